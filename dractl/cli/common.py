@@ -1,0 +1,79 @@
+"""Options that every subcommand takes, and what they do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dractl.cli import terminal
+from dractl.errors import InputError, UsageError
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notices and no progress on standard error.")]
+Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="Say more; may be given twice.")]
+Color = Annotated[
+    str, typer.Option("--color", metavar="WHEN", help="auto, always or never. NO_COLOR and FORCE_COLOR are honoured.")
+]
+OutputFile = Annotated[
+    Path | None, typer.Option("--output-file", metavar="FILE", help="Write the report to FILE instead of standard output.")
+]
+Config = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="This configuration file and no other.")
+]
+Isolated = Annotated[bool, typer.Option("--isolated", help="Ignore configuration files and DRACTL_* variables.")]
+KubernetesVersion = Annotated[
+    str | None,
+    typer.Option("--kubernetes-version", metavar="1.NN", help="The Kubernetes release to answer for."),
+]
+FeatureGates = Annotated[
+    str | None,
+    typer.Option("--feature-gates", metavar="NAME=BOOL,...", help="Feature gates that differ from the release's defaults."),
+]
+
+
+def settle(color: str, quiet: bool) -> None:
+    """Applies ``--color`` and ``--quiet`` to this run."""
+    if color not in ("auto", "always", "never"):
+        raise UsageError(f"--color takes auto, always or never, not {color!r}")
+    terminal.choose_color(color)  # type: ignore[arg-type]
+    terminal.be_quiet(quiet)
+
+
+def choose(option: str, value: str, allowed: tuple[str, ...]) -> str:
+    """``value`` if ``option`` allows it; a usage error with the nearest name otherwise."""
+    if value in allowed:
+        return value
+    from difflib import get_close_matches
+
+    near = get_close_matches(value, allowed, 1)
+    raise UsageError(
+        f"{option} does not know {value!r}" + (f"; did you mean {near[0]}?" if near else ""),
+        hint=f"{option} takes {', '.join(allowed)}",
+    )
+
+
+def parse_gates(text: str | None) -> dict[str, bool]:
+    """``A=true,B=false`` as kube-apiserver reads it."""
+    gates: dict[str, bool] = {}
+    for part in filter(None, (p.strip() for p in (text or "").split(","))):
+        name, equals, value = part.partition("=")
+        if not equals or value.lower() not in ("true", "false"):
+            raise UsageError(f"--feature-gates takes Name=true or Name=false, not {part!r}")
+        gates[name.strip()] = value.lower() == "true"
+    return gates
+
+
+def write_report(text: str, output_file: Path | None) -> None:
+    """The report, to standard output or to ``--output-file``."""
+    import sys
+
+    if text and not text.endswith("\n"):
+        text += "\n"
+    if output_file is None:
+        sys.stdout.write(text)
+        return
+    try:
+        output_file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write the report: {error.strerror}", place=str(output_file)) from error

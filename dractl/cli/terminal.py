@@ -1,0 +1,84 @@
+"""What the terminal is and what may be written to it: colour, width, messages on standard error."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING, Literal, TextIO
+
+if TYPE_CHECKING:
+    import click
+
+ColorChoice = Literal["auto", "always", "never"]
+
+_color: ColorChoice = "auto"
+
+
+def choose_color(choice: ColorChoice) -> None:
+    """``--color`` of this run; ``auto`` asks the environment and the stream."""
+    global _color
+    _color = choice
+
+
+def use_color(stream: TextIO) -> bool:
+    """Whether ``stream`` gets colour: ``--color``, then NO_COLOR, FORCE_COLOR/CLICOLOR_FORCE, then whether it is a terminal."""
+    if _color != "auto":
+        return _color == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def use_unicode(stream: TextIO) -> bool:
+    """Whether box-drawing characters, arrows and marks can be written to ``stream``."""
+    return (stream.encoding or "ascii").lower().replace("-", "").startswith("utf")
+
+
+def width(stream: TextIO, default: int = 100) -> int:
+    """Columns of the terminal, or ``default`` where ``stream`` is none (COLUMNS wins)."""
+    if not stream.isatty() and "COLUMNS" not in os.environ:
+        return default
+    return max(40, shutil.get_terminal_size((default, 24)).columns)
+
+
+def prepare_streams() -> None:
+    """Lets characters that the locale cannot write degrade to escapes instead of ending in a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def paint(text: str, style: str, stream: TextIO) -> str:
+    """``text`` in an ANSI style (``31``, ``1;31`` ...) where ``stream`` takes colour."""
+    return f"\x1b[{style}m{text}\x1b[0m" if use_color(stream) else text
+
+
+def complain(message: str, *, hint: str | None = None) -> None:
+    """An error on standard error, with what to do about it."""
+    print(f"{paint('error:', '1;31', sys.stderr)} {message}", file=sys.stderr)
+    if hint:
+        print(f"{paint('hint:', '36', sys.stderr)} {hint}", file=sys.stderr)
+
+
+def notice(message: str) -> None:
+    """Something worth knowing that is no error, on standard error; silent with ``--quiet``."""
+    if not _quiet:
+        print(f"{paint('note:', '36', sys.stderr)} {message}", file=sys.stderr)
+
+
+_quiet = False
+
+
+def be_quiet(quiet: bool) -> None:
+    """``--quiet``: no notices, no progress."""
+    global _quiet
+    _quiet = quiet
+
+
+def usage_hint(error: click.ClickException) -> str | None:
+    """Where to read on after a usage error."""
+    context = getattr(error, "ctx", None)
+    return f"see `{context.command_path} --help`" if context is not None else None

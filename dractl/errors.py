@@ -1,0 +1,41 @@
+"""The one family of exceptions that a user's file, node, cluster or command line can cause.
+
+Core packages raise them; :mod:`dractl.cli` turns them into one clear message on standard error and the exit code.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class DractlError(Exception):
+    """Something that the user can see and mend.
+
+    ``message`` says what is wrong, in one sentence; ``place`` where (``file``, ``file:line:column``, an object's name);
+    ``hint`` what is allowed or what to do next.
+    """
+
+    exit_code: ClassVar[int] = 3
+
+    def __init__(self, message: str, *, place: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+class UsageError(DractlError):
+    """Wrong usage or configuration, an unknown code or release: exit code 2."""
+
+    exit_code = 2
+
+
+class InputError(DractlError):
+    """The job could not be done (a named path is missing or unreadable, no cluster, kubectl failed): exit code 3."""
+
+
+class Unsupported(DractlError):
+    """A part of the question that dractl does not answer yet; said instead of a guess: exit code 3."""

@@ -1,0 +1,16 @@
+"""Where the data that ships with dractl lies: in the installed package, or beside it in a checkout."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def data_dir(name: str) -> Path:
+    """The folder ``schemas`` or ``completions``, installed (``dractl/_data``) or in a checkout (the repository's root)."""
+    package = Path(__file__).resolve().parent
+    for root in (package / "_data", package.parent):
+        if (root / name).is_dir():
+            return root / name
+    raise FileNotFoundError(f"{name} is neither in {package / '_data'} nor in {package.parent}")

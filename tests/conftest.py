@@ -1,0 +1,26 @@
+"""Shared fixtures: where the conformance data lies."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def shared_dir() -> Path | None:
+    """The folder with conformance data and machines: ``$DRACTL_SHARED``, else ``../shared`` beside the repository."""
+    for candidate in (os.environ.get("DRACTL_SHARED"), ROOT.parent / "shared"):
+        if candidate and Path(candidate, "conformance").is_dir():
+            return Path(candidate)
+    return None
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    found = shared_dir()
+    if found is None:
+        pytest.skip("no conformance data: neither $DRACTL_SHARED nor ../shared beside the repository")
+    return found
