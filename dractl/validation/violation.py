@@ -1,0 +1,45 @@
+"""What the API server of a release holds against a document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Path = tuple[str | int, ...]
+"""Keys and indices from the root of a document to a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing that the API server says about a document, or that dractl says where the server is silent.
+
+    ``rule``: the id of the validation rule (``RC-16``) or a word (``unknown-field``, ``wrong-type``, ``not-served``,
+    ``duplicate-key``, ``dropped-field``).
+    ``type``, ``field``: the cause's type and field path as the server reports them (``FieldValueInvalid`` and
+    ``spec.devices.requests[0].exactly.count``; ``BadRequest``; ``NotServed``); ``type`` is None for what the server
+    does silently.
+    ``path``: the place in the document as it was written; ``key`` is true where the key at that place is at fault, not
+    its value; ``offset`` counts code points inside the scalar there.
+    ``allowed``: the values or names that would be right; ``nearest``: the one that was probably meant.
+    """
+
+    rule: str
+    type: str | None
+    field: str | None
+    path: Path
+    message: str
+    key: bool = False
+    offset: int | None = None
+    allowed: tuple[str, ...] = ()
+    nearest: str | None = None
+
+
+def dotted(path: Iterable[str | int]) -> str:
+    """A path as the API server's decoder prints it: ``spec.devices.requests[0].name``; keys of maps stand after a dot."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
