@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from dractl.errors import DractlError
 
-if TYPE_CHECKING:
-    import typer
-
-INTERRUPTED = 130
 FAILED = 3
+INTERRUPTED = 130
 
 
 def program_name() -> str:
@@ -21,41 +18,40 @@ def program_name() -> str:
     return "kubectl dra" if name.startswith(("kubectl-dra", "kubectl_complete-dra")) else "dractl"
 
 
-def application() -> typer.Typer:
-    """The whole command line."""
-    from dractl.cli.app import app
-
-    return app
-
-
 def run() -> NoReturn:
     """The scripts ``dractl`` and ``kubectl-dra``."""
     sys.exit(main())
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command line and returns its exit code; never raises for anything that a user can cause."""
-    import click
-    import typer.main
+    """Runs one command line and returns its exit code; never raises for anything that a user can cause.
+
+    ``DRACTL_TRACEBACK=1`` lets an internal error end in its traceback, for a bug report.
+    """
+    if (sys.argv[1:] if arguments is None else arguments) == ["--version"]:
+        from dractl import __version__
+
+        print(f"dractl {__version__}")  # asked by scripts at every run: not worth the import of the whole command line
+        return 0
+
+    import typer
 
     from dractl.cli import terminal
+    from dractl.cli.app import command_line
 
     terminal.prepare_streams()
-    command = typer.main.get_command(application())
     try:
-        code = command.main(arguments, prog_name=program_name(), standalone_mode=False)
+        code = command_line().main(arguments, prog_name=program_name(), standalone_mode=False)
         sys.stdout.flush()
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        return 2
-    except click.ClickException as error:
-        terminal.complain(error.format_message(), hint=terminal.usage_hint(error))
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        terminal.complain(error.format_message(), hint=f"see `{context.command_path} --help`" if context else None)
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         terminal.complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of a pipe has seen enough (`dractl lint . | head`). Python would complain again at exit.
+        # The reader of the pipe has seen enough (`dractl lint . | head`); Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except DractlError as error:
@@ -65,24 +61,25 @@ def main(arguments: list[str] | None = None) -> int:
         terminal.complain("the input is nested too deeply")
         return FAILED
     except MemoryError:
-        terminal.complain("out of memory")
+        terminal.complain("the input does not fit into memory")
         return FAILED
     except Exception as error:
         if os.environ.get("DRACTL_TRACEBACK"):
             raise
         terminal.complain(
             f"internal error: {type(error).__name__}: {error}",
-            hint="this is a bug of dractl; run again with DRACTL_TRACEBACK=1 and report what it prints",
+            hint="this is a bug of dractl; please report what it prints with DRACTL_TRACEBACK=1",
         )
         return FAILED
     return code if isinstance(code, int) else 0
 
 
 def complete_for_kubectl() -> NoReturn:
-    """The script ``kubectl_complete-dra``: kubectl passes the words after ``kubectl dra``; candidates and a directive go to stdout."""
-    from dractl.cli.completion import kubectl_completions
+    """The script ``kubectl_complete-dra``: kubectl passes the words that follow ``kubectl dra`` and reads candidates, one
+    a line, and a last line with cobra's directive (4: no file names; 0: the shell may offer them)."""
+    from dractl.cli.completion import candidates
 
-    for line in kubectl_completions(sys.argv[1:]):
-        print(line)
-    print(":4")  # cobra's directive: no file completion
+    words = sys.argv[1:]
+    found = candidates(words[:-1], words[-1] if words else "")
+    print("\n".join([*found, ":4" if found else ":0"]))
     sys.exit(0)

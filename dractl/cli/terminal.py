@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING, Literal, TextIO
-
-if TYPE_CHECKING:
-    import click
+from typing import Literal, TextIO
 
 ColorChoice = Literal["auto", "always", "never"]
 
@@ -77,8 +74,3 @@ def be_quiet(quiet: bool) -> None:
     global _quiet
     _quiet = quiet
 
-
-def usage_hint(error: click.ClickException) -> str | None:
-    """Where to read on after a usage error."""
-    context = getattr(error, "ctx", None)
-    return f"see `{context.command_path} --help`" if context is not None else None

@@ -1,0 +1,31 @@
+"""Writes ``completions/``: what ``dractl completion SHELL`` prints. ``--check`` only says whether it is up to date."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from typer.completion import get_completion_script
+
+from dractl.cli.completion import SHELLS, file_name
+
+FOLDER = Path(__file__).resolve().parent.parent / "completions"
+
+
+def script(shell: str) -> str:
+    return get_completion_script(prog_name="dractl", complete_var="_DRACTL_COMPLETE", shell=shell).strip() + "\n"
+
+
+def main() -> int:
+    stale = [s for s in SHELLS if not (path := FOLDER / file_name(s)).exists() or path.read_text() != script(s)]
+    if "--check" in sys.argv[1:]:
+        for shell in stale:
+            print(f"completions/{file_name(shell)} is not up to date: run python tools/make_completions.py")
+        return bool(stale)
+    for shell in stale:
+        (FOLDER / file_name(shell)).write_text(script(shell))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
