@@ -24,3 +24,14 @@ def shared() -> Path:
     if found is None:
         pytest.skip("no conformance data: neither $DRACTL_SHARED nor ../shared beside the repository")
     return found
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line that says how many recorded verdicts were compared: tests report theirs with
+    ``record_property("cases", n)``."""
+    if shared_dir() is None:
+        terminalreporter.write_line("conformance: SKIPPED, no data")
+        return
+    reports = [r for outcome in ("passed", "failed") for r in terminalreporter.stats.get(outcome, [])]
+    cases = sum(n for r in reports for name, n in r.user_properties if name == "cases")
+    terminalreporter.write_line(f"conformance: {cases} cases run")
