@@ -1,0 +1,110 @@
+"""The contract of the command line that all subcommands share: exit codes, streams, the name it was called by."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dractl import __version__
+from dractl.cli import main as entry
+
+BIN = Path(sys.executable).parent
+
+
+def run(*arguments: str, program: str = "dractl", **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, **environment}
+    return subprocess.run([BIN / program, *arguments], capture_output=True, text=True, env=env, check=False)
+
+
+def test_version_is_one_line() -> None:
+    done = run("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"dractl {__version__}\n", "")
+
+
+def test_verbose_version_says_which_releases_were_never_compared_with_a_server() -> None:
+    done = run("--version", "-v")
+    assert done.returncode == 0
+    assert "1.31 to 1.33: lint only, not compared with a server" in done.stdout
+    assert "1.34 to 1.37" in done.stdout
+
+
+def test_no_arguments_prints_help_and_is_wrong_usage() -> None:
+    done = run()
+    assert done.returncode == 2
+    assert "explain" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["lnt"], ["lint", "--no-such-option"], ["completion"], ["completion", "csh"]])
+def test_wrong_usage_is_2_and_says_so_on_stderr_only(arguments: list[str]) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_nearest_name_is_offered() -> None:
+    assert "did you mean bash?" in run("completion", "bsh").stderr
+
+
+def test_kubectl_sees_its_own_name_in_help() -> None:
+    done = run("explain", "--help", program="kubectl-dra")
+    assert done.returncode == 0
+    assert "kubectl dra explain" in done.stdout
+    assert "dractl explain [" not in done.stdout
+
+
+def test_kubectl_completion_lists_subcommands_and_a_directive() -> None:
+    done = run("", program="kubectl_complete-dra")
+    lines = done.stdout.splitlines()
+    assert {"discover", "render", "lint", "explain", "rule"} <= set(lines)
+    assert lines[-1] == ":4"
+
+
+def test_kubectl_completion_lists_options() -> None:
+    assert "--kubernetes-version" in run("lint", "--kub", program="kubectl_complete-dra").stdout.splitlines()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_completion_scripts_call_dractl(shell: str) -> None:
+    done = run("completion", shell)
+    assert done.returncode == 0
+    assert "_DRACTL_COMPLETE" in done.stdout
+
+
+def test_bash_completion_completes() -> None:
+    done = run(program="dractl", _DRACTL_COMPLETE="complete_bash", COMP_WORDS="dractl ex", COMP_CWORD="1")
+    assert "explain" in done.stdout
+
+
+def test_an_internal_error_is_one_message_and_3(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError("nothing to divide by")
+
+    monkeypatch.setattr("dractl.cli.app.command_line", broken)
+    assert entry.main(["lint"]) == 3
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "internal error: ZeroDivisionError: nothing to divide by" in captured.err
+
+
+def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dractl.cli.app.command_line", interrupted)
+    assert entry.main(["lint"]) == 130
+    assert capsys.readouterr().err == "error: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("environment", "arguments", "colored"),
+    [({}, [], False), ({"FORCE_COLOR": "1"}, [], True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, [], False)],
+)
+def test_color_follows_the_environment(environment: dict[str, str], arguments: list[str], colored: bool) -> None:
+    done = run("completion", "csh", *arguments, **environment)
+    assert ("\x1b[" in done.stderr) is colored

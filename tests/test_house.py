@@ -1,0 +1,83 @@
+"""The rules of the house: who may import whom, and what a core package never does."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "dractl"
+ROOMS = sorted(p.name for p in PACKAGE.iterdir() if (p / "__init__.py").exists())
+CORE = [room for room in ROOMS if room not in ("cli", "report")]
+MAY_IMPORT = {"model": set(), "topology": {"model"}, "manifests": {"model"}}
+
+
+def modules(room: str) -> list[Path]:
+    return sorted((PACKAGE / room).rglob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    """Dotted names that a module imports, wherever in it."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module or ""}
+    return names
+
+
+def rooms_imported(path: Path) -> set[str]:
+    parts = [name.split(".") for name in imports(path) if name.startswith("dractl.")]
+    return {part[1] for part in parts if part[1] in ROOMS}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_room_is_empty(room: str) -> None:
+    assert any(path.stat().st_size for path in modules(room))
+
+
+@pytest.mark.parametrize("room", sorted(MAY_IMPORT))
+def test_lower_rooms_import_only_what_lies_left_of_them(room: str) -> None:
+    for path in modules(room):
+        assert rooms_imported(path) <= MAY_IMPORT[room] | {room}, path
+
+
+@pytest.mark.parametrize("room", CORE)
+def test_nobody_imports_cli_or_report(room: str) -> None:
+    for path in modules(room):
+        assert not rooms_imported(path) & {"cli", "report"}, path
+
+
+@pytest.mark.parametrize("room", CORE)
+def test_core_knows_no_terminal(room: str) -> None:
+    for path in modules(room):
+        roots = {name.partition(".")[0] for name in imports(path)}
+        assert not roots & {"typer", "rich", "click"}, path
+
+
+@pytest.mark.parametrize("room", CORE)
+def test_core_neither_prints_nor_reads_the_environment(room: str) -> None:
+    for path in modules(room):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id != "print", f"{path}:{node.lineno} prints"
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os":
+                assert node.attr not in ("environ", "getenv"), f"{path}:{node.lineno} reads the environment"
+
+
+@pytest.mark.parametrize("word", ["yaml", "pathlib", "open", "print"])
+def test_allocation_knows_no_file_and_no_printing(word: str) -> None:
+    for path in modules("allocation"):
+        assert word not in {name.partition(".")[0] for name in imports(path)}, path
+        calls = {n.func.id for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+        assert word not in calls, path
+
+
+def test_lint_and_explain_never_import_the_hardware_libraries_at_start() -> None:
+    for room in ("manifests", "validation", "lint", "allocation", "cel", "model"):
+        for path in modules(room):
+            roots = {name.partition(".")[0] for name in imports(path)}
+            assert not roots & {"pyudev", "pynvml"}, path
