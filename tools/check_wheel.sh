@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The wheel holds all that dractl needs: built, installed into an empty environment outside the checkout, and the README's
-# lint and explain run there.
+# lint and explain run there, with every dependency at its lower bound (the tests run with the newest).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
@@ -8,7 +8,8 @@ trap 'rm -rf "$work"' EXIT
 
 "$root/.venv/bin/python" -m build --wheel --outdir "$work/dist" "$root" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 "$root/.venv/bin/python" -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet "$work"/dist/*.whl
+"$root/.venv/bin/python" "$root/tools/lower_bounds.py" >"$work/constraints.txt"
+"$work/venv/bin/pip" install --quiet --constraint "$work/constraints.txt" "$work"/dist/*.whl
 cp -r "$root/examples" "$work/examples"
 cd "$work"
 
@@ -27,4 +28,4 @@ expect 0 dractl venv/bin/dractl --version
 expect 1 "resource.kubernetes.io/pcieRoot" venv/bin/dractl lint examples/lint
 expect 1 "pci0000:" venv/bin/dractl explain examples/explain
 expect 0 _DRACTL_COMPLETE venv/bin/dractl completion bash
-echo "wheel: installs and runs outside the checkout"
+echo "wheel: installs at the lower bounds and runs outside the checkout"
