@@ -1,0 +1,41 @@
+"""The Machine: NUMA nodes, CPUs, PCI tree, devices, and how far any two of them are apart."""
+
+from __future__ import annotations
+
+from dractl.topology.machine import (
+    Core,
+    Cpus,
+    Gpu,
+    Host,
+    Link,
+    Machine,
+    MigDevice,
+    MigProfile,
+    NetInterface,
+    Note,
+    NumaNode,
+    Nvidia,
+    NvmeController,
+    PciDevice,
+    RdmaDevice,
+    SrIov,
+)
+
+__all__ = [
+    "Core",
+    "Cpus",
+    "Gpu",
+    "Host",
+    "Link",
+    "Machine",
+    "MigDevice",
+    "MigProfile",
+    "NetInterface",
+    "Note",
+    "NumaNode",
+    "Nvidia",
+    "NvmeController",
+    "PciDevice",
+    "RdmaDevice",
+    "SrIov",
+]

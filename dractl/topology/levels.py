@@ -1,0 +1,105 @@
+"""How far two PCI functions are from each other, in the words of ``nvidia-smi topo -m``.
+
+The rule is that of the reference's section "Node topology view": read off the two sysfs paths, so it holds for any vendor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.topology.machine import Machine, PciDevice
+
+LEVELS: dict[str, str] = {
+    "X": "the device itself",
+    "NV#": "# NVLinks",
+    "PIX": "at most one PCIe switch between them",
+    "PXB": "several PCIe switches, no host bridge",
+    "PHB": "a PCIe host bridge (one PCIe root)",
+    "NODE": "different PCIe roots of one NUMA node",
+    "SYS": "different NUMA nodes",
+    "NODE?": "different PCIe roots, NUMA node unknown, one socket",
+    "SYS?": "different PCIe roots, NUMA node unknown",
+}
+"""Levels, nearest first, and what they mean."""
+
+ORDER = {"X": 0, "NV": 1, "PIX": 2, "PXB": 3, "PHB": 4, "NODE": 5, "NODE?": 6, "SYS?": 7, "SYS": 8}
+
+ENDPOINTS = ("gpu", "nic", "rdma", "nvme", "accelerator")
+"""Kinds whose distances matter to a workload."""
+
+
+@dataclass(frozen=True, slots=True)
+class Affinity:
+    """The distance between functions ``a`` and ``b`` and who says so (``sysfs`` or ``nvml``)."""
+
+    a: str
+    b: str
+    level: str
+    source: str
+
+
+def level(a: PciDevice, b: PciDevice, machine: Machine) -> str:
+    """The level between two functions from sysfs alone; symmetric."""
+    if a.bdf == b.bdf:
+        return "X"
+    if a.pcie_root is None or b.pcie_root is None or a.pcie_root != b.pcie_root:
+        return _between_roots(a.numa_node, b.numa_node, machine)
+    common = 0
+    for x, y in zip(a.bridges, b.bridges, strict=False):
+        if x != y:
+            break
+        common += 1
+    if common == 0:
+        return "PHB"
+    # One switch is an upstream and a downstream port. Two functions behind downstream ports of one upstream port have at most one
+    # bridge each beyond the common ones; more means that another switch lies between them.
+    return "PIX" if max(len(a.bridges), len(b.bridges)) - common <= 1 else "PXB"
+
+
+def _between_roots(a: int | None, b: int | None, machine: Machine) -> str:
+    if len(machine.numa_nodes) <= 1:
+        return "NODE"
+    if a is not None and b is not None:
+        return "NODE" if a == b else "SYS"
+    # The firmware did not say. On one socket a root without a node can still only be near.
+    return "NODE?" if len(machine.cpus.packages) == 1 else "SYS?"
+
+
+def rank(name: str) -> int:
+    """A level's place in the order from near to far."""
+    return ORDER["NV"] if name.startswith("NV") else ORDER[name]
+
+
+def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
+    """The functions whose distances are listed: devices of :data:`ENDPOINTS`; a virtual function lies where its physical one does."""
+    return tuple(
+        d
+        for d in machine.pci_devices
+        if d.kind in ENDPOINTS and not (d.sriov is not None and d.sriov.physical_function is not None)
+    )
+
+
+def affinity(machine: Machine) -> Iterator[Affinity]:
+    """Every pair of :func:`endpoints`, from sysfs; beside it what NVML says about the pair, where it says something."""
+    told = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "pcie" and link.level}
+    nvlinks = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "nvlink" and link.count}
+    for a, b in combinations(endpoints(machine), 2):
+        yield Affinity(a.bdf, b.bdf, level(a, b, machine), "sysfs")
+        pair = frozenset((a.bdf, b.bdf))
+        if pair in told:
+            yield Affinity(a.bdf, b.bdf, str(told[pair].level), told[pair].source)
+        if pair in nvlinks:
+            yield Affinity(a.bdf, b.bdf, f"NV{nvlinks[pair].count}", nvlinks[pair].source)
+
+
+def nearest(machine: Machine) -> dict[tuple[str, str], str]:
+    """The nearest level known for every ordered pair of :func:`endpoints`: NVLink before NVML's PCIe answer before sysfs."""
+    best: dict[tuple[str, str], str] = {}
+    for pair in affinity(machine):
+        best[pair.a, pair.b] = best[pair.b, pair.a] = pair.level  # affinity yields them in rising order of authority
+    return best

@@ -1,0 +1,417 @@
+"""A node's hardware as plain values: what the probes found, nothing that they did not.
+
+Every fact that could not be read is ``None`` (an absent key in JSON) and has a :class:`Note` that says why. Sizes are bytes,
+link speeds GT/s, CPU and node sets the kernel's list form (``0-15,32-47``), PCI ids lower-case hexadecimal with ``0x``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCHEMA = "dractl/machine/v1"
+
+Kind = Literal["gpu", "nic", "rdma", "nvme", "accelerator", "bridge", "other"]
+KINDS: tuple[Kind, ...] = ("gpu", "nic", "rdma", "nvme", "accelerator", "bridge", "other")
+
+BDF = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
+"""A PCI function's address. Domains wider than 16 bits exist (VMD, cloud hypervisors); upstream's helpers refuse them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Why a fact is missing, or what is odd about it. ``about`` is a BDF, an interface, ``node0``, or a source (``nvml``)."""
+
+    about: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The machine as a whole. ``name`` is identity: it leaves with :meth:`Machine.without_identity`."""
+
+    name: str | None = None
+    kernel: str | None = None
+    architecture: str | None = None
+    vendor: str | None = None
+    product: str | None = None
+    virtual: bool | None = None
+    iommu: bool | None = None
+    iommufd: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A CPU socket. ``id`` is the kernel's physical_package_id: sparse on some hosts, -1 on some ARM hosts and VMs."""
+
+    id: int
+    cpus: str
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """A physical core. ``cpus`` are its online hardware threads; ``type`` is ``standard``, ``p-core`` or ``e-core``."""
+
+    package: int
+    id: int
+    cpus: str
+    numa_node: int | None = None
+    type: str = "standard"
+
+
+@dataclass(frozen=True, slots=True)
+class CacheGroup:
+    """CPUs that share one L3 cache. ``id`` is the kernel's, or the lowest CPU of the group where the kernel gives none."""
+
+    id: int
+    cpus: str
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cpus:
+    """The host's CPUs. ``smt`` is true where ``/sys/devices/system/cpu/smt/control`` says ``on``, as driver dra.cpu reads it."""
+
+    online: str | None = None
+    present: str | None = None
+    model: str | None = None
+    smt: bool | None = None
+    smt_control: str | None = None
+    packages: tuple[Package, ...] = ()
+    cores: tuple[Core, ...] = ()
+    l3: tuple[CacheGroup, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HugePages:
+    """Huge pages of one size on one NUMA node."""
+
+    size_bytes: int
+    total: int
+    free: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NumaNode:
+    """A NUMA node. ``distances`` has one entry per node of :attr:`Machine.numa_nodes`, in that order.
+
+    The kernel writes one SLIT column per *online* node, so node ids must not be used as indices (drivers.md section 5).
+    ``memory_kind`` is ``dram``, ``cpuless`` (CXL, HBM, persistent memory), ``gpu`` or ``none``.
+    """
+
+    id: int
+    cpus: str = ""
+    memory_bytes: int | None = None
+    memory_kind: str | None = None
+    distances: tuple[int, ...] = ()
+    huge_pages: tuple[HugePages, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SrIov:
+    """SR-IOV of one function: a physical function has ``total_vfs``, a virtual one ``physical_function`` (its BDF)."""
+
+    total_vfs: int | None = None
+    num_vfs: int | None = None
+    drivers_autoprobe: bool | None = None
+    physical_function: str | None = None
+    vf_index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PciDevice:
+    """One PCI function.
+
+    ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``), from which ``pcie_root`` (the last host
+    bridge of the path, where VMD and Hyper-V nest them) and ``bridges`` (root port first) are read. What drivers publish as
+    ``resource.kubernetes.io/pcieRoot`` can differ: :func:`dractl.topology.pcie_root.published`.
+    ``names`` are the network, RDMA, block and DRM devices of the function. ``link_speed`` is in GT/s.
+    """
+
+    bdf: str
+    path: str
+    class_code: str | None = None
+    vendor: str | None = None
+    device: str | None = None
+    subsystem_vendor: str | None = None
+    subsystem_device: str | None = None
+    revision: str | None = None
+    class_name: str | None = None
+    vendor_name: str | None = None
+    device_name: str | None = None
+    driver: str | None = None
+    kind: Kind = "other"
+    pcie_root: str | None = None
+    bridges: tuple[str, ...] = ()
+    numa_node: int | None = None
+    local_cpus: str | None = None
+    link_speed: float | None = None
+    link_width: int | None = None
+    max_link_speed: float | None = None
+    max_link_width: int | None = None
+    names: tuple[str, ...] = ()
+    sriov: SrIov | None = None
+    iommu_group: int | None = None
+    bars: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NetInterface:
+    """A network interface. ``mac`` and ``addresses`` (CIDRs) are identity.
+
+    ``kind`` is the link kind as netlink names it (``device`` for hardware, ``veth``, ``bond``, ``vlan``, ``bridge`` ...); ``uplink`` is true
+    for interfaces that carry the default route of lowest metric and for those enslaved to them. ``sriov_total_vfs``, ``sriov_num_vfs`` and
+    ``virtual_function`` are what ``/sys/class/net/<name>/device`` itself shows, as dranet reads it: on virtio that is not the PCI function.
+    """
+
+    name: str
+    bdf: str | None = None
+    kind: str | None = None
+    virtual: bool | None = None
+    driver: str | None = None
+    mtu: int | None = None
+    encapsulation: str | None = None
+    alias: str | None = None
+    operstate: str | None = None
+    speed_mbps: int | None = None
+    master: str | None = None
+    port_name: str | None = None
+    representor: bool = False
+    rdma_device: str | None = None
+    sriov_total_vfs: int | None = None
+    sriov_num_vfs: int | None = None
+    virtual_function: bool = False
+    uplink: bool = False
+    mac: str | None = None
+    addresses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RdmaPort:
+    """A port of an RDMA device."""
+
+    number: int
+    state: str | None = None
+    link_layer: str | None = None
+    rate: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RdmaDevice:
+    """An RDMA device; without ``bdf`` it is software (rxe, siw) or a bond whose owner the kernel does not name."""
+
+    name: str
+    bdf: str | None = None
+    net_interfaces: tuple[str, ...] = ()
+    ports: tuple[RdmaPort, ...] = ()
+    firmware: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NvmeNamespace:
+    """A namespace's block device; ``in_use`` where it is mounted or has holders."""
+
+    name: str
+    size_bytes: int | None = None
+    in_use: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NvmeController:
+    """An NVMe controller; fabrics controllers have no ``bdf``. ``serial`` is identity."""
+
+    name: str
+    bdf: str | None = None
+    transport: str | None = None
+    model: str | None = None
+    firmware: str | None = None
+    subsystem: str | None = None
+    namespaces: tuple[NvmeNamespace, ...] = ()
+    serial: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a GPU instance can lie: memory slices ``start`` to ``start + size - 1``."""
+
+    start: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class MigProfile:
+    """A GPU instance profile that the GPU offers. ``id`` is the profile's own (19 for 1g), not NVML's enumeration index."""
+
+    id: int
+    name: str
+    slices: int
+    memory_bytes: int
+    multiprocessors: int
+    copy_engines: int
+    decoders: int
+    encoders: int
+    jpeg_engines: int
+    ofa_engines: int
+    placements: tuple[Placement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MigDevice:
+    """A MIG device that exists; ``profile_id`` is its GPU instance's :attr:`MigProfile.id`."""
+
+    uuid: str
+    profile: str | None
+    profile_id: int
+    placement: Placement
+    gpu_instance: int
+    compute_instance: int
+
+
+@dataclass(frozen=True, slots=True)
+class NvLink:
+    """One NVLink of a GPU. ``remote`` is ``gpu``, ``switch`` or ``other``; ``remote_bdf`` the far end's address where NVML tells."""
+
+    link: int
+    active: bool
+    remote: str | None = None
+    remote_bdf: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fabric:
+    """A GPU's NVLink fabric (IMEX domain): ``<cluster_uuid>.<clique_id>`` is the clique."""
+
+    state: str
+    cluster_uuid: str | None = None
+    clique_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Amdgpu:
+    """What amdgpu and KFD show in sysfs about a GPU."""
+
+    card_index: int | None = None
+    render_minor: int | None = None
+    compute_partition: str | None = None
+    memory_partition: str | None = None
+    simd_count: int | None = None
+    simd_per_cu: int | None = None
+    unique_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU. ``source`` is ``nvml``, ``kfd`` or ``pci``; ``partial`` is true where the vendor's own source did not answer.
+
+    ``health`` is ``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``. ``memory_numa_node`` is where the GPU's memory
+    appears as a NUMA node (Grace), which is not the PCI function's node. ``mig_mode`` is None where the GPU has no MIG.
+    """
+
+    bdf: str | None
+    vendor: str | None = None
+    source: str = "pci"
+    partial: bool = True
+    health: str = "unknown"
+    index: int | None = None
+    minor: int | None = None
+    uuid: str | None = None
+    name: str | None = None
+    brand: str | None = None
+    architecture: str | None = None
+    cuda_compute_capability: str | None = None
+    memory_bytes: int | None = None
+    addressing_mode: str | None = None
+    memory_numa_node: int | None = None
+    module_id: int | None = None
+    ecc: bool | None = None
+    driver_version: str | None = None
+    mig_mode: bool | None = None
+    mig_mode_pending: bool | None = None
+    mig_profiles: tuple[MigProfile, ...] = ()
+    mig_devices: tuple[MigDevice, ...] = ()
+    nvlinks: tuple[NvLink, ...] = ()
+    fabric: Fabric | None = None
+    amd: Amdgpu | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Nvidia:
+    """The NVIDIA driver as NVML reports it; ``cuda_driver_version`` as ``major.minor``."""
+
+    driver_version: str | None = None
+    cuda_driver_version: str | None = None
+    nvml_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What a vendor's library says about two devices: ``nvlink`` with ``count`` links, or ``pcie`` with NVML's own ``level``."""
+
+    a: str
+    b: str
+    kind: str
+    count: int | None = None
+    level: str | None = None
+    source: str = "nvml"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A node's hardware. Lists are sorted: nodes by id, functions by address, the rest by name."""
+
+    host: Host = Host()
+    cpus: Cpus = Cpus()
+    numa_nodes: tuple[NumaNode, ...] = ()
+    pci_devices: tuple[PciDevice, ...] = ()
+    net_interfaces: tuple[NetInterface, ...] = ()
+    rdma_devices: tuple[RdmaDevice, ...] = ()
+    nvme_controllers: tuple[NvmeController, ...] = ()
+    gpus: tuple[Gpu, ...] = ()
+    nvidia: Nvidia | None = None
+    links: tuple[Link, ...] = ()
+    notes: tuple[Note, ...] = ()
+    identity: bool = True
+
+    @cached_property
+    def pci(self) -> Mapping[str, PciDevice]:
+        """Functions by address."""
+        return {d.bdf: d for d in self.pci_devices}
+
+    def without_identity(self) -> Machine:
+        """The same hardware without host name, MAC and IP addresses and serial numbers."""
+        return replace(
+            self,
+            identity=False,
+            host=replace(self.host, name=None),
+            net_interfaces=tuple(replace(n, mac=None, addresses=()) for n in self.net_interfaces),
+            nvme_controllers=tuple(replace(n, serial=None) for n in self.nvme_controllers),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The ``dractl/machine/v1`` object, with the distance between every two devices under ``affinity``."""
+        from dractl.topology.levels import affinity
+        from dractl.topology.wire import encode
+
+        body: dict[str, Any] = encode(self)
+        body["affinity"] = [encode(pair) for pair in affinity(self)]
+        body["notes"] = body.pop("notes", [])
+        return {"schema": SCHEMA, **body}
+
+    @classmethod
+    def from_json(cls, value: object) -> Machine:
+        """Reads :meth:`to_json`'s object back; raises InputError naming the place of what is wrong. Unknown keys are ignored."""
+        from dractl.errors import InputError
+        from dractl.topology.wire import decode
+
+        schema = value.get("schema") if isinstance(value, dict) else None
+        if schema != SCHEMA:
+            raise InputError(
+                f"this is no machine snapshot: schema is {schema!r}",
+                hint=f"`dractl discover --save FILE` writes one (schema {SCHEMA})",
+            )
+        return decode(cls, value)

@@ -1,0 +1,69 @@
+"""What drivers publish under ``resource.kubernetes.io/``, computed as upstream's library does, with its blind spots.
+
+Source: k8s.io/dynamic-resource-allocation/deviceattribute (pci.go, numa.go). A function whose attribute upstream cannot compute is published
+without it, so a claim's matchAttribute can never hold for it: saying so is the point.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Machine, NumaNode, PciDevice
+
+# deviceattribute's own expression: four digits of domain, lower case.
+_STANDARD_BDF = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]$")
+
+
+def published(device: PciDevice) -> str | None:
+    """The value of ``resource.kubernetes.io/pcieRoot``, or None where upstream fails (:func:`why_not_published` says why)."""
+    return None if why_not_published(device) else device.path.split("/", 1)[0]
+
+
+def why_not_published(device: PciDevice) -> str | None:
+    """Why upstream cannot compute ``pcieRoot`` of this function; None where it can."""
+    if not _STANDARD_BDF.match(device.bdf):
+        return "its PCI domain has more than four digits, which the drivers' helper library refuses"
+    if not device.path.startswith("pci"):
+        return (
+            f"its PCI root lies below {device.path.split('/', 1)[0]}, where the drivers' helper library does not look"
+        )
+    return None
+
+
+def pci_bus_id(device: PciDevice) -> str | None:
+    """The value of ``resource.kubernetes.io/pciBusID``; None where the address is not of the standard form."""
+    return device.bdf if _STANDARD_BDF.match(device.bdf) else None
+
+
+def numa_nodes(device: PciDevice, machine: Machine) -> tuple[int, ...]:
+    """The list form of ``resource.kubernetes.io/numaNode``: the function's node, then the nodes nearest to it on its socket.
+
+    Empty where the function has no node. The row of distances is indexed *by node id* as upstream does it, although the kernel writes one
+    column per online node: with sparse ids upstream reads a wrong column or none, and so does this (drivers.md section 2).
+    """
+    if device.numa_node is None:
+        return ()
+    own = next((n for n in machine.numa_nodes if n.id == device.numa_node), None)
+    if own is None or not own.distances or own.id >= len(own.distances):
+        return (device.numa_node,)
+    others = {i: d for i, d in enumerate(own.distances) if i != own.id}
+    if not others:
+        return (own.id,)
+    minimum = min(others.values())
+    sockets = {n.id: _socket(n, machine) for n in machine.numa_nodes}
+    home = sockets[own.id]
+    near = sorted(i for i, d in others.items() if d == minimum and _same(home, sockets.get(i)))
+    return (own.id, *near)
+
+
+def _same(home: int | None, other: int | None) -> bool:
+    return home is None or other is None or home == other
+
+
+def _socket(node: NumaNode, machine: Machine) -> int | None:
+    from dractl.topology.cpulist import parse
+
+    cpus = parse(node.cpus)
+    return next((p.id for p in machine.cpus.packages if not cpus.isdisjoint(parse(p.cpus))), None)
