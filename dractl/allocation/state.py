@@ -1,0 +1,83 @@
+"""What is taken already: devices, shares of devices, and capacity, as kube-scheduler gathers them from claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dractl.allocation.features import Features
+    from dractl.model import Quantity, ResourceClaim
+
+
+class DeviceID(NamedTuple):
+    """A device of the cluster. ``str()`` gives ``driver/pool/device``, as the scheduler's messages do.
+
+    A pool's name may hold slashes itself, so :meth:`parse` takes the first and the last part off.
+    """
+
+    driver: str
+    pool: str
+    device: str
+
+    def __str__(self) -> str:
+        return f"{self.driver}/{self.pool}/{self.device}"
+
+    @classmethod
+    def parse(cls, text: str) -> DeviceID:
+        """Reads ``driver/pool/device``; raises ValueError for anything else."""
+        driver, slash, rest = text.partition("/")
+        pool, second, device = rest.rpartition("/")
+        if not (slash and second and driver and pool and device):
+            raise ValueError(f"{text!r} is not a device: want driver/pool/device")
+        return cls(driver, pool, device)
+
+
+_NOTHING: Mapping[DeviceID, Mapping[str, Quantity]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatedState:
+    """Devices that other claims hold.
+
+    ``devices`` are held whole; ``shared`` are those of which at least one share is held; ``capacity`` is what those
+    shares consume, summed for each device.
+    """
+
+    devices: frozenset[DeviceID] = frozenset()
+    shared: frozenset[DeviceID] = frozenset()
+    capacity: Mapping[DeviceID, Mapping[str, Quantity]] = field(default_factory=lambda: _NOTHING)
+
+    @classmethod
+    def from_claims(cls, claims: Iterable[ResourceClaim], features: Features) -> AllocatedState:
+        """The state that the allocations in ``claims`` make, whether or not their pods still run.
+
+        Results with adminAccess hold nothing. A result with a share ID holds a share where DRAConsumableCapacity is
+        on, and the whole device where it is off
+        (kubernetes pkg/scheduler/framework/plugins/dynamicresources/allocateddevices.go).
+        """
+        devices: set[DeviceID] = set()
+        shared: set[DeviceID] = set()
+        capacity: dict[DeviceID, dict[str, Quantity]] = {}
+        for claim in claims:
+            allocation = claim.status.allocation if claim.status is not None else None
+            if allocation is None:
+                continue
+            for result in allocation.devices.results:
+                if result.admin_access:
+                    continue
+                device = DeviceID(result.driver, result.pool, result.device)
+                if result.share_id is None or "DRAConsumableCapacity" not in features.on:
+                    devices.add(device)
+                    continue
+                if features.at_least("1.37"):
+                    # Up to 1.36 the shares of stored claims are known by what they consume alone: kubernetes#139034.
+                    shared.add(device)
+                if result.consumed_capacity:
+                    total = capacity.setdefault(device, {})
+                    for name, quantity in result.consumed_capacity.items():
+                        total[name] = total[name] + quantity if name in total else quantity
+        return cls(frozenset(devices), frozenset(shared), capacity)

@@ -1,0 +1,154 @@
+"""The funnel of a request: which devices each stage keeps, which it loses, and why.
+
+:meth:`dractl.allocation.Allocator.survey` makes one for a node and a pod's claims. It looks at every request as if it
+were alone: what requests do to each other is the verdict's business (:meth:`dractl.allocation.Allocator.allocate`).
+The order of the stages is the order in which the scheduler checks a device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from dractl.allocation.state import DeviceID
+
+StageName = Literal[
+    "class-selector",  # one stage for each selector of the class
+    "request-selector",  # one stage for each selector of the request
+    "node",  # perDeviceNodeSelection: the device is for another node
+    "in-use",  # held by another claim
+    "node-operations",  # skipNodeOperations that the node does not declare
+    "counters",  # shared counters that are left
+    "taints",
+    "capacity",  # consumable capacity: missing, against the policy, not enough left
+    "constraint",  # the device has the attribute of a constraint of the claim
+    "gate",  # a field whose feature gate is off hides the device
+]
+
+LossCode = Literal[
+    "selector-false",
+    "selector-error",
+    "node-mismatch",
+    "device-in-use",
+    "node-operations",
+    "counters-short",
+    "compatibility-groups",
+    "tainted",
+    "capacity-missing",
+    "capacity-policy",
+    "capacity-short",
+    "attr-missing",
+    "gate-off",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One device that a stage loses. Fields that do not apply are None."""
+
+    device: DeviceID
+    code: LossCode
+    message: str
+    attribute: str | None = None
+    capacity: str | None = None
+    counter_set: str | None = None
+    counter: str | None = None
+    taint: str | None = None  # key=value:effect
+    gate: str | None = None
+    want: str | None = None
+    free: str | None = None
+    total: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of the funnel: ``kept`` and ``lost`` together are what the stage before kept."""
+
+    name: StageName
+    kept: tuple[DeviceID, ...]
+    lost: tuple[Loss, ...]
+    selector: int | None = None  # index in the class or request
+    expression: str | None = None  # the selector's text
+    constraint: int | None = None  # index in the claim
+    attribute: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSurvey:
+    """The funnel of one request, or of one alternative of a request with ``firstAvailable`` (``request/alternative``).
+
+    ``wanted`` is the number of devices: the count, or for All as many as the selectors match. ``candidates`` are what
+    the last stage keeps. ``error`` is the scheduler's text where the request itself cannot be handled (class missing,
+    gate off ...); it has no stages then.
+    """
+
+    claim: str  # namespace/name
+    claim_index: int
+    request: str
+    device_class: str
+    mode: str
+    wanted: int
+    offered: tuple[DeviceID, ...]  # devices of the node's usable pools, before any stage
+    stages: tuple[Stage, ...]
+    candidates: tuple[DeviceID, ...]
+    error: str | None = None
+
+    @property
+    def enough(self) -> bool:
+        """Whether the request, alone, has as many candidates as it wants."""
+        if self.error is not None:
+            return False
+        return len(self.candidates) >= max(self.wanted, 1 if self.mode == "All" else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSurvey:
+    """A pool that the node sees, and whether the scheduler uses it."""
+
+    driver: str
+    pool: str
+    state: Literal["usable", "incomplete", "invalid", "obsolete"]
+    reason: str | None  # of an invalid pool, in the scheduler's words
+    generation: int
+    slices: int  # slices of that generation, of the whole cluster
+    expected: int  # resourceSliceCount
+    devices: int  # devices for the node
+
+
+@dataclass(frozen=True, slots=True)
+class ValueGroup:
+    """The candidates of the constrained requests that have one value of the attribute."""
+
+    value: str
+    candidates: tuple[tuple[str, tuple[DeviceID, ...]], ...]  # request (or request/alternative) -> its candidates
+    fits: bool  # matchAttribute: every request finds as many as it wants in this group
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintSurvey:
+    """A constraint of a claim and what each value of its attribute holds among the candidates."""
+
+    claim: str
+    claim_index: int
+    constraint: int
+    kind: Literal["matchAttribute", "distinctAttribute"]
+    attribute: str
+    requests: tuple[str, ...]  # those that it covers
+    groups: tuple[ValueGroup, ...]
+
+    @property
+    def satisfiable(self) -> bool:
+        """Whether the constraint, alone, can be met."""
+        return any(group.fits for group in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a node offers to a pod's claims, request by request."""
+
+    node: str
+    pools: tuple[PoolSurvey, ...]
+    requests: tuple[RequestSurvey, ...]
+    constraints: tuple[ConstraintSurvey, ...]
+    error: str | None = None  # the pools could not be gathered: the scheduler's text
