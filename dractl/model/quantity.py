@@ -1,0 +1,330 @@
+"""Quantities (``10Gi``, ``500m``, ``1e3``), with the arithmetic and the texts of k8s.io/apimachinery/pkg/api/resource.
+
+The Go type holds a number either as an int64 times a power of ten or as an arbitrary decimal, and some answers depend
+on which (``is_int64``, ``value``, the rounding of negative numbers), so the same two representations are kept here.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import lru_cache, total_ordering
+from typing import Final, Literal
+
+Format = Literal["BinarySI", "DecimalSI", "DecimalExponent"]
+
+FORMAT_ERROR: Final = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"  # quantity.go
+)
+NUMERIC_ERROR: Final = "unable to parse numeric part of quantity"
+SUFFIX_ERROR: Final = "unable to parse quantity's suffix"
+
+_SYNTAX = re.compile(
+    r"(?P<sign>[+-]?)(?P<zeros>0*)(?P<num>[0-9]*)(?P<dot>\.?)(?P<denom>(?<=\.)[0-9]*|)(?P<suffix>[eEinumkKMGTP]*[-+]?[0-9]*)",
+    re.ASCII,
+)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
+_BINARY_SUFFIX = {exponent: suffix for suffix, exponent in _BINARY.items()} | {0: ""}
+
+_NANO = -9
+_INT64_DIGITS = 18  # math.go maxInt64Factors
+_MAX_INT64 = (1 << 63) - 1
+_MIN_INT64 = -(1 << 63)
+_MAX_DIGITS = 4000  # a longer number has no use and would cost quadratic time
+
+_GO_SPACE = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
+    "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+
+
+def _ten(exponent: int) -> int:
+    """Ten to the ``exponent``, which is not negative."""
+    return int(10**exponent)
+
+
+def _wrap_int64(number: int) -> int:
+    """The low 64 bits, as Go's conversion gives them."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _is_int64(number: int) -> bool:
+    return _MIN_INT64 <= number <= _MAX_INT64
+
+
+def _divide_away_from_zero(number: int, divisor: int) -> int:
+    quotient = -(-abs(number) // divisor)
+    return quotient if number >= 0 else -quotient
+
+
+def _strip_factors(number: int, base: int) -> tuple[int, int]:
+    """``number`` without its factors ``base``, and how many there were; 0 has none."""
+    times = 0
+    while number and number % base == 0:
+        number //= base
+        times += 1
+    return number, times
+
+
+@total_ordering
+class Quantity:
+    """An exact number with the format that it was written in. Immutable; equal and ordered by number alone.
+
+    ``str()`` is what the API prints: the canonical form, or the text as it was written where Go keeps it.
+    """
+
+    __slots__ = ("_exponent", "_fixed", "_text", "_unscaled", "format")
+
+    format: Format
+
+    def __init__(self, unscaled: int = 0, exponent: int = 0, format: Format = "DecimalSI") -> None:  # noqa: A002
+        """``unscaled`` times ten to the ``exponent``."""
+        self._unscaled = unscaled
+        self._exponent = exponent
+        self._fixed = _is_int64(unscaled)  # held as int64Amount, not as inf.Dec
+        self.format = format
+        self._text: str | None = None
+
+    @classmethod
+    def parse(cls, value: str | float) -> Quantity:
+        """Reads what stands in a JSON document: text (surrounding space is trimmed) or a number.
+
+        ValueError with Go's text where it is no quantity (a boolean is none).
+        """
+        if isinstance(value, bool):
+            raise ValueError(FORMAT_ERROR)
+        if isinstance(value, float):
+            value = _json_number(value)
+        elif isinstance(value, int):
+            if abs(value) >= 10**_MAX_DIGITS:
+                raise ValueError(NUMERIC_ERROR)
+            value = str(value)
+        return _parse(value.strip(_GO_SPACE))
+
+    # -- numbers ------------------------------------------------------------------------------------------------------
+
+    def value(self) -> int:
+        """The number rounded up to an integer, as ``Value()`` gives it: beyond int64 it overflows as Go's does."""
+        return self._scaled(0)
+
+    def milli_value(self) -> int:
+        """Thousandths, rounded up, as ``MilliValue()`` gives them."""
+        return self._scaled(-3)
+
+    def _scaled(self, scale: int) -> int:
+        shift = self._exponent - scale
+        if self._fixed:  # amount.go AsScaledInt64: rounds away from zero; 0 where it overflows
+            if shift < 0:
+                return _divide_away_from_zero(self._unscaled, _ten(min(-shift, 20)))
+            result = self._unscaled * _ten(min(shift, 20))
+            if _is_int64(result):
+                return result
+            # math.go positiveScaleInt64: these powers are one multiplication, whose wrapped product is returned
+            return _wrap_int64(result) if shift in (1, 2, 3, 6, 9) and self._unscaled != _MIN_INT64 else 0
+        if shift == 0:
+            return _wrap_int64(self._unscaled)
+        if shift > 0:  # scale_int.go: int64 times a converted float, which saturates at the smallest int64
+            return _wrap_int64(self._unscaled * (_ten(shift) if shift < 19 else _MIN_INT64))
+        divisor = _ten(-shift)
+        if self._unscaled < _MAX_INT64 and -shift < 19:  # truncating division, then one up for any remainder
+            number = _wrap_int64(self._unscaled)
+            quotient = abs(number) // divisor * (1 if number >= 0 else -1)
+            return quotient + (number % divisor != 0)
+        return _wrap_int64(-(-self._unscaled // divisor))
+
+    def sign(self) -> int:
+        """-1, 0 or 1."""
+        return (self._unscaled > 0) - (self._unscaled < 0)
+
+    def is_int64(self) -> bool:
+        """Whether ``AsInt64()`` succeeds: false for everything held as a decimal, even if it is whole (``1.5Gi``)."""
+        if not self._fixed or self._exponent < 0:
+            return False
+        return self._unscaled == 0 or (self._exponent < 19 and _is_int64(self._unscaled * _ten(self._exponent)))
+
+    def is_integer(self) -> bool:
+        """Whether the number is whole."""
+        return self._exponent >= 0 or self._unscaled % _ten(min(-self._exponent, _MAX_DIGITS)) == 0
+
+    def as_approximate_float(self) -> float:
+        """``AsApproximateFloat64()``: may lose precision, infinite where a float64 cannot hold it."""
+        try:
+            base = float(self._unscaled)
+            return base * 10.0**self._exponent if self._exponent else base
+        except OverflowError:
+            return float("inf") if self._unscaled > 0 else float("-inf")
+
+    def exact(self) -> tuple[int, int]:
+        """``(unscaled, exponent)``: exactly unscaled times ten to the exponent; unscaled holds no factor of ten."""
+        unscaled, times = _strip_factors(self._unscaled, 10)
+        return (unscaled, self._exponent + times) if unscaled else (0, 0)
+
+    # -- arithmetic ---------------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Quantity) -> Quantity:
+        """The sum, in the format of the left side, or of the right one where the left is zero.
+
+        OverflowError where the two are more than 4,000 orders of magnitude apart.
+        """
+        fixed = self._fixed and other._fixed
+        format_ = other.format if self._unscaled == 0 else self.format
+        if fixed and other._unscaled == 0:
+            unscaled, exponent = self._unscaled, self._exponent
+        elif fixed and self._unscaled == 0:
+            unscaled, exponent = other._unscaled, other._exponent
+        else:
+            exponent = min(self._exponent, other._exponent)
+            widest = max(self._exponent, other._exponent) - exponent
+            if widest > _MAX_DIGITS:
+                raise OverflowError("the sum of these quantities has too many digits")
+            left = self._unscaled * _ten(self._exponent - exponent)
+            right = other._unscaled * _ten(other._exponent - exponent)
+            unscaled = left + right
+            fixed = fixed and _is_int64(left) and _is_int64(right) and _is_int64(unscaled)
+        return _quantity(unscaled, exponent, format_, fixed=fixed)
+
+    def __neg__(self) -> Quantity:
+        return _quantity(-self._unscaled, self._exponent, self.format, fixed=self._fixed)
+
+    def __sub__(self, other: Quantity) -> Quantity:
+        """The difference; its format follows the same rule as that of a sum."""
+        return self + (-other)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Quantity):
+            return NotImplemented
+        if self._exponent == other._exponent:
+            return self._unscaled == other._unscaled
+        return self.exact() == other.exact()
+
+    def __lt__(self, other: Quantity) -> bool:
+        if self._exponent == other._exponent:
+            return self._unscaled < other._unscaled
+        if self.sign() != other.sign():
+            return self.sign() < other.sign()
+        (a, a_exponent), (b, b_exponent) = self.exact(), other.exact()
+        shift = a_exponent - b_exponent
+        if abs(shift) > _MAX_DIGITS + 100:  # more than either number has digits: the exponent decides
+            return (shift < 0) == (a > 0)
+        return a * _ten(max(shift, 0)) < b * _ten(max(-shift, 0))
+
+    def __hash__(self) -> int:
+        return hash(self.exact())
+
+    # -- text ---------------------------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        if self._text is None:
+            self._text = self._canonical()
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"Quantity({str(self)!r})"
+
+    def _canonical(self) -> str:
+        """quantity.go CanonicalizeBytes."""
+        unscaled, exponent = self.exact()
+        if not unscaled:
+            return "0"
+        if (
+            self.format == "BinarySI"
+            and exponent >= 0
+            and (exponent > 18 or abs(number := unscaled * _ten(exponent)) >= 1024)
+        ):
+            mantissa, times = _strip_factors(unscaled * _ten(exponent) if exponent > 18 else number, 1024)
+            return f"{mantissa}{_BINARY_SUFFIX.get(times * 10, '')}"
+        spare = exponent % 3
+        mantissa, exponent = unscaled * _ten(spare), exponent - spare
+        if self.format == "DecimalExponent":
+            return f"{mantissa}e{exponent}" if exponent else str(mantissa)
+        # There is no suffix above E, and upstream then prints none: 1000E reads "1".
+        return f"{mantissa}{_DECIMAL_SUFFIX.get(exponent, '')}"
+
+
+def _quantity(unscaled: int, exponent: int, format_: Format, *, fixed: bool, text: str | None = None) -> Quantity:
+    quantity = Quantity(unscaled, exponent, format_)
+    quantity._fixed = fixed
+    quantity._text = text
+    return quantity
+
+
+def _interpret(suffix: str) -> tuple[int, int, Format]:
+    """suffix.go interpret: base, exponent, format."""
+    if suffix in _DECIMAL:
+        return 10, _DECIMAL[suffix], "DecimalSI"
+    if suffix in _BINARY:
+        return 2, _BINARY[suffix], "BinarySI"
+    if len(suffix) > 1 and suffix[0] in "eE" and re.fullmatch(r"[+-]?[0-9]{1,19}", suffix[1:]):
+        exponent = int(suffix[1:])
+        if _is_int64(exponent):
+            return 10, (exponent + (1 << 31)) % (1 << 32) - (1 << 31), "DecimalExponent"  # Go converts to int32
+    raise ValueError(SUFFIX_ERROR)
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> Quantity:
+    """quantity.go ParseQuantity."""
+    match = _SYNTAX.fullmatch(text) if text else None
+    if match is None:
+        raise ValueError(FORMAT_ERROR)
+    if text == "0":
+        return _quantity(0, 0, "DecimalSI", fixed=True, text=text)
+    base, exponent, format_ = _interpret(match["suffix"])
+    num, denom = match["num"] or "0", match["denom"]
+    if len(num) + len(denom) > _MAX_DIGITS:
+        raise ValueError(NUMERIC_ERROR)
+    sign = -1 if match["sign"] == "-" else 1
+    if base == 10:
+        precision, scale, factor = _INT64_DIGITS - len(num) - len(denom), exponent - len(denom), 1
+    elif denom:
+        precision, scale, factor = -1, 0, 1
+    else:
+        precision, scale, factor = 15 - len(num) - exponent * 3 // 10 - 1, 0, 1 << exponent
+    if precision >= 0 and scale >= _NANO:
+        digits = num + denom
+        unscaled = int(digits)
+        if _is_int64(unscaled * factor):
+            if base == 2:
+                keep = unscaled & 0x07 != 0
+            else:
+                keep = scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
+            return _quantity(sign * unscaled * factor, scale, format_, fixed=True, text=text if keep else None)
+    if not (match["zeros"] or match["num"] or denom):
+        raise ValueError(NUMERIC_ERROR)
+    return _parse_decimal(sign, int(num + denom), len(denom), base, exponent, format_)
+
+
+def _parse_decimal(sign: int, unscaled: int, decimals: int, base: int, exponent: int, format_: Format) -> Quantity:
+    """The slow path: arbitrary precision, rounded up to nanos, capped for binary suffixes."""
+    if unscaled == 0:
+        return _quantity(0, 0, format_, fixed=False)
+    scale = -decimals + (exponent if base == 10 else 0)
+    if base == 2:
+        unscaled <<= exponent
+    if scale > _MAX_DIGITS:
+        raise ValueError(NUMERIC_ERROR)
+    unscaled = (
+        unscaled * _ten(scale - _NANO) if scale >= _NANO else -(-unscaled // _ten(min(_NANO - scale, 2 * _MAX_DIGITS)))
+    )
+    scale = _NANO
+    if format_ == "BinarySI":
+        if unscaled > _MAX_INT64 * 10**9:
+            unscaled, scale = _MAX_INT64, 0
+        elif unscaled < 10**9:
+            format_ = "DecimalSI"
+    return _quantity(sign * unscaled, scale, format_, fixed=False)
+
+
+def _json_number(number: float) -> str:
+    """A float as encoding/json writes it, which is how a YAML float reaches the decoder."""
+    if number != number or number in (float("inf"), float("-inf")):
+        raise ValueError(FORMAT_ERROR)
+    if number == 0:
+        return "-0" if str(number).startswith("-") else "0"
+    if 1e-6 <= abs(number) < 1e21:
+        text = f"{Decimal(repr(number)):f}"
+        return text.removesuffix(".0")
+    mantissa, _, exponent = repr(number).partition("e")
+    return f"{mantissa.removesuffix('.0')}e{exponent[0]}{exponent[1:].lstrip('0')}"
