@@ -8,7 +8,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LIMIT = 1 << 16
-"""The highest CPU number that is believed (the kernel's own NR_CPUS limit is 8192): a hostile file cannot ask for more memory."""
+"""The highest CPU number that is believed (the kernel's own NR_CPUS limit is 8192): a hostile file cannot ask for more
+memory.
+"""
 
 
 def parse(text: str) -> frozenset[int]:

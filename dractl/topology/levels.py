@@ -1,6 +1,7 @@
 """How far two PCI functions are from each other, in the words of ``nvidia-smi topo -m``.
 
-The rule is that of the reference's section "Node topology view": read off the two sysfs paths, so it holds for any vendor.
+The rule is that of the reference's section "Node topology view": read off the two sysfs paths, so it holds for any
+vendor.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def level(a: PciDevice, b: PciDevice, machine: Machine) -> str:
         common += 1
     if common == 0:
         return "PHB"
-    # One switch is an upstream and a downstream port. Two functions behind downstream ports of one upstream port have at most one
+    # One switch is an upstream and a downstream port. Two functions behind downstream ports of one upstream port have
+    # at most one
     # bridge each beyond the common ones; more means that another switch lies between them.
     return "PIX" if max(len(a.bridges), len(b.bridges)) - common <= 1 else "PXB"
 
@@ -76,7 +78,9 @@ def rank(name: str) -> int:
 
 
 def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
-    """The functions whose distances are listed: devices of :data:`ENDPOINTS`; a virtual function lies where its physical one does."""
+    """The functions whose distances are listed: devices of :data:`ENDPOINTS`; a virtual function lies where its
+    physical one does.
+    """
     return tuple(
         d
         for d in machine.pci_devices
@@ -98,7 +102,9 @@ def affinity(machine: Machine) -> Iterator[Affinity]:
 
 
 def nearest(machine: Machine) -> dict[tuple[str, str], str]:
-    """The nearest level known for every ordered pair of :func:`endpoints`: NVLink before NVML's PCIe answer before sysfs."""
+    """The nearest level known for every ordered pair of :func:`endpoints`: NVLink before NVML's PCIe answer before
+    sysfs.
+    """
     best: dict[tuple[str, str], str] = {}
     for pair in affinity(machine):
         best[pair.a, pair.b] = best[pair.b, pair.a] = pair.level  # affinity yields them in rising order of authority

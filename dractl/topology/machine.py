@@ -1,6 +1,7 @@
 """A node's hardware as plain values: what the probes found, nothing that they did not.
 
-Every fact that could not be read is ``None`` (an absent key in JSON) and has a :class:`Note` that says why. Sizes are bytes,
+Every fact that could not be read is ``None`` (an absent key in JSON) and has a :class:`Note` that says why. Sizes are
+bytes,
 link speeds GT/s, CPU and node sets the kernel's list form (``0-15,32-47``), PCI ids lower-case hexadecimal with ``0x``.
 """
 
@@ -20,12 +21,15 @@ Kind = Literal["gpu", "nic", "rdma", "nvme", "accelerator", "bridge", "other"]
 KINDS: tuple[Kind, ...] = ("gpu", "nic", "rdma", "nvme", "accelerator", "bridge", "other")
 
 BDF = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
-"""A PCI function's address. Domains wider than 16 bits exist (VMD, cloud hypervisors); upstream's helpers refuse them."""
+"""A PCI function's address. Domains wider than 16 bits exist (VMD, cloud hypervisors); upstream's helpers refuse them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Why a fact is missing, or what is odd about it. ``about`` is a BDF, an interface, ``node0``, or a source (``nvml``)."""
+    """Why a fact is missing, or what is odd about it. ``about`` is a BDF, an interface, ``node0``, or a source
+    (``nvml``).
+    """
 
     about: str
     message: str
@@ -43,6 +47,7 @@ class Host:
     virtual: bool | None = None
     iommu: bool | None = None
     iommufd: bool | None = None
+    memory_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class Core:
 
 @dataclass(frozen=True, slots=True)
 class CacheGroup:
-    """CPUs that share one L3 cache. ``id`` is the kernel's, or the lowest CPU of the group where the kernel gives none."""
+    """CPUs that share one L3 cache. ``id`` is the kernel's, or the lowest CPU of the group where it gives none."""
 
     id: int
     cpus: str
@@ -75,7 +80,9 @@ class CacheGroup:
 
 @dataclass(frozen=True, slots=True)
 class Cpus:
-    """The host's CPUs. ``smt`` is true where ``/sys/devices/system/cpu/smt/control`` says ``on``, as driver dra.cpu reads it."""
+    """The host's CPUs. ``smt`` is true where ``/sys/devices/system/cpu/smt/control`` says ``on``, as driver dra.cpu
+    reads it.
+    """
 
     online: str | None = None
     present: str | None = None
@@ -127,8 +134,10 @@ class SrIov:
 class PciDevice:
     """One PCI function.
 
-    ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``), from which ``pcie_root`` (the last host
-    bridge of the path, where VMD and Hyper-V nest them) and ``bridges`` (root port first) are read. What drivers publish as
+    ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``), from which ``pcie_root``
+    (the last host
+    bridge of the path, where VMD and Hyper-V nest them) and ``bridges`` (root port first) are read. What drivers
+    publish as
     ``resource.kubernetes.io/pcieRoot`` can differ: :func:`dractl.topology.pcie_root.published`.
     ``names`` are the network, RDMA, block and DRM devices of the function. ``link_speed`` is in GT/s.
     """
@@ -164,9 +173,12 @@ class PciDevice:
 class NetInterface:
     """A network interface. ``mac`` and ``addresses`` (CIDRs) are identity.
 
-    ``kind`` is the link kind as netlink names it (``device`` for hardware, ``veth``, ``bond``, ``vlan``, ``bridge`` ...); ``uplink`` is true
-    for interfaces that carry the default route of lowest metric and for those enslaved to them. ``sriov_total_vfs``, ``sriov_num_vfs`` and
-    ``virtual_function`` are what ``/sys/class/net/<name>/device`` itself shows, as dranet reads it: on virtio that is not the PCI function.
+    ``kind`` is the link kind as netlink names it (``device`` for hardware, ``veth``, ``bond``, ``vlan``, ``bridge``
+    ...); ``uplink`` is true
+    for interfaces that carry the default route of lowest metric and for those enslaved to them. ``sriov_total_vfs``,
+    ``sriov_num_vfs`` and
+    ``virtual_function`` are what ``/sys/class/net/<name>/device`` itself shows, as dranet reads it: on virtio that is
+    not the PCI function.
     """
 
     name: str
@@ -245,7 +257,9 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class MigProfile:
-    """A GPU instance profile that the GPU offers. ``id`` is the profile's own (19 for 1g), not NVML's enumeration index."""
+    """A GPU instance profile that the GPU offers. ``id`` is the profile's own (19 for 1g), not NVML's enumeration
+    index.
+    """
 
     id: int
     name: str
@@ -274,7 +288,9 @@ class MigDevice:
 
 @dataclass(frozen=True, slots=True)
 class NvLink:
-    """One NVLink of a GPU. ``remote`` is ``gpu``, ``switch`` or ``other``; ``remote_bdf`` the far end's address where NVML tells."""
+    """One NVLink of a GPU. ``remote`` is ``gpu``, ``switch`` or ``other``; ``remote_bdf`` the far end's address where
+    NVML tells.
+    """
 
     link: int
     active: bool
@@ -306,9 +322,11 @@ class Amdgpu:
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A GPU. ``source`` is ``nvml``, ``kfd`` or ``pci``; ``partial`` is true where the vendor's own source did not answer.
+    """A GPU. ``source`` is ``nvml``, ``kfd`` or ``pci``; ``partial`` is true where the vendor's own source did not
+    answer.
 
-    ``health`` is ``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``. ``memory_numa_node`` is where the GPU's memory
+    ``health`` is ``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``. ``memory_numa_node`` is
+    where the GPU's memory
     appears as a NUMA node (Grace), which is not the PCI function's node. ``mig_mode`` is None where the GPU has no MIG.
     """
 
@@ -350,7 +368,9 @@ class Nvidia:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a vendor's library says about two devices: ``nvlink`` with ``count`` links, or ``pcie`` with NVML's own ``level``."""
+    """What a vendor's library says about two devices: ``nvlink`` with ``count`` links, or ``pcie`` with NVML's own
+    ``level``.
+    """
 
     a: str
     b: str
@@ -404,7 +424,9 @@ class Machine:
 
     @classmethod
     def from_json(cls, value: object) -> Machine:
-        """Reads :meth:`to_json`'s object back; raises InputError naming the place of what is wrong. Unknown keys are ignored."""
+        """Reads :meth:`to_json`'s object back; raises InputError naming the place of what is wrong. Unknown keys are
+        ignored.
+        """
         from dractl.errors import InputError
         from dractl.topology.wire import decode
 

@@ -1,6 +1,7 @@
 """What drivers publish under ``resource.kubernetes.io/``, computed as upstream's library does, with its blind spots.
 
-Source: k8s.io/dynamic-resource-allocation/deviceattribute (pci.go, numa.go). A function whose attribute upstream cannot compute is published
+Source: k8s.io/dynamic-resource-allocation/deviceattribute (pci.go, numa.go). A function whose attribute upstream
+cannot compute is published
 without it, so a claim's matchAttribute can never hold for it: saying so is the point.
 """
 
@@ -17,7 +18,9 @@ _STANDARD_BDF = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]$")
 
 
 def published(device: PciDevice) -> str | None:
-    """The value of ``resource.kubernetes.io/pcieRoot``, or None where upstream fails (:func:`why_not_published` says why)."""
+    """The value of ``resource.kubernetes.io/pcieRoot``, or None where upstream fails (:func:`why_not_published` says
+    why).
+    """
     return None if why_not_published(device) else device.path.split("/", 1)[0]
 
 
@@ -38,10 +41,13 @@ def pci_bus_id(device: PciDevice) -> str | None:
 
 
 def numa_nodes(device: PciDevice, machine: Machine) -> tuple[int, ...]:
-    """The list form of ``resource.kubernetes.io/numaNode``: the function's node, then the nodes nearest to it on its socket.
+    """The list form of ``resource.kubernetes.io/numaNode``: the function's node, then the nodes nearest to it on its
+    socket.
 
-    Empty where the function has no node. The row of distances is indexed *by node id* as upstream does it, although the kernel writes one
-    column per online node: with sparse ids upstream reads a wrong column or none, and so does this (drivers.md section 2).
+    Empty where the function has no node. The row of distances is indexed *by node id* as upstream does it, although
+    the kernel writes one
+    column per online node: with sparse ids upstream reads a wrong column or none, and so does this (drivers.md
+    section 2).
     """
     if device.numa_node is None:
         return ()

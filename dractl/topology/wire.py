@@ -1,4 +1,6 @@
-"""Dataclasses to JSON and back, by their annotations: snake_case fields are camelCase keys, ``None`` and empty lists are absent."""
+"""Dataclasses to JSON and back, by their annotations: snake_case fields are camelCase keys, ``None`` and empty lists
+are absent.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +49,13 @@ def encode(value: Any) -> Any:
 
 
 def decode(cls: type[T], value: object, path: str = "") -> T:
-    """``value`` as ``cls``; raises :class:`~dractl.errors.InputError` with the path of the first thing that does not fit."""
+    """``value`` as ``cls``; raises :class:`~dractl.errors.InputError` with the path of the first thing that does not
+    fit.
+    """
     if not isinstance(value, dict):
         raise _wrong(path, value, "an object")
     arguments: dict[str, Any] = {}
-    for name, hint, required in _fields(cls):
+    for name, hint, required in _fields(typing.cast("Any", cls)):
         given = value.get(key(name))
         if given is None:
             if required:
@@ -62,7 +66,7 @@ def decode(cls: type[T], value: object, path: str = "") -> T:
 
 
 @cache
-def _fields(cls: type) -> tuple[tuple[str, Any, bool], ...]:
+def _fields(cls: Any) -> tuple[tuple[str, Any, bool], ...]:
     hints = typing.get_type_hints(cls)
     return tuple(
         (f.name, _required_type(hints[f.name]), f.default is MISSING and not _optional(hints[f.name]))
