@@ -38,7 +38,7 @@ class Violation:
 
 
 def dotted(path: Iterable[str | int]) -> str:
-    """A path as the API server's decoder prints it: ``spec.devices.requests[0].name``; keys of maps stand after a dot."""
+    """A path as the server's decoder prints it: ``spec.devices.requests[0].name``; a map's keys stand after a dot."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step

@@ -1,0 +1,132 @@
+"""The API's types of one release, read from ``schemas/<release>/`` when they are asked for.
+
+``tools/make_schemas.py`` makes the files and says what they hold; a claim needs two of them, 17 kB together.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from dractl.resources import data_dir
+from dractl.validation.shapes import (
+    ANYTHING,
+    BOOL,
+    INT32,
+    INT32_OR_STRING,
+    INT64,
+    MICRO_TIME,
+    QUANTITY,
+    STRING,
+    TIME,
+    List,
+    Map,
+    Struct,
+    string,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dractl.validation.shapes import Shape
+
+_BASIC: dict[str, Shape] = {
+    "FieldsV1": ANYTHING,
+    "IntOrString": INT32_OR_STRING,
+    "MicroTime": MICRO_TIME,
+    "Quantity": QUANTITY,
+    "RawExtension": ANYTHING,
+    "Time": TIME,
+    "int32": INT32,
+    "int64": INT64,
+}
+"""Definitions of meta-v1 that are no structs, by name."""
+
+
+class Schemas:
+    """The types of one release. Files are read, and types put together, when a document first needs them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known = frozenset(path.stem for path in folder.glob("*.json"))
+        self._files: dict[str, dict[str, Any]] = {}
+        self._shapes: dict[tuple[str, str], Shape] = {}
+
+    def kind(self, api_version: str, kind: str) -> Struct | None:
+        """The type of a top-level kind; None if this release has none of that name in that group and version."""
+        file = _file(api_version)
+        if kind not in self.kinds(file):
+            return None
+        shape = self._shape(file, kind)
+        return shape if isinstance(shape, Struct) else None
+
+    def versions(self, kind: str) -> tuple[str, ...]:
+        """Every apiVersion of the release that has the kind, newest first."""
+        found = [file for file in self._known if kind in self.kinds(file)]
+        return tuple(_api_version(file) for file in sorted(found, key=_age))
+
+    def kinds(self, file: str) -> tuple[str, ...]:
+        """The top-level kinds of a file such as ``resource.k8s.io-v1``; empty if there is no such file."""
+        return tuple(choice["$ref"].rpartition("/")[2] for choice in self._read(file).get("oneOf", ()))
+
+    def _read(self, file: str) -> dict[str, Any]:
+        if file not in self._known:
+            return {}
+        if file not in self._files:
+            self._files[file] = json.loads((self._folder / f"{file}.json").read_bytes())
+        return self._files[file]
+
+    def _shape(self, file: str, name: str) -> Shape:
+        if file == "meta-v1" and name in _BASIC:
+            return _BASIC[name]
+        key = (file, name)
+        if key not in self._shapes:
+            schema = self._read(file)["$defs"][name]
+            fields = schema["properties"]
+            version = file.rpartition("-")[2]
+            self._shapes[key] = Struct(f"{version}.{name}", fields, lambda field: self._compile(file, fields[field]))
+        return self._shapes[key]
+
+    def _compile(self, file: str, schema: dict[str, Any]) -> Shape:
+        """A field's type."""
+        if "$ref" in schema:
+            there, _, name = schema["$ref"].partition("#/$defs/")
+            return self._shape(there.removesuffix(".json") or file, name)
+        if "const" in schema:
+            return STRING
+        name = schema.get("x-go-type")
+        version = file.rpartition("-")[2]
+        kind = schema["type"][0]
+        if kind == "array":
+            return List(self._compile(file, schema["items"]))
+        if kind == "object":
+            key = f"{version}.{name[4:-1]}" if name else "string"
+            return Map(self._compile(file, schema["additionalProperties"]), key)
+        if kind == "boolean":
+            return BOOL
+        return string(f"{version}.{name}") if name else STRING
+
+
+@cache
+def of_release(release: str) -> Schemas:
+    """The types of a release: ``of_release("1.36")``."""
+    return Schemas(data_dir("schemas") / release)
+
+
+def _file(api_version: str) -> str:
+    """``resource.k8s.io/v1`` -> ``resource.k8s.io-v1``; ``v1`` -> ``core-v1``."""
+    group, _, version = api_version.rpartition("/")
+    return f"{group or 'core'}-{version}"
+
+
+def _api_version(file: str) -> str:
+    group, _, version = file.rpartition("-")
+    return version if group == "core" else f"{group}/{version}"
+
+
+def _age(file: str) -> tuple[int, str]:
+    """Sorts v1 before v1beta2 before v1beta1 before v1alpha3, as Kubernetes does."""
+    version = file.rpartition("-")[2]
+    stage = 0 if version[1:].isdigit() else 1 if "beta" in version else 2
+    return stage, "".join(chr(0x10FFFF - ord(c)) for c in version)

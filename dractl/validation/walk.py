@@ -1,0 +1,145 @@
+"""Decodes a document as the API server's strict decoder does, and says what it says.
+
+Follows ``sigs.k8s.io/json`` (a fork of Go's ``encoding/json``: ``decode.go``) and
+``k8s.io/apimachinery/pkg/runtime/serializer/json``. What the schemas call required, and formats, are not its business.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.validation.moved import MOVED
+from dractl.validation.nearest import nearest
+from dractl.validation.shapes import INT32, INT32_OR_STRING, INT64, List, Map, Misfit, Struct, json_type, number
+from dractl.validation.violation import Violation, dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.validation.shapes import Shape
+    from dractl.validation.violation import Path
+
+
+def walk(value: Any, shape: Struct) -> list[Misfit]:
+    """Everything in a document that does not decode into ``shape``, in the order of the document."""
+    found: list[Misfit] = []
+    shape.walk(value, [], found)
+    return found
+
+
+def wrong_type(root: Struct, misfit: Misfit) -> Violation:
+    """The finding for a value of the wrong type, with the decoder's own sentence."""
+    shape, path = misfit.shape, misfit.path
+    place = dotted(path)
+    said = misfit.text or _cannot_unmarshal(root, misfit)
+    message = f"{place or 'the document'} must be {_wanted(shape)}, not {_shown(misfit.value)}"
+    if shape.plain is str and isinstance(misfit.value, bool | int | float):
+        message += "; put it in quotes"
+    return Violation("wrong-type", "BadRequest", place or None, path, f"{message}: {said}")
+
+
+def unknown_field(root: Struct, misfit: Misfit) -> Violation:
+    """The finding for a field that the type does not have, with the name or the place that was probably meant."""
+    path, struct = misfit.path, misfit.shape
+    assert isinstance(struct, Struct)
+    place, name = dotted(path), str(path[-1])
+    known = tuple(sorted(struct.names))
+    meant: str | None = None
+    message = f'unknown field "{place}"'
+    if moved := MOVED.get((struct.go.partition(".")[2], name)):
+        message += f": {moved}"
+    elif elsewhere := _elsewhere(root, path, name):
+        meant = dotted(elsewhere)
+        message += f": {name} belongs at {meant}"
+    elif meant := nearest(name, known) or _nearest_below(struct, name):
+        message += f": did you mean {meant}?"
+    else:
+        message += f": allowed here are {', '.join(known)}"
+    return Violation("unknown-field", "BadRequest", place, path, message, key=True, allowed=known, nearest=meant)
+
+
+def _cannot_unmarshal(root: Struct, misfit: Misfit) -> str:
+    """The sentence of encoding/json, such as ``json: cannot unmarshal string into Go struct field ...``."""
+    struct, fields = root, []
+    for holder, step in _holders(root, misfit.path):
+        if isinstance(holder, Struct):
+            struct = holder
+            fields.append(str(step))
+    found = json_type(misfit.value)
+    if found == "number" and misfit.shape in (INT32, INT64, INT32_OR_STRING):
+        found += f" {number(misfit.value)}"
+    into = f"struct field {struct.go.partition('.')[2]}.{'.'.join(fields)}" if fields else "value"
+    return f"json: cannot unmarshal {found} into Go {into} of type {misfit.shape.go}"
+
+
+def _holders(root: Struct, path: Path) -> Iterator[tuple[Shape, str | int]]:
+    """Each step of a path with the type that it starts from."""
+    shape: Shape | None = root
+    for step in path:
+        if shape is None:
+            return
+        yield shape, step
+        if isinstance(shape, Struct):
+            shape = shape.field(str(step))
+        else:
+            shape = shape.item if isinstance(shape, List | Map) else None
+
+
+def _elsewhere(root: Struct, path: Path, name: str) -> Path | None:
+    """Where a field of this name would be right: in a struct inside this one, else in one around it or inside those."""
+    for depth, (holder, _) in reversed(list(enumerate(_holders(root, path)))):
+        at = path[:depth]
+        below = _below(holder, name) if isinstance(holder, Struct) else None
+        if below and (*at, *below) != path:
+            return (*at, *below)
+    return None
+
+
+def _below(struct: Struct, name: str) -> Path | None:
+    """The field, in this struct or in those that are one or two plain fields (no list, no map) further down."""
+    level: list[tuple[Path, Struct]] = [((), struct)]
+    for _ in range(3):
+        for path, this in level:
+            if name in this.names:
+                return (*path, name)
+        level = [
+            ((*path, field), inner)
+            for path, this in level
+            for field in this.names
+            if field not in ("metadata", "status") and isinstance(inner := this.field(field), Struct)
+        ]
+    return None
+
+
+def _nearest_below(struct: Struct, name: str) -> str | None:
+    """A name that is nearly right one plain field further down: ``deviceclassname`` -> ``exactly.deviceClassName``."""
+    for field in struct.names:
+        inner = struct.field(field)
+        if isinstance(inner, Struct) and field not in ("metadata", "status") and (close := nearest(name, inner.names)):
+            return f"{field}.{close}"
+    return None
+
+
+def _wanted(shape: Shape) -> str:
+    if isinstance(shape, List):
+        return "a list"
+    if isinstance(shape, Map | Struct):
+        return "a map"
+    names = {"bool": "a boolean", "int32": "an integer", "int64": "an integer", "resource.Quantity": "a quantity"}
+    if shape is INT32_OR_STRING:
+        return "an integer or a string"
+    return names.get(shape.go, "a string" if shape.plain is str else "a time such as 2026-01-02T15:04:05Z")
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case bool():
+            return f"the boolean {str(value).lower()}"
+        case int() | float():
+            return f"the number {number(value)}"
+        case str():
+            return f'the string "{value if len(value) <= 60 else value[:57] + "..."}"'
+        case list():
+            return "a list"
+        case _:
+            return "a map"

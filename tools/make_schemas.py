@@ -1,0 +1,242 @@
+"""Makes ``schemas/<release>/`` from the JSON Schemas that the PyPI package kubernetes-validate carries.
+
+    .venv/bin/python tools/make_schemas.py           writes them
+    .venv/bin/python tools/make_schemas.py --check   says which files would change, and fails if any would
+
+A file holds the definitions of one group and version, each on a line of its own (small, and a diff shows what
+changed). A definition of another group is referred to by its file, so a claim needs two small files and never the
+Pod's. Descriptions are left out. So is what the API server's decoder does not look at: ``required``, string formats.
+What is left says which fields a type has and what Go type each decodes to; ``null`` is always allowed, because Go's
+decoder takes it for "not set". Where the published schema and the decoder differ, ``CORRECTIONS`` says how and why.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from importlib.metadata import files
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RELEASES = ("1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37")
+
+KINDS = {
+    "": {"Namespace", "Node", "Pod"},
+    "apps": {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
+    "batch": {"CronJob", "Job"},
+    "scheduling.k8s.io": {"PodGroup", "Workload"},
+    "resource.k8s.io": {
+        "DeviceClass",
+        "DeviceTaintRule",
+        "PodSchedulingContext",
+        "ResourceClaim",
+        "ResourceClaimTemplate",
+        "ResourcePoolStatusRequest",
+        "ResourceSlice",
+    },
+}
+"""Group to the kinds whose schemas ship."""
+
+INTEGERS: dict[str, dict[str, Any]] = {
+    "int32": {"type": ["integer", "null"], "minimum": -(2**31), "maximum": 2**31 - 1},
+    "int64": {"type": ["integer", "null"], "minimum": -(2**63), "maximum": 2**63 - 1},
+}
+QUANTITY = r"^ *[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)? *$"
+TIME = (
+    r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01]?[0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.,][0-9]+)?"
+    r"(Z|[+-]([01][0-9]|2[0-4]):([0-5][0-9]|60))$"
+)
+
+CORRECTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": (
+        {"type": ["string", "number", "null"], "pattern": QUANTITY, "x-go-decoder": "quantity"},
+        "has UnmarshalJSON: apimachinery/pkg/api/resource/quantity.go",
+    ),
+    "io.k8s.apimachinery.pkg.apis.meta.v1.Time": (
+        {"type": ["string", "null"], "pattern": TIME, "x-go-decoder": "time"},
+        "has UnmarshalJSON, which takes RFC 3339: apimachinery/pkg/apis/meta/v1/time.go",
+    ),
+    "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": (
+        {"type": ["string", "null"], "pattern": TIME, "x-go-decoder": "micro-time"},
+        "has UnmarshalJSON, which takes RFC 3339: apimachinery/pkg/apis/meta/v1/micro_time.go",
+    ),
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": (
+        {
+            "type": ["string", "integer", "null"],
+            "minimum": -(2**31),
+            "maximum": 2**31 - 1,
+            "x-go-decoder": "int-or-string",
+        },
+        "has UnmarshalJSON, which takes an int32 or a string: apimachinery/pkg/util/intstr/intstr.go",
+    ),
+    "io.k8s.apimachinery.pkg.runtime.RawExtension": (
+        {},
+        "keeps any JSON value; that it is an object is validated, not decoded: apimachinery/pkg/runtime/extension.go",
+    ),
+    "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": (
+        {},
+        "keeps any JSON value: apimachinery/pkg/apis/meta/v1/fields_proto.go",
+    ),
+}
+"""Definition to what the decoder takes there, and why that is not what the published schema says."""
+
+GO_TYPES: dict[str, dict[str, str]] = {
+    "resource.k8s.io": {
+        "allocationMode": "DeviceAllocationMode",
+        "attributes": "map[QualifiedName]",
+        "capacity": "map[QualifiedName]",
+        "capacityKey": "QualifiedName",
+        "consumedCapacity": "map[QualifiedName]",
+        "distinctAttribute": "FullyQualifiedName",
+        "effect": "DeviceTaintEffect",
+        "matchAttribute": "FullyQualifiedName",
+        "requests": "map[QualifiedName]",
+        "operator": "DeviceTolerationOperator",
+        "partitionTypeAttribute": "FullyQualifiedName",
+        "skipNodeOperations": "SkipNodeOperation",
+        "source": "AllocationConfigSource",
+    },
+    "core": {
+        "allocatable": "map[ResourceName]",
+        "capacity": "map[ResourceName]",
+        "limits": "map[ResourceName]",
+        "overhead": "map[ResourceName]",
+        "requests": "map[ResourceName]",
+    },
+}
+"""Group to field to the name that its Go type has there (k8s.io/api/<group>/<version>/types.go): the decoder names it
+in its errors, and OpenAPI does not know it. ``map[Key]`` is a map whose keys have a name."""
+
+
+def short(name: str) -> tuple[str, str]:
+    """A definition's file and name: ``io.k8s.api.resource.v1.Device`` -> ``resource.k8s.io-v1``, ``Device``."""
+    package, _, kind = name.rpartition(".")
+    if not package.startswith("io.k8s.api."):
+        return "meta-v1", kind  # apimachinery: the types that every group shares
+    group, _, version = package.removeprefix("io.k8s.api.").rpartition(".")
+    return f"{GROUPS.get(group, group)}-{version}", kind
+
+
+GROUPS = {
+    "core": "core",
+    "apps": "apps",
+    "batch": "batch",
+    "resource": "resource.k8s.io",
+    "scheduling": "scheduling.k8s.io",
+}
+
+
+class Definitions:
+    """The definitions of one release, and the files that they are turned into."""
+
+    def __init__(self, release: str) -> None:
+        path = f"v{release}.0-local/_definitions.json"
+        source = next(f for f in files("kubernetes-validate") or () if str(f).endswith(path))
+        self.published: dict[str, Any] = json.loads(Path(source.locate()).read_text())["$defs"]
+        self.files: dict[str, dict[str, Any]] = {}
+        self.kinds: dict[str, list[str]] = {}
+
+    def add(self, name: str) -> None:
+        """Puts a definition and all that it refers to into the files."""
+        file, kind = short(name)
+        into = self.files.setdefault(file, {})
+        if kind in into:
+            return
+        into[kind] = {}  # a definition may refer to itself
+        if name in CORRECTIONS:
+            into[kind] = CORRECTIONS[name][0]
+        else:
+            into[kind] = self.convert(self.published[name], file)
+
+    def convert(self, schema: dict[str, Any], file: str) -> dict[str, Any]:
+        """One published schema without what the decoder does not look at."""
+        if "$ref" in schema:
+            return {"$ref": self.reference(schema["$ref"].rpartition("/")[2], file)}
+        (kind,) = {*([schema["type"]] if isinstance(schema["type"], str) else schema["type"])} - {"null"}
+        nullable = [kind, "null"]
+        if kind == "array":
+            return {"type": nullable, "items": self.convert(schema["items"], file)}
+        if kind == "integer":
+            return {"$ref": self.basic(schema.get("format", "int64"), file)}
+        if kind != "object":
+            return {"type": nullable}
+        if "additionalProperties" in schema:
+            return {"type": nullable, "additionalProperties": self.convert(schema["additionalProperties"], file)}
+        names = GO_TYPES.get(file.rpartition("-")[0], {})
+        fields = {}
+        for name, value in sorted(schema.get("properties", {}).items()):
+            fields[name] = self.convert(value, file)
+            this = fields[name].get("items", fields[name])
+            if (
+                name in names
+                and "$ref" not in this
+                and names[name].startswith("map") == ("additionalProperties" in this)
+            ):
+                this["x-go-type"] = names[name]
+        for this in schema.get("x-kubernetes-group-version-kind", ()):
+            group_version = f"{this['group']}/{this['version']}" if this["group"] else this["version"]
+            fields["apiVersion"], fields["kind"] = {"const": group_version}, {"const": this["kind"]}
+            break
+        return {"type": nullable, "properties": fields, "additionalProperties": False}
+
+    def reference(self, name: str, file: str) -> str:
+        self.add(name)
+        there, kind = short(name)
+        return f"#/$defs/{kind}" if there == file else f"{there}.json#/$defs/{kind}"
+
+    def basic(self, name: str, file: str) -> str:
+        self.files.setdefault("meta-v1", {})[name] = INTEGERS[name]
+        return f"#/$defs/{name}" if file == "meta-v1" else f"meta-v1.json#/$defs/{name}"
+
+
+def make(release: str) -> dict[str, str]:
+    """File name to text, for one release."""
+    definitions = Definitions(release)
+    for name, schema in definitions.published.items():
+        for this in schema.get("x-kubernetes-group-version-kind", ()):
+            if this["kind"] in KINDS.get(this["group"], ()) and name.endswith(f".{this['kind']}"):
+                definitions.add(name)
+                definitions.kinds.setdefault(short(name)[0], []).append(this["kind"])
+    return {
+        f"{file}.json": render(sorted(definitions.kinds.get(file, ())), types)
+        for file, types in sorted(definitions.files.items())
+    }
+
+
+def render(kinds: list[str], types: dict[str, Any]) -> str:
+    """A file: a line a definition. At the top stands the choice of its kinds, so that it checks a whole document."""
+    lines = [f"{json.dumps(name)}: {json.dumps(types[name], separators=(',', ':'))}" for name in sorted(types)]
+    head = '"$schema": "https://json-schema.org/draft/2020-12/schema",\n'
+    if kinds:
+        head += f'"oneOf": {json.dumps([{"$ref": f"#/$defs/{kind}"} for kind in kinds])},\n'
+    return "{\n" + head + '"$defs": {\n' + ",\n".join(lines) + "\n}\n}\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is not as it would be made")
+    check = parser.parse_args().check
+    stale = 0
+    for release in RELEASES:
+        folder = ROOT / "schemas" / release
+        made = make(release)
+        for path in sorted({*folder.glob("*.json"), *(folder / name for name in made)}):
+            text = made.get(path.name)
+            if path.exists() and text == path.read_text():
+                continue
+            stale += 1
+            print(path.relative_to(ROOT))
+            if check:
+                continue
+            if text is None:
+                path.unlink()
+            else:
+                folder.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+    return int(check and stale > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
