@@ -1,0 +1,37 @@
+"""Every ``$ dractl ...`` of the README and of docs/ is run, and prints what stands below it.
+
+A line ``...`` stands for lines left out; ``$ ... | tail -3`` and the like are run by the shell.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def examples() -> list[tuple[str, str, str]]:
+    """(file, command, expected output) of every console block."""
+    found = []
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for block in BLOCK.findall(path.read_text(encoding="utf-8")):
+            for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                command, _, output = part.partition("\n")
+                found.append((path.name, command, output))
+    return found
+
+
+@pytest.mark.parametrize(("file", "command", "expected"), examples(), ids=lambda value: value[:60].replace(" ", "_"))
+def test_what_the_documentation_shows_is_what_dractl_prints(file: str, command: str, expected: str) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8", "NODE_NAME": ""}
+    done = subprocess.run(command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    pattern = "".join(".*?" if line.strip() == "..." else re.escape(line) for line in expected.splitlines(keepends=True))
+    assert re.fullmatch(pattern, done.stdout, re.DOTALL), f"{file}: $ {command}\n{done.stdout}{done.stderr}"
