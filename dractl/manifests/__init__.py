@@ -1,0 +1,9 @@
+"""Manifests: bytes to documents whose values can be located."""
+
+from __future__ import annotations
+
+from dractl.manifests.documents import Broken, Document, Fault, Inputs, Skipped
+from dractl.manifests.load import load
+from dractl.manifests.source import Position
+
+__all__ = ["Broken", "Document", "Fault", "Inputs", "Position", "Skipped", "load"]

@@ -1,0 +1,173 @@
+"""What loading gives: documents whose values can be located, and what could not become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dractl.manifests.source import Position
+
+Path = tuple["str | int", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What strict decoding of a document that can be read complains about, such as a key that is given twice."""
+
+    message: str
+    path: Path
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A document that cannot be read: why, in the API server's words where it has some, and where."""
+
+    file: str
+    index: int
+    position: Position
+    message: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that was found and deliberately not read: why, and what to do about it."""
+
+    file: str
+    why: str
+    hint: str | None = None
+
+
+class Locator(Protocol):
+    """Knows where the values of one document of a file stand."""
+
+    def locate(self, path: Path, *, key: bool, offset: int | None) -> Position: ...
+    def faults(self) -> Sequence[Fault]: ...
+    def line(self, number: int) -> str: ...
+
+
+class Document:
+    """One Kubernetes object of a file (or one item of a List in it).
+
+    ``value`` is a plain dict of str, int, float, bool, None, list and dict, as the API server gets it from
+    sigs.k8s.io/yaml; it may share parts (YAML aliases) and must not be changed. ``index`` counts the documents of the
+    file from 0; the items of a List have that of the List. ``origin`` is the template named by Helm's ``# Source:``.
+    """
+
+    __slots__ = ("_locator", "_prefix", "file", "index", "origin", "value")
+
+    def __init__(
+        self,
+        file: str,
+        index: int,
+        value: dict[str, Any],
+        locator: Locator,
+        *,
+        prefix: Path = (),
+        origin: str | None = None,
+    ) -> None:
+        self.file = file
+        self.index = index
+        self.value = value
+        self.origin = origin
+        self._locator = locator
+        self._prefix = prefix
+
+    def _text(self, *path: str) -> str | None:
+        value: Any = self.value
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value if isinstance(value, str) else None
+
+    @property
+    def api_version(self) -> str | None:
+        return self._text("apiVersion")
+
+    @property
+    def kind(self) -> str | None:
+        return self._text("kind")
+
+    @property
+    def name(self) -> str | None:
+        return self._text("metadata", "name")
+
+    @property
+    def namespace(self) -> str | None:
+        return self._text("metadata", "namespace")
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """What strict decoding says of this document; paths are the document's own."""
+        depth = len(self._prefix)
+        found = self._locator.faults()
+        if not depth:
+            return tuple(found)
+        return tuple(
+            Fault(fault.message, fault.path[depth:], fault.position)
+            for fault in found
+            if fault.path[:depth] == self._prefix
+        )
+
+    def locate(self, path: Path, *, key: bool = False, offset: int | None = None) -> Position:
+        """Where the value at ``path`` stands; with ``key`` its key; with ``offset`` that code point of its text.
+
+        ``offset`` counts in the value, so it is right in quoted strings with escapes and in block scalars too. Where
+        the path does not exist (a field that is required), the place of the nearest thing that holds it: its key, or
+        where it starts. An empty value is found at its key.
+        """
+        return self._locator.locate(self._prefix + tuple(path), key=key, offset=offset)
+
+    def line(self, number: int) -> str:
+        """A line of the file, counted from 1."""
+        return self._locator.line(number)
+
+    def __repr__(self) -> str:
+        return f"<Document {self.file}[{self.index}] {self.kind} {self.namespace or ''}/{self.name}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Everything that was loaded, in a stable order; ``files`` counts the files that were looked into."""
+
+    documents: tuple[Document, ...]
+    broken: tuple[Broken, ...]
+    skipped: tuple[Skipped, ...]
+    files: int
+
+
+MAX_LIST_DEPTH = 8
+
+
+def expand(document: Document, depth: int = 0) -> Iterator[Document]:
+    """The document, or the items if it is a ``List`` or a typed ``*List``, as kubectl flattens them.
+
+    Items of a typed list that say no apiVersion or kind inherit them (``ResourceClaimList``: ``ResourceClaim``), as
+    apimachinery's unstructured decoder does (pkg/apis/meta/v1/unstructured/helpers.go decodeToList).
+    Items that are no objects come too, so that somebody can say so: their value is not a dict.
+    """
+    value = document.value
+    kind = value.get("kind") if isinstance(value, dict) else None
+    items = value.get("items") if isinstance(value, dict) else None
+    if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(items, list) or depth > MAX_LIST_DEPTH:
+        yield document
+        return
+    inherited = {"apiVersion": value.get("apiVersion"), "kind": kind[: -len("List")]} if kind != "List" else {}
+    for number, item in enumerate(items):
+        if isinstance(item, dict) and inherited and not (item.get("kind") and item.get("apiVersion")):
+            missing = {name: text for name, text in inherited.items() if text and not item.get(name)}
+            item = {**item, **missing}  # noqa: PLW2901
+        yield from expand(
+            Document(
+                document.file,
+                document.index,
+                item,
+                document._locator,
+                prefix=(*document._prefix, "items", number),
+                origin=document.origin,
+            ),
+            depth + 1,
+        )

@@ -1,0 +1,292 @@
+"""Where the bytes of manifests come from: files, folders, archives, compressed files, standard input."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+from dractl.errors import InputError
+from dractl.manifests.documents import Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
+MAX_FILE = 256 * 1024 * 1024
+"""Bytes of one file, uncompressed: twice what etcd lets a cluster's whole DRA state grow to in practice."""
+MAX_ARCHIVE = 4 * MAX_FILE
+"""Bytes of all manifests of one archive together."""
+MAX_MEMBERS = 2_000_000
+_VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
+_COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "lzma"))
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The bytes of one manifest file. ``named``: the user asked for this very file (or stream)."""
+
+    name: str
+    data: bytes
+    named: bool
+    on_disk: bool
+
+
+def read_all(
+    paths: Sequence[str], stdin: bytes | None, stdin_name: str, exclude: Sequence[str]
+) -> Iterator[Content | Skipped]:
+    """Everything under ``paths`` in a stable order, each file once. Raises InputError for a named path."""
+    walker = _Walker(exclude)
+    for path in paths:
+        if path == "-":
+            yield from _unpack(stdin_name, _standard_input() if stdin is None else stdin, on_disk=False)
+        elif os.path.isdir(path):
+            yield from walker.walk(path)
+        else:
+            yield from _named(path, walker)
+
+
+def _standard_input() -> bytes:
+    import sys
+
+    return _bounded(sys.stdin.buffer, "<stdin>")
+
+
+def _named(path: str, walker: _Walker) -> Iterator[Content | Skipped]:
+    try:
+        with open(path, "rb") as file:
+            if not walker.first_time(os.fstat(file.fileno())):
+                return
+            data = _bounded(file, path)
+    except FileNotFoundError:
+        raise InputError("no such file or directory", place=path) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {_reason(error)}", place=path) from None
+    yield from _unpack(path, data, on_disk=True)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+
+
+def _bounded(file: IO[bytes], name: str, limit: int = MAX_FILE) -> bytes:
+    data = file.read(limit + 1)
+    if len(data) > limit:
+        raise InputError(f"larger than {limit // 2**20} MiB", place=name)
+    return data
+
+
+class _Walker:
+    """Folders, recursively: the manifests in them by name, each real file and folder once."""
+
+    def __init__(self, exclude: Sequence[str]) -> None:
+        self._seen: set[tuple[int, int]] = set()
+        self._excluded: Callable[[str], bool] | None = None
+        if exclude:
+            import pathspec
+
+            self._excluded = pathspec.GitIgnoreSpec.from_lines(exclude).match_file
+
+    def first_time(self, status: os.stat_result) -> bool:
+        """False for a file already read under another name (hard links are files of their own)."""
+        if status.st_nlink != 1 or not stat.S_ISREG(status.st_mode) or status.st_ino == 0:
+            return True
+        identity = (status.st_dev, status.st_ino)
+        if identity in self._seen:
+            return False
+        self._seen.add(identity)
+        return True
+
+    def walk(self, top: str) -> Iterator[Content | Skipped]:
+        stack = [(top, "")]
+        while stack:
+            folder, inside = stack.pop()
+            try:
+                status = os.stat(folder)
+                identity = (status.st_dev, status.st_ino)
+                if status.st_ino and identity in self._seen:
+                    continue  # a loop of symbolic links, or a folder that is linked twice
+                self._seen.add(identity)
+                with os.scandir(folder) as listing:
+                    entries = sorted(listing, key=lambda entry: entry.name)
+            except OSError as error:
+                if not inside:
+                    raise InputError(f"cannot be read: {_reason(error)}", place=top) from None
+                yield Skipped(folder, f"cannot be read: {_reason(error)}")
+                continue
+            folders = []
+            for entry in entries:
+                relative = f"{inside}/{entry.name}" if inside else entry.name
+                if _is_folder(entry):
+                    if entry.name not in _VERSION_CONTROL and not self._skips(f"{relative}/", entry.path + "/"):
+                        folders.append((entry.path, relative))
+                elif entry.name.endswith(MANIFEST_SUFFIXES) and not self._skips(relative, entry.path):
+                    yield from self._file(entry)
+            stack.extend(reversed(folders))
+
+    def _skips(self, relative: str, path: str) -> bool:
+        if self._excluded is None:
+            return False
+        from_here = os.path.normpath(path) + ("/" if path.endswith("/") else "")
+        below = not os.path.isabs(from_here) and not from_here.startswith("..")
+        return self._excluded(relative) or (below and self._excluded(from_here))
+
+    def _file(self, entry: os.DirEntry[str]) -> Iterator[Content | Skipped]:
+        try:
+            status = entry.stat()
+            if not stat.S_ISREG(status.st_mode):
+                yield Skipped(entry.path, "not a regular file")
+                return
+            if not self.first_time(status):
+                return
+            if status.st_size > MAX_FILE:
+                yield Skipped(entry.path, f"larger than {MAX_FILE // 2**20} MiB", "name the part of it that matters")
+                return
+            with open(entry.path, "rb") as file:
+                data = file.read(MAX_FILE)
+        except FileNotFoundError:
+            yield Skipped(entry.path, "a symbolic link to nothing")
+        except OSError as error:
+            yield Skipped(entry.path, f"cannot be read: {_reason(error)}")
+        else:
+            yield Content(entry.path, data, named=False, on_disk=True)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+# --- compressed files and archives -------------------------------------------------------------------------------
+
+
+def _unpack(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content | Skipped]:
+    """A named file, by its first bytes: an archive's manifests, or the one file (decompressed)."""
+    packed = False
+    for magic, module in _COMPRESSED:
+        if data.startswith(magic):
+            data = _decompress(name, data, module)
+            packed = True
+            break
+    if data.startswith((b"PK\3\4", b"PK\5\6")):
+        yield from _zip(name, data)
+    elif data[257:262] == b"ustar" or (packed and _is_old_tar(data)):
+        yield from _tar(name, data)
+    else:
+        yield Content(name, data, named=True, on_disk=on_disk and not packed)
+
+
+def _decompress(name: str, data: bytes, module: str) -> bytes:
+    import importlib
+    import io
+    import lzma
+    import zlib
+
+    opener: Any = importlib.import_module(module)
+    try:
+        with opener.open(io.BytesIO(data)) as file:
+            return _bounded(file, name, MAX_ARCHIVE)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
+        raise InputError(f"not a whole {module} file: {_reason(error)}", place=name) from None
+
+
+def _is_old_tar(data: bytes) -> bool:
+    """A tar from before POSIX has no magic, but its header's sum is right."""
+    header = data[:512]
+    if len(header) < 512 or not header[0]:
+        return False
+    try:
+        wanted = int(header[148:156].strip(b" \0") or b"x", 8)
+    except ValueError:
+        return False
+    return wanted == sum(header[:148]) + 8 * 32 + sum(header[156:])
+
+
+def _member_name(archive: str, member: str) -> str:
+    """The name a member is shown by. It never becomes a path on this machine; control characters are shown as ``?``."""
+    return f"{archive}/" + "".join(char if char.isprintable() else "?" for char in member.removeprefix("./"))
+
+
+class _Budget:
+    """What an archive may still expand to."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.bytes = MAX_ARCHIVE
+        self.members = MAX_MEMBERS
+
+    def member(self) -> None:
+        self.members -= 1
+        if self.members < 0:
+            raise InputError(f"more than {MAX_MEMBERS} members", place=self.name)
+
+    def read(self, file: IO[bytes]) -> bytes | None:
+        """The file's bytes, or None if it alone is too large."""
+        data = file.read(MAX_FILE + 1)
+        if len(data) > MAX_FILE:
+            return None
+        self.bytes -= len(data)
+        if self.bytes < 0:
+            raise InputError(f"expands to more than {MAX_ARCHIVE // 2**20} MiB", place=self.name)
+        return data
+
+
+_TOO_LARGE = f"larger than {MAX_FILE // 2**20} MiB"
+
+
+def _tar(name: str, data: bytes) -> Iterator[Content | Skipped]:
+    import io
+    import tarfile
+
+    budget, found = _Budget(name), []
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            for member in archive:
+                budget.member()
+                if member.isreg() and member.name.endswith(MANIFEST_SUFFIXES):
+                    file = archive.extractfile(member)
+                    found.append((member.name, budget.read(file) if file is not None else b""))
+    except (tarfile.TarError, OSError, EOFError, ValueError, OverflowError, RecursionError) as error:
+        raise InputError(f"not a whole tar archive: {_reason(error)}", place=name) from None
+    yield from _members(name, found)
+
+
+def _zip(name: str, data: bytes) -> Iterator[Content | Skipped]:
+    import io
+    import lzma
+    import zipfile
+    import zlib
+
+    budget, found, locked = _Budget(name), [], []
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for member in archive.infolist():
+                budget.member()
+                if member.is_dir() or not member.filename.endswith(MANIFEST_SUFFIXES):
+                    continue
+                if member.flag_bits & 1:
+                    locked.append(Skipped(_member_name(name, member.filename), "encrypted"))
+                    continue
+                with archive.open(member) as file:
+                    found.append((member.filename, budget.read(file)))
+    except (
+        zipfile.BadZipFile,
+        OSError,
+        EOFError,
+        ValueError,
+        NotImplementedError,
+        zlib.error,
+        lzma.LZMAError,
+    ) as error:
+        raise InputError(f"not a whole zip archive: {_reason(error)}", place=name) from None
+    yield from locked
+    yield from _members(name, found)
+
+
+def _members(name: str, found: list[tuple[str, bytes | None]]) -> Iterator[Content | Skipped]:
+    for member, data in sorted(found, key=lambda pair: pair[0]):
+        shown = _member_name(name, member)
+        yield Skipped(shown, _TOO_LARGE) if data is None else Content(shown, data, named=False, on_disk=False)

@@ -1,0 +1,223 @@
+"""JSON text to values and to places. Values are read by the standard library; places by scanning the text again."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from dractl.manifests.documents import Broken, Document, Fault, expand
+from dractl.manifests.resolve import json_number
+from dractl.manifests.scalars import Piece
+from dractl.manifests.text import MAX_DEPTH, brackets_nest_deeply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.manifests.documents import Path
+    from dractl.manifests.source import Position, Source
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
+
+def _constant(name: str) -> Any:
+    raise ValueError(f"invalid character '{name[0]}' looking for beginning of value")
+
+
+def _number(text: str) -> Any:
+    return json_number(float(text))
+
+
+_DECODER = json.JSONDecoder(parse_constant=_constant, parse_float=_number)
+
+
+class NotJson(Exception):
+    """The text is no stream of JSON values: what is wrong, where, and how many values came before it."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+
+
+def read(source: Source) -> Iterator[Document | Broken]:
+    """Every object of a JSON file, which may hold several one after another; the items of Lists. Raises NotJson."""
+    text = source.text
+    place, index = _space(text, 0), 0
+    while place < len(text):
+        value, end = _value(text, place)
+        if value is not None:
+            yield from expand(Document(source.name, index, value, JsonLocator(source, place)))
+        index += 1
+        place = _space(text, end)
+
+
+def _space(text: str, place: int) -> int:
+    match = _SPACE.match(text, place)
+    return match.end() if match is not None else place
+
+
+def _value(text: str, place: int) -> tuple[Any, int]:
+    try:
+        value, end = _DECODER.raw_decode(text, place)
+    except json.JSONDecodeError as error:
+        raise NotJson(error.msg[:1].lower() + error.msg[1:], error.pos) from None
+    except ValueError as error:  # a constant such as NaN, or an integer of more digits than Python converts
+        raise NotJson(str(error), place) from None
+    except RecursionError:
+        raise NotJson(f"nested more than {MAX_DEPTH} levels deep", place) from None
+    # Strings with brackets can make the quick test fail; then the value itself is measured.
+    if brackets_nest_deeply(text[place:end]) and _nests_deeply(value):
+        raise NotJson(f"nested more than {MAX_DEPTH} levels deep", place)
+    if _SURROGATE_ESCAPE.search(text, place, end):
+        value = _without_surrogates(value)
+    return value, end
+
+
+def _nests_deeply(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Half a surrogate pair becomes U+FFFD, as Go's encoding/json reads it."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    return value
+
+
+class JsonLocator:
+    """Finds values of one JSON document. What a path leads through is scanned once and remembered."""
+
+    __slots__ = ("_children", "_source", "_start")
+
+    def __init__(self, source: Source, start: int) -> None:
+        self._source = source
+        self._start = start
+        self._children: dict[int, dict[str, tuple[int, int]] | list[int]] = {}
+
+    def line(self, number: int) -> str:
+        return self._source.line(number)
+
+    def faults(self) -> tuple[Fault, ...]:
+        """Keys that are given twice. The document is read once more to see them."""
+        found = False
+
+        def notice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            nonlocal found
+            result = dict(pairs)
+            found = found or len(result) < len(pairs)
+            return result
+
+        json.JSONDecoder(object_pairs_hook=notice).raw_decode(self._source.text, self._start)
+        return tuple(self._duplicates(self._start, ())) if found else ()
+
+    def _duplicates(self, place: int, path: Path) -> Iterator[Fault]:
+        text = self._source.text
+        if text[place] == "{":
+            seen = set()
+            for name, key_place, value_place in _members(text, place):
+                if name in seen:
+                    where = self._source.position(key_place, _end(text, key_place))
+                    message = f"key {json.dumps(name, ensure_ascii=False)} already set in map"
+                    yield Fault(message, (*path, name), where)
+                seen.add(name)
+                yield from self._duplicates(value_place, (*path, name))
+        elif text[place] == "[":
+            for number, value_place in enumerate(_items(text, place)):
+                yield from self._duplicates(value_place, (*path, number))
+
+    def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
+        text = self._source.text
+        place, key_place = self._start, None
+        for step in path:
+            found = self._child(place, step)
+            if found is None:
+                if key_place is not None:
+                    return self._source.position(key_place, _end(text, key_place))
+                return self._source.position(place)
+            key_place, place = found
+        if offset is not None and text[place] == '"':
+            pieces = _string_pieces(text, place)
+            return self._source.position(pieces[max(0, min(offset, len(pieces) - 1))].place)
+        if key and key_place is not None:
+            place = key_place
+        return self._source.position(place, _end(text, place))
+
+    def _child(self, place: int, step: str | int) -> tuple[int | None, int] | None:
+        opening = self._source.text[place]
+        if place not in self._children and opening in "{[":
+            self._children[place] = (
+                {name: (key, value) for name, key, value in _members(self._source.text, place)}
+                if opening == "{"
+                else list(_items(self._source.text, place))
+            )
+        children = self._children.get(place)
+        if isinstance(children, dict):
+            return children.get(step) if isinstance(step, str) else None
+        if isinstance(children, list) and isinstance(step, int) and -len(children) <= step < len(children):
+            return None, children[step]
+        return None
+
+
+def _end(text: str, place: int) -> int:
+    return _DECODER.raw_decode(text, place)[1]
+
+
+def _members(text: str, place: int) -> Iterator[tuple[str, int, int]]:
+    """Name, place of the name and place of the value of each member of the object at ``place``."""
+    place = _space(text, place + 1)
+    while text[place] != "}":
+        name, end = _DECODER.raw_decode(text, place)
+        value = _space(text, _space(text, end) + 1)
+        yield _SURROGATE.sub("\ufffd", name), place, value
+        place = _space(text, _end(text, value))
+        if text[place] == ",":
+            place = _space(text, place + 1)
+
+
+def _items(text: str, place: int) -> Iterator[int]:
+    place = _space(text, place + 1)
+    while text[place] != "]":
+        yield place
+        place = _space(text, _end(text, place))
+        if text[place] == ",":
+            place = _space(text, place + 1)
+
+
+def _string_pieces(text: str, place: int) -> list[Piece]:
+    """Each code point of the string at ``place``, and its closing quote."""
+    pieces: list[Piece] = []
+    place += 1
+    while (char := text[place]) != '"':
+        start = place
+        if char != "\\":
+            place += 1
+        elif text[place + 1] != "u":
+            char = _ESCAPES.get(text[place + 1], text[place + 1])
+            place += 2
+        else:
+            code = int(text[place + 2 : place + 6], 16)
+            place += 6
+            if 0xD800 <= code < 0xDC00 and re.match(r"\\u[dD][c-fC-F][0-9a-fA-F]{2}", text[place : place + 6]):
+                code = 0x10000 + ((code - 0xD800) << 10) + int(text[place + 2 : place + 6], 16) - 0xDC00
+                place += 6
+            char = chr(code)
+        pieces.append(Piece(char, start))
+    return [*pieces, Piece('"', place)]

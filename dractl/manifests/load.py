@@ -1,0 +1,108 @@
+"""Paths to documents."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dractl.manifests.documents import Broken, Document, Inputs, Skipped
+from dractl.manifests.files import Content, read_all
+from dractl.manifests.source import Source
+from dractl.manifests.templates import chart_of, holds_template, rendering_hint
+from dractl.manifests.text import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Byte strings one of which a file must hold to matter: the group, the kinds (also under a misspelt group), the pod's
+# fields. Searching for each is ten times faster than one regular expression with alternatives.
+_RELEVANT = (
+    b"resource.k8s.io",
+    b"resourceClaim",
+    b"ResourceClaim",
+    b"ResourceSlice",
+    b"DeviceClass",
+    b"DeviceTaintRule",
+    b"ResourcePoolStatusRequest",
+)
+_NAMESPACE = re.compile(rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b""")  # adminAccess needs their labels
+_WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
+_MAX_YAML_FALLBACK = 1024 * 1024
+
+
+def load(
+    paths: Sequence[str],
+    *,
+    stdin: bytes | None = None,
+    stdin_name: str = "<stdin>",
+    exclude: Sequence[str] = (),
+    relevant_only: bool = True,
+) -> Inputs:
+    """Loads manifests.
+
+    ``paths`` are files of any name, folders (walked for ``*.yaml``, ``*.yml``, ``*.json``), archives (tar, zip,
+    compressed or not; named ``archive/member``) and ``-`` for ``stdin``. ``exclude`` are patterns as in .gitignore.
+    With ``relevant_only`` files within folders and archives that mention nothing of DRA are passed over.
+    Raises InputError for a named path that is missing, unreadable, damaged or too large.
+    """
+    documents: list[Document] = []
+    broken: list[Broken] = []
+    skipped: list[Skipped] = []
+    files = 0
+    for content in read_all(paths, stdin, stdin_name, exclude):
+        if isinstance(content, Skipped):
+            skipped.append(content)
+            continue
+        files += 1
+        if relevant_only and not content.named and not is_relevant(content.data):
+            continue
+        chart = chart_of(content.name) if content.on_disk else None
+        if chart is not None:
+            skipped.append(Skipped(content.name, "a template of a Helm chart", rendering_hint(content.name, chart)))
+            continue
+        source = Source(content.name, decode(content.data))
+        found = _read(source)
+        faulty = [item for item in found if isinstance(item, Broken)]
+        if faulty and holds_template(source.text):
+            skipped.append(Skipped(content.name, "a template, not YAML", rendering_hint(content.name, None)))
+            continue
+        broken += faulty
+        for item in found:
+            if isinstance(item, Document):
+                if isinstance(item.value, dict):
+                    documents.append(item)
+                elif content.named:
+                    broken.append(_no_object(item))
+    return Inputs(tuple(documents), tuple(broken), tuple(skipped), files)
+
+
+def is_relevant(data: bytes) -> bool:
+    """Whether a file may hold anything that concerns DRA, judged by its bytes alone."""
+    return (
+        any(word in data for word in _RELEVANT)
+        or (b"Namespace" in data and _NAMESPACE.search(data) is not None)
+        or data.startswith(_WIDE)
+    )
+
+
+def _read(source: Source) -> list[Document | Broken]:
+    from dractl.manifests import jsontext, yamltext
+
+    if not source.text.lstrip().startswith(("{", "[")):
+        return list(yamltext.read(source))
+    try:
+        return list(jsontext.read(source))
+    except jsontext.NotJson as error:
+        # YAML that begins with a brace: comments, trailing commas, further documents behind `---`.
+        if len(source.text) <= _MAX_YAML_FALLBACK:
+            found = list(yamltext.read(source))
+            if not source.name.endswith(".json") or not any(isinstance(item, Broken) for item in found):
+                return found
+        return [Broken(source.name, 0, source.position(error.offset), f"not JSON: {error.message}")]
+
+
+def _no_object(document: Document) -> Broken:
+    what = {list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
+    message = f"the document is {what.get(type(document.value), 'no object')}, not a Kubernetes object"
+    hint = "an object has the keys apiVersion, kind and metadata"
+    return Broken(document.file, document.index, document.locate(()), message, hint)

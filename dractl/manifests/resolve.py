@@ -1,0 +1,158 @@
+"""YAML scalars as the API server understands them: go-yaml v2, which sigs.k8s.io/yaml decodes with.
+
+The rules follow go.yaml.in/yaml/v2 resolve.go and sigs.k8s.io/yaml yaml.go: YAML 1.1's booleans, C-like integers,
+no base 60, dates that stay strings. What passes through JSON on its way comes out as JSON makes it: ``5.0`` is 5.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from typing import Any
+
+_PREFIX = "tag:yaml.org,2002:"
+STR = _PREFIX + "str"
+BINARY = _PREFIX + "binary"
+MERGE = _PREFIX + "merge"
+_BOOL, _INT, _FLOAT, _NULL, _TIMESTAMP = (_PREFIX + name for name in ("bool", "int", "float", "null", "timestamp"))
+
+_WORDS: dict[str, tuple[str, Any]] = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), (_BOOL, True)),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), (_BOOL, False)),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), (_NULL, None)),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), (_FLOAT, math.nan)),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), (_FLOAT, math.inf)),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), (_FLOAT, -math.inf)),
+}
+_FIRST = frozenset("+-0123456789.yYnNtTfFoO~")
+_INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))\Z")
+_BINARY_INTEGER = re.compile(r"(?:0b([-+]?[01]+)|-0b([01]+))\Z")
+_DECIMAL = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_DOT_DECIMAL = re.compile(r"\.[0-9]+(?:[eE][-+]?[0-9]+)?\Z")
+_DATE = re.compile(
+    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+    r"(?:[Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:[.,][0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})?)?\Z"
+)
+_INT64 = (-(2**63), 2**63 - 1)
+_UINT64_MAX = 2**64 - 1
+
+
+class Unresolvable(ValueError):
+    """A scalar that contradicts its tag, with go-yaml's text."""
+
+
+def plain(text: str) -> Any:
+    """The value of a plain scalar without a tag."""
+    if text and text[0] not in _FIRST:
+        return text
+    return json_number(_resolve(text)[1])
+
+
+def tagged(tag: str, text: str) -> Any:
+    """The value of a scalar with a tag, however it is quoted. Raises Unresolvable."""
+    if tag == STR:
+        return text
+    if tag == BINARY:
+        import base64
+        import binascii
+
+        try:
+            data = base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True)
+        except (binascii.Error, ValueError):
+            raise Unresolvable("!!binary value contains invalid base64 data") from None
+        return data.decode("utf-8", "replace")
+    if tag not in (_BOOL, _INT, _FLOAT, _NULL, _TIMESTAMP):
+        return text  # go-yaml keeps what it has no rule for as a string
+    found, value = _resolve(text)
+    if found == tag:
+        return text if tag == _TIMESTAMP else json_number(value)
+    if tag == _FLOAT and found == _INT:
+        return json_number(float(value))
+    raise Unresolvable(f"cannot decode {_short(found)} `{text}` as a {_short(tag)}")
+
+
+def json_number(value: Any) -> Any:
+    """A float as Go's encoding/json writes it and reads it back: integral below 1e21 is an integer."""
+    if type(value) is float and value.is_integer() and abs(value) < 1e21:
+        return int(value)
+    return value
+
+
+def key_text(value: Any) -> str | None:
+    """A map key as sigs.k8s.io/yaml turns it into a string; None where it refuses (null, beyond int64)."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and _INT64[0] <= value <= _INT64[1]:
+        return str(value)
+    if isinstance(value, float):
+        return _go_float32(value)
+    return None
+
+
+def _short(tag: str) -> str:
+    return "!!" + tag.removeprefix(_PREFIX)
+
+
+def _resolve(text: str) -> tuple[str, Any]:
+    if text in _WORDS:
+        return _WORDS[text]
+    first = text[0]
+    if first not in _FIRST:
+        return STR, text
+    if first == ".":
+        return _float(text) if _DOT_DECIMAL.match(text) else (STR, text)
+    if first in "+-0123456789":
+        if _DATE.match(text):
+            return _TIMESTAMP, text
+        return _number(text.replace("_", "")) or (STR, text)
+    return STR, text
+
+
+def _number(text: str) -> tuple[str, Any] | None:
+    if (match := _INTEGER.match(text)) is not None:
+        sign, hexadecimal, binary, octal, decimal = match.groups()
+        # Beyond 19 decimal digits nothing fits in 64 bits; int() of very long texts is refused by Python.
+        digits = hexadecimal or binary or octal or decimal
+        if len(digits) <= 64 + len(digits) - len(digits.lstrip("0")):
+            base = 16 if hexadecimal else 2 if binary else 8 if octal else 10
+            value = int(digits, base) if len(digits) < 4000 else int(digits.lstrip("0") or "0", base)
+            value = -value if sign == "-" else value
+            if _INT64[0] <= value <= _INT64[1] or (not sign and value <= _UINT64_MAX):
+                return _INT, value
+    if _DECIMAL.match(text):
+        kind, number = _float(text)
+        return (kind, number) if kind == _FLOAT else None
+    if (match := _BINARY_INTEGER.match(text)) is not None and len(text) <= 67:
+        value = int(match[1], 2) if match[1] else -int(match[2], 2)
+        if _INT64[0] <= value <= _UINT64_MAX:
+            return _INT, value
+    return None
+
+
+def _float(text: str) -> tuple[str, Any]:
+    value = float(text)
+    return (STR, text) if math.isinf(value) else (_FLOAT, value)  # out of range: Go's ParseFloat fails
+
+
+def _go_float32(value: float) -> str:
+    """strconv.FormatFloat(value, 'g', -1, 32), which sigs.k8s.io/yaml writes float keys with."""
+    if math.isnan(value):
+        return ".nan"
+    try:
+        single = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        single = math.copysign(math.inf, value)
+    if math.isinf(single):
+        return ".inf" if single > 0 else "-.inf"
+    for precision in range(1, 10):
+        shortest = f"{single:.{precision - 1}e}"
+        if struct.unpack("f", struct.pack("f", float(shortest)))[0] == single:
+            break
+    mantissa, exponent = shortest.split("e")
+    power = int(exponent)
+    if -4 <= power < 6:  # strconv/ftoa.go: "%e is used if the exponent ... use precision 6 for this decision"
+        return f"{float(shortest):.{max(0, precision - 1 - power)}f}"
+    return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"

@@ -1,0 +1,64 @@
+"""A text that values come from, and places in it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A range of a file: lines and columns count from 1, columns count code points, the end is exclusive."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class Source:
+    """One file's text under the name that the user knows it by. Its line table is made when first asked for."""
+
+    __slots__ = ("_starts", "name", "text")
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self._starts: list[int] | None = None
+
+    def _line_starts(self) -> list[int]:
+        if self._starts is None:
+            self._starts = [0, *(match.end() for match in _LINE_END.finditer(self.text))]
+        return self._starts
+
+    def _line_column(self, offset: int) -> tuple[int, int]:
+        starts = self._line_starts()
+        line = bisect_right(starts, offset)
+        return line, offset - starts[line - 1] + 1
+
+    def position(self, start: int, end: int | None = None) -> Position:
+        """The place of ``text[start:end]``; without ``end`` that of the one character at ``start``."""
+        start = max(0, min(start, len(self.text)))
+        end = start + 1 if end is None else max(start, min(end, len(self.text)))
+        line, column = self._line_column(start)
+        end_line, end_column = self._line_column(end)
+        if end_line > line and self.text[start:end].strip("\r\n") == "":  # a line's end belongs to that line
+            end_line, end_column = line, column + 1
+        return Position(self.name, line, column, end_line, end_column)
+
+    def line(self, number: int) -> str:
+        """The text of a line, counted from 1, without its end; empty outside the file."""
+        starts = self._line_starts()
+        if not 1 <= number <= len(starts):
+            return ""
+        end = starts[number] if number < len(starts) else len(self.text)
+        # Bytes that are no UTF-8 are kept as lone surrogates (see text.decode), which no terminal can be given.
+        return _SURROGATE.sub("\ufffd", self.text[starts[number - 1] : end].rstrip("\r\n"))

@@ -1,0 +1,55 @@
+"""Files that are templates of manifests, not manifests: Helm charts and whatever else needs rendering first."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+_BLOCK_HEADER = re.compile(r"(?:^|[\s:\-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$")
+_STRING_OR_COMMENT = re.compile(
+    r"""(?<![^\s:,\[{(=-])"(?:\\.|[^"\\])*"|(?<![^\s:,\[{(=-])'(?:''|[^'])*'|(?:(?<=\s)|^)\#.*""",
+)
+
+
+def chart_of(path: str) -> str | None:
+    """The chart that a file is a template of: the folder that holds ``Chart.yaml`` beside the file's ``templates/``."""
+    parents = PurePath(path).parents
+    for number, parent in enumerate(parents):
+        if parent.name == "templates" and number + 1 < len(parents):
+            chart = parents[number + 1]
+            from pathlib import Path
+
+            if Path(chart, "Chart.yaml").is_file():
+                return str(chart)
+    return None
+
+
+def holds_template(text: str) -> bool:
+    """Whether ``{{`` stands outside comments, quoted strings and block scalars."""
+    if "{{" not in text:
+        return False
+    block_indent: int | None = None
+    for line in text.splitlines():
+        stripped = line.strip()
+        if not stripped:
+            continue
+        indent = len(line) - len(line.lstrip(" "))
+        if block_indent is not None:
+            if indent > block_indent:
+                continue
+            block_indent = None
+        bare = _STRING_OR_COMMENT.sub('""', line)
+        if "{{" in bare:
+            return True
+        if _BLOCK_HEADER.search(bare):
+            block_indent = indent
+    return False
+
+
+def rendering_hint(path: str, chart: str | None) -> str:
+    """How to have a template linted."""
+    if chart is None:
+        return (
+            f"render it first and lint what comes out, for a Helm chart: helm template CHART | dractl lint - ({path})"
+        )
+    return f"helm template {chart} | dractl lint -"

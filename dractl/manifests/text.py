@@ -1,0 +1,54 @@
+"""Bytes to text, and what both YAML and JSON need to know about a text before a recursive parser sees it."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+MAX_DEPTH = 200
+"""How deep a document may nest. The API server allows 10,000; no object of the API comes near, and ours is recursive."""
+
+_NOT_YAML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def decode(data: bytes) -> str:
+    """UTF-8, or what a byte order mark says; bytes that are none of it become lone surrogates (see bad_character)."""
+    if data.startswith(codecs.BOM_UTF8):
+        data = data[len(codecs.BOM_UTF8) :]
+    elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "surrogateescape")
+
+
+def bad_character(text: str, start: int, end: int) -> tuple[int, str, str | None] | None:
+    """The first character that YAML does not allow, as go-yaml's reader says it: offset, message, hint."""
+    match = _NOT_YAML.search(text, start, end)
+    if match is None:
+        return None
+    code = ord(match.group())
+    if 0xDC80 <= code <= 0xDCFF:
+        return match.start(), f"invalid UTF-8: byte 0x{code - 0xDC00:02x}", "save the file as UTF-8"
+    hint = None
+    if code == 0 and text.count("\0", start, end) * 3 > end - start:
+        hint = "this looks like UTF-16 without a byte order mark: save the file as UTF-8"
+    return match.start(), f"control characters are not allowed: U+{code:04X}", hint
+
+
+def brackets_nest_deeply(text: str, limit: int = MAX_DEPTH) -> bool:
+    """Whether brackets may nest deeper than ``limit``: never wrong when it says no; strings can make it say yes.
+
+    Everything but brackets is deleted, then the innermost pairs, ``limit`` times: each step is one pass in C.
+    """
+    rest = text.encode("utf-8", "replace").translate(None, _NOT_BRACKETS)
+    for _ in range(limit):
+        if not rest:
+            return False
+        shorter = rest.replace(b"[]", b"").replace(b"{}", b"")
+        if len(shorter) == len(rest):
+            break
+        rest = shorter
+    return bool(rest)

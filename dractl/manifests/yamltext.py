@@ -1,0 +1,453 @@
+"""YAML text to values and to places: each document is composed once for its value, and again when a place is asked for.
+
+Documents are split and decoded as kubectl and the API server do: apimachinery's YAMLReader
+(pkg/util/yaml/decoder.go) and sigs.k8s.io/yaml over go-yaml v2 (decode.go), whose messages are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from dractl.manifests.documents import Broken, Document, Fault, expand
+from dractl.manifests.resolve import BINARY, MERGE, STR, Unresolvable, key_text, plain, tagged
+from dractl.manifests.text import MAX_DEPTH, bad_character, brackets_nest_deeply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.manifests.documents import Path
+    from dractl.manifests.source import Position, Source
+
+_SEPARATOR = re.compile(r"^---([^\r\n]*)(?:\r\n?|\n|\Z)", re.MULTILINE)
+_HELM_SOURCE = re.compile(r"^# Source: (\S[^\r\n]*)", re.MULTILINE)
+_BLANK_OR_COMMENT = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|\Z))*")
+_LONG_LINE = re.compile(r"[^\r\n]{1000}")
+_PLAIN = ""  # the tag of scalars without one, where their text decides
+
+# go-yaml v2 decode.go: how much of a document may come out of aliases, by the number of decoded nodes.
+_ALIAS_LOW, _ALIAS_HIGH = 400_000, 4_000_000
+
+
+class _Failure(Exception):
+    """A document that cannot be read: go-yaml's message and the offset in the document's text."""
+
+    def __init__(self, message: str, offset: int, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+        self.hint = hint
+
+
+class Chunk(NamedTuple):
+    """One document's part of a file's text, and what stands behind its ``---`` if that is more than a comment."""
+
+    start: int
+    end: int
+    separator: str | None = None
+    separator_start: int = 0
+
+
+def split(text: str) -> Iterator[Chunk]:
+    """The documents of a stream, as YAMLReader.Read splits them: at lines that begin with ``---``."""
+    start, separator, separator_start = 0, None, 0
+    for match in _SEPARATOR.finditer(text):
+        yield Chunk(start, match.start(), separator, separator_start)
+        rest = match[1].strip()
+        separator, separator_start = (rest, match.start(1)) if rest and not rest.startswith("#") else (None, 0)
+        start = match.end()
+    yield Chunk(start, len(text), separator, separator_start)
+
+
+def read(source: Source) -> Iterator[Document | Broken]:
+    """Every document of a YAML file: a Document, the items of a List, or Broken. Empty documents are left out.
+
+    A document that is no object (a list, a string) comes as a Document whose value is not a dict.
+    """
+    text = source.text
+    index = 0
+    for chunk in split(text):
+        body = _BLANK_OR_COMMENT.match(text, chunk.start, chunk.end)
+        if chunk.separator is None and body is not None and body.end() == chunk.end:
+            continue
+        try:
+            document = _document(source, chunk, index)
+        except _Failure as failure:
+            yield Broken(source.name, index, source.position(failure.offset), failure.message, failure.hint)
+        else:
+            if document is not None:
+                yield from expand(document)
+        index += 1
+
+
+def _document(source: Source, chunk: Chunk, index: int) -> Document | None:
+    text = source.text
+    if chunk.separator is not None:
+        raise _Failure(
+            f"invalid Yaml document separator: {chunk.separator[:60]}",
+            chunk.separator_start,
+            "only a comment may follow `---` on its line",
+        )
+    if (bad := bad_character(text, chunk.start, chunk.end)) is not None:
+        raise _Failure(bad[1], bad[0], bad[2])
+    node = compose(text, chunk)
+    if node is None:
+        return None
+    decoder = _Decoder(source, chunk.start, aliases="*" in text[chunk.start : chunk.end])
+    value = decoder.decode(node)
+    if value is None:
+        return None
+    leading = _BLANK_OR_COMMENT.match(text, chunk.start, chunk.end)
+    origin = _HELM_SOURCE.search(text, chunk.start, leading.end()) if leading is not None else None
+    locator = YamlLocator(source, chunk, tuple(decoder.faults))
+    return Document(source.name, index, value, locator, origin=origin[1].rstrip() if origin else None)
+
+
+# --- composing ---------------------------------------------------------------------------------------------------
+
+
+class _Resolver:
+    """What PyYAML's composers ask for the tag of a node without one: ours only says whether the text decides."""
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> str:  # noqa: ARG002
+        return _PLAIN if implicit is True or (implicit is not False and implicit[0]) else STR
+
+    def descend_resolver(self, *_: Any) -> None: ...
+    def ascend_resolver(self) -> None: ...
+
+
+_composer: Any = None
+
+
+def _composer_class() -> Any:
+    """PyYAML's parser and composer: libyaml's, or the one in Python where PyYAML was built without it."""
+    global _composer
+    if _composer is None:
+        import yaml
+
+        if yaml.__with_libyaml__:
+            from yaml.cyaml import CParser
+
+            class FastComposer(_Resolver, CParser):
+                def __init__(self, text: str) -> None:
+                    CParser.__init__(self, text)
+
+            _composer = FastComposer
+        else:
+            _composer = _python_composer()
+    return _composer
+
+
+def _python_composer() -> Any:
+    from yaml.composer import Composer
+    from yaml.parser import Parser
+    from yaml.reader import Reader
+    from yaml.scanner import Scanner
+
+    class PythonComposer(_Resolver, Reader, Scanner, Parser, Composer):  # type: ignore[misc]
+        def __init__(self, text: str) -> None:
+            Reader.__init__(self, text)
+            Scanner.__init__(self)
+            Parser.__init__(self)
+            Composer.__init__(self)
+
+        def dispose(self) -> None: ...
+
+    return PythonComposer
+
+
+def compose(text: str, chunk: Chunk) -> Any:
+    """The node tree of the first document of the chunk (what follows ``...`` is not read, as go-yaml does not)."""
+    import yaml
+
+    part = text[chunk.start : chunk.end].removeprefix("\ufeff")
+    shift = chunk.start + (chunk.end - chunk.start - len(part))
+    make = _composer_class()
+    try:
+        # libyaml's composer recurses in C and would overflow the stack; its parser does not.
+        if _LONG_LINE.search(part) or brackets_nest_deeply(part):
+            _check_depth(make(part), shift)
+        composer = make(part)
+        try:
+            return composer.get_node() if composer.check_node() else None
+        finally:
+            composer.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        offset = shift + (mark.index if mark is not None else 0)
+        raise _Failure(*_explain(error, text, min(offset, chunk.end), shift)) from None
+    except yaml.YAMLError as error:
+        raise _Failure(str(error), chunk.start) from None
+    except RecursionError:
+        raise _Failure(f"nested more than {MAX_DEPTH} levels deep", chunk.start) from None
+
+
+def _check_depth(parser: Any, shift: int) -> None:
+    from yaml.events import CollectionEndEvent, CollectionStartEvent, DocumentEndEvent
+
+    depth = 0
+    while (event := parser.get_event()) is not None:
+        if isinstance(event, CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise _Failure(f"nested more than {MAX_DEPTH} levels deep", shift + event.start_mark.index)
+        elif isinstance(event, CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, DocumentEndEvent):
+            return
+
+
+_UNDEFINED_ALIAS = re.compile(r"found undefined alias '?(.*?)'?$")
+
+
+def _explain(error: Any, text: str, offset: int, start: int) -> tuple[str, int, str | None]:
+    """The parser's problem in go-yaml's words, where it is, and what usually causes it."""
+    problem = error.problem or str(error)
+    if (alias := _UNDEFINED_ALIAS.match(problem)) is not None:
+        return f"unknown anchor '{alias[1]}' referenced", offset, None
+    hint = None
+    line_start = text.rfind("\n", 0, offset) + 1
+    if "cannot start any token" in problem and text[offset : offset + 1] == "\t":
+        hint = "a tab cannot indent YAML: use spaces"
+    elif "cannot start any token" in problem and text[offset : offset + 1] in "%@`":
+        hint = f"a value that begins with {text[offset : offset + 1]} must be quoted"
+    elif "mapping values are not allowed" in problem:
+        hint = "quote the value if the `: ` belongs to it, or check the indentation"
+    elif "unknown escape character" in problem:
+        hint = "a backslash is an escape within double quotes: use single quotes, or write it twice"
+    elif "could not find expected ':'" in problem:
+        hint = "a key without `:`, or a line that is indented less than the text it belongs to"
+    elif "did not find expected key" in problem:
+        hint = "check the indentation; a value that begins with [, {, *, &, ! or a quote must be quoted as a whole"
+    if offset >= len(text.rstrip()) and problem.startswith(("did not find expected", "found unexpected end")):
+        mark = error.context_mark  # at the end of the text there is nothing to see: point at what was opened
+        if mark is not None:
+            offset = start + mark.index
+    return problem, max(offset, line_start if offset < line_start else offset), hint
+
+
+# --- decoding ----------------------------------------------------------------------------------------------------
+
+
+class _Decoder:
+    """A node tree as go-yaml decodes it into an untyped value (decode.go), then sigs.k8s.io/yaml into JSON's types."""
+
+    def __init__(self, source: Source, shift: int, *, aliases: bool) -> None:
+        self.source = source
+        self.shift = shift
+        self.aliases = aliases
+        self.faults: list[Fault] = []
+        self._open: set[int] = set()
+        self._done: dict[int, tuple[Any, int, int]] = {}  # node -> value, nodes decoded for it, its height
+        self._count = 0
+        self._alias_count = 0
+        self._height = 0
+
+    def decode(self, node: Any) -> Any:
+        return self._value(node, (), 0)
+
+    def _fail(self, message: str, node: Any, hint: str | None = None) -> _Failure:
+        return _Failure(message, self.shift + node.start_mark.index, hint)
+
+    def _scalar(self, node: Any) -> Any:
+        tag = node.tag
+        if tag == STR:
+            return node.value
+        if tag == _PLAIN:
+            value = plain(node.value)
+        else:
+            try:
+                value = tagged(tag, node.value)
+            except Unresolvable as error:
+                raise self._fail(str(error), node) from None
+        return value
+
+    def _value(self, node: Any, path: Path, depth: int) -> Any:
+        kind = node.id
+        if kind == "scalar":
+            self._count += 1
+            value = self._scalar(node)
+            if value is not value or value in (_INF, -_INF):  # noqa: PLR0124
+                text = "NaN" if value is not value else "+Inf" if value > 0 else "-Inf"  # noqa: PLR0124
+                raise self._fail(f"json: unsupported value: {text}", node, "quote it if a text is meant")
+            return value
+        if depth >= MAX_DEPTH:
+            raise self._fail(f"nested more than {MAX_DEPTH} levels deep", node)
+        if not self.aliases:
+            self._count += 1
+            return self._mapping(node, path, depth) if kind == "mapping" else self._sequence(node, path, depth)
+        return self._shared(node, path, depth)
+
+    def _shared(self, node: Any, path: Path, depth: int) -> Any:
+        """A collection that aliases may refer to: decoded once and counted as often as go-yaml would decode it."""
+        identity = id(node)
+        if identity in self._open:
+            raise self._fail("anchor value contains itself", node)
+        if identity in self._done:
+            value, count, height = self._done[identity]
+            self._expanded(count, node)
+            self._height = max(self._height, depth + height)
+            if depth + height > MAX_DEPTH:
+                raise self._fail(f"nested more than {MAX_DEPTH} levels deep", node)
+            return value
+        self._open.add(identity)
+        before, outer, self._height = self._count, self._height, depth
+        self._count += 1
+        value = self._mapping(node, path, depth) if node.id == "mapping" else self._sequence(node, path, depth)
+        self._done[identity] = value, self._count - before, self._height - depth + 1
+        self._height = max(outer, self._height)
+        self._open.discard(identity)
+        return value
+
+    def _expanded(self, count: int, node: Any) -> None:
+        self._count += count + 1
+        self._alias_count += count
+        if self._alias_count <= 100 or self._count <= 1000:
+            return
+        share = min(1.0, max(0.0, (self._count - _ALIAS_LOW) / (_ALIAS_HIGH - _ALIAS_LOW)))
+        if self._alias_count / self._count > 0.99 - 0.89 * share:
+            raise self._fail("document contains excessive aliasing", node)
+
+    def _sequence(self, node: Any, path: Path, depth: int) -> list[Any]:
+        return [self._value(item, (*path, number), depth + 1) for number, item in enumerate(node.value)]
+
+    def _mapping(self, node: Any, path: Path, depth: int) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if is_merge(key_node):
+                self._merge(value_node, result, path, depth)
+                continue
+            name = self._key(key_node)
+            value = self._value(value_node, (*path, name), depth + 1)
+            self._set(result, name, value, path, key_node)
+        return result
+
+    def _key(self, node: Any) -> str:
+        if node.id != "scalar":
+            what = "map" if node.id == "mapping" else "list"
+            raise self._fail(f"invalid map key: a {what}", node, "quote the text if it begins with { or [")
+        if node.tag == STR:
+            return str(node.value)
+        value = self._scalar(node)
+        name = key_text(value)
+        if name is None:
+            shown = "null" if value is None else node.value
+            raise self._fail(f"unsupported map key: {shown}", node, "keys are texts: quote it")
+        return name
+
+    def _set(self, result: dict[str, Any], name: str, value: Any, path: Path, node: Any) -> None:
+        if name in result:
+            start = self.shift + node.start_mark.index
+            place = self.source.position(start, self.shift + node.end_mark.index)
+            message = f"key {json.dumps(name, ensure_ascii=False)} already set in map"
+            self.faults.append(Fault(message, (*path, name), place))
+        result[name] = value  # leniently, the last one counts; so does a merge that comes later (go-yaml v2)
+
+    def _merge(self, node: Any, result: dict[str, Any], path: Path, depth: int) -> None:
+        merged = reversed(node.value) if node.id == "sequence" else (node,)  # earlier ones take precedence
+        for part in merged:
+            if part.id != "mapping":
+                raise self._fail("map merge requires map or sequence of maps as the value", part)
+            for name, value in self._value(part, path, depth + 1).items():
+                self._set(result, name, value, path, part)
+
+
+_INF = float("inf")
+
+
+def is_merge(node: Any) -> bool:
+    """go-yaml's isMerge: a plain ``<<`` (or one that is tagged so)."""
+    return bool(node.id == "scalar" and node.value == "<<" and node.tag in (_PLAIN, MERGE))
+
+
+# --- locating ----------------------------------------------------------------------------------------------------
+
+
+class YamlLocator:
+    """Finds values of one document in its text. The document is composed again when the first place is asked for."""
+
+    __slots__ = ("_chunk", "_faults", "_root", "_source")
+
+    def __init__(self, source: Source, chunk: Chunk, faults: tuple[Fault, ...]) -> None:
+        self._source = source
+        self._chunk = chunk
+        self._faults = faults
+        self._root: Any = None
+
+    def faults(self) -> tuple[Fault, ...]:
+        return self._faults
+
+    def line(self, number: int) -> str:
+        return self._source.line(number)
+
+    def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
+        if self._root is None:
+            self._root = compose(self._source.text, self._chunk)
+        node, key_node, found = self._root, None, True
+        for step in path:
+            entry = _entry(node, step)
+            if entry is None:
+                found = False
+                break
+            key_node, node = entry
+        if not found:
+            return self._span(key_node) if key_node is not None else self._first_line(node)
+        if offset is not None and node.id == "scalar":
+            return self._source.position(self._character(node, offset))
+        if key_node is not None and (key or node.start_mark.index == node.end_mark.index):
+            return self._span(key_node)
+        return self._span(node)
+
+    def _shift(self) -> int:
+        start = self._chunk.start
+        return start + self._source.text.startswith("\ufeff", start)
+
+    def _span(self, node: Any) -> Position:
+        shift = self._shift()
+        start, end = shift + node.start_mark.index, shift + node.end_mark.index
+        if node.id != "scalar" or getattr(node, "style", None) in ("|", ">"):
+            end = start + len(self._source.text[start:end].rstrip())  # block nodes end where the next token begins
+        return self._source.position(start, end)
+
+    def _first_line(self, node: Any) -> Position:
+        start = self._shift() + node.start_mark.index
+        text = self._source.text
+        ends = [place for place in (text.find("\n", start), text.find("\r", start), self._chunk.end) if place >= 0]
+        return self._source.position(start, start + len(text[start : min(ends)].rstrip()))
+
+    def _character(self, node: Any, offset: int) -> int:
+        from dractl.manifests.scalars import offsets
+
+        shift = self._shift()
+        start, end = shift + node.start_mark.index, shift + node.end_mark.index
+        places = offsets(self._source.text, start, end, _style(node), node.value)
+        return places[max(0, min(offset, len(places) - 1))]
+
+
+def _style(node: Any) -> Literal["", "'", '"', "|", ">"]:
+    return node.style or ""
+
+
+def _entry(node: Any, step: str | int) -> tuple[Any, Any] | None:
+    """The child that a path step names: its key's node (None in a list) and its own."""
+    if isinstance(step, int):
+        if node.id == "sequence" and -len(node.value) <= step < len(node.value):
+            return None, node.value[step]
+        return None
+    if node.id != "mapping":
+        return None
+    for key_node, value_node in reversed(node.value):  # the last one counts
+        if is_merge(key_node):
+            for part in value_node.value if value_node.id == "sequence" else (value_node,):
+                if (entry := _entry(part, step)) is not None:
+                    return entry
+        elif key_node.id == "scalar" and _same_key(key_node, step):
+            return key_node, value_node
+    return None
+
+
+def _same_key(node: Any, name: str) -> bool:
+    if node.tag in (STR, BINARY):
+        return bool(node.value == name)
+    return bool(node.value == name and key_text(plain(name)) == name) or key_text(plain(node.value)) == name
