@@ -18,7 +18,7 @@ SEMVER_ORG: Final = re.compile(
     r"(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?",
     re.ASCII,
 )
-"""What the API server takes as a version attribute (``fullmatch``): semver.org's own expression; numbers have no bound."""
+"""What the API server takes as a version attribute: semver.org's own expression, in which numbers have no bound."""
 
 
 @total_ordering
