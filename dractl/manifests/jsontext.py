@@ -171,7 +171,7 @@ class JsonLocator:
         children = self._children.get(place)
         if isinstance(children, dict):
             return children.get(step) if isinstance(step, str) else None
-        if isinstance(children, list) and isinstance(step, int) and -len(children) <= step < len(children):
+        if isinstance(children, list) and isinstance(step, int) and 0 <= step < len(children):
             return None, children[step]
         return None
 

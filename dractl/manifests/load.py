@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dractl.manifests.documents import Broken, Document, Inputs, Skipped
-from dractl.manifests.files import Content, read_all
+from dractl.manifests.files import read_all
 from dractl.manifests.source import Source
 from dractl.manifests.templates import chart_of, holds_template, rendering_hint
 from dractl.manifests.text import decode
@@ -58,13 +58,13 @@ def load(
             continue
         chart = chart_of(content.name) if content.on_disk else None
         if chart is not None:
-            skipped.append(Skipped(content.name, "a template of a Helm chart", rendering_hint(content.name, chart)))
+            skipped.append(Skipped(content.name, "a template of a Helm chart", rendering_hint(chart)))
             continue
         source = Source(content.name, decode(content.data))
         found = _read(source)
         faulty = [item for item in found if isinstance(item, Broken)]
         if faulty and holds_template(source.text):
-            skipped.append(Skipped(content.name, "a template, not YAML", rendering_hint(content.name, None)))
+            skipped.append(Skipped(content.name, "a template, not YAML", rendering_hint(None)))
             continue
         broken += faulty
         for item in found:

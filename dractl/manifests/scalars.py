@@ -63,7 +63,7 @@ def _value_end(pieces: list[Piece], start: int, end: int, style: str) -> int:
 
 
 def _line_break(text: str, place: int) -> tuple[Piece, int]:
-    """A line break as the scanner reads it (all but Unicode separators become a newline), and where the next line begins."""
+    """A line break as the scanner reads it (most become a newline), and where the next line begins."""
     if text.startswith("\r\n", place):
         return Piece("\n", place), place + 2
     char = text[place]

@@ -46,10 +46,8 @@ def holds_template(text: str) -> bool:
     return False
 
 
-def rendering_hint(path: str, chart: str | None) -> str:
+def rendering_hint(chart: str | None) -> str:
     """How to have a template linted."""
     if chart is None:
-        return (
-            f"render it first and lint what comes out, for a Helm chart: helm template CHART | dractl lint - ({path})"
-        )
+        return "render it first and lint what comes out; a Helm chart: helm template CHART | dractl lint -"
     return f"helm template {chart} | dractl lint -"

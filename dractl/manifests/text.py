@@ -6,7 +6,7 @@ import codecs
 import re
 
 MAX_DEPTH = 200
-"""How deep a document may nest. The API server allows 10,000; no object of the API comes near, and ours is recursive."""
+"""How deep a document may nest. The API server allows 10,000; no object comes near, and our walks recurse."""
 
 _NOT_YAML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))

@@ -7,11 +7,13 @@ Documents are split and decoded as kubectl and the API server do: apimachinery's
 from __future__ import annotations
 
 import json
+import math
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dractl.manifests.documents import Broken, Document, Fault, expand
-from dractl.manifests.resolve import BINARY, MERGE, STR, Unresolvable, key_text, plain, tagged
+from dractl.manifests.resolve import MERGE, STR, Unresolvable, key_text, plain, tagged
 from dractl.manifests.text import MAX_DEPTH, bad_character, brackets_nest_deeply
 
 if TYPE_CHECKING:
@@ -117,35 +119,30 @@ class _Resolver:
     def ascend_resolver(self) -> None: ...
 
 
-_composer: Any = None
-
-
-def _composer_class() -> Any:
+@cache
+def composer_class() -> Any:
     """PyYAML's parser and composer: libyaml's, or the one in Python where PyYAML was built without it."""
-    global _composer
-    if _composer is None:
-        import yaml
+    import yaml
 
-        if yaml.__with_libyaml__:
-            from yaml.cyaml import CParser
+    if not yaml.__with_libyaml__:
+        return python_composer()
+    from yaml._yaml import CParser
 
-            class FastComposer(_Resolver, CParser):
-                def __init__(self, text: str) -> None:
-                    CParser.__init__(self, text)
+    class FastComposer(_Resolver, CParser):
+        def __init__(self, text: str) -> None:
+            CParser.__init__(self, text)
 
-            _composer = FastComposer
-        else:
-            _composer = _python_composer()
-    return _composer
+    return FastComposer
 
 
-def _python_composer() -> Any:
+def python_composer() -> Any:
+    """The same in Python alone: 20 times slower."""
     from yaml.composer import Composer
     from yaml.parser import Parser
     from yaml.reader import Reader
     from yaml.scanner import Scanner
 
-    class PythonComposer(_Resolver, Reader, Scanner, Parser, Composer):  # type: ignore[misc]
+    class PythonComposer(_Resolver, Reader, Scanner, Parser, Composer):
         def __init__(self, text: str) -> None:
             Reader.__init__(self, text)
             Scanner.__init__(self)
@@ -163,7 +160,7 @@ def compose(text: str, chunk: Chunk) -> Any:
 
     part = text[chunk.start : chunk.end].removeprefix("\ufeff")
     shift = chunk.start + (chunk.end - chunk.start - len(part))
-    make = _composer_class()
+    make = composer_class()
     try:
         # libyaml's composer recurses in C and would overflow the stack; its parser does not.
         if _LONG_LINE.search(part) or brackets_nest_deeply(part):
@@ -174,7 +171,7 @@ def compose(text: str, chunk: Chunk) -> Any:
         finally:
             composer.dispose()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        mark: Any = error.problem_mark or error.context_mark
         offset = shift + (mark.index if mark is not None else 0)
         raise _Failure(*_explain(error, text, min(offset, chunk.end), shift)) from None
     except yaml.YAMLError as error:
@@ -207,7 +204,6 @@ def _explain(error: Any, text: str, offset: int, start: int) -> tuple[str, int, 
     if (alias := _UNDEFINED_ALIAS.match(problem)) is not None:
         return f"unknown anchor '{alias[1]}' referenced", offset, None
     hint = None
-    line_start = text.rfind("\n", 0, offset) + 1
     if "cannot start any token" in problem and text[offset : offset + 1] == "\t":
         hint = "a tab cannot indent YAML: use spaces"
     elif "cannot start any token" in problem and text[offset : offset + 1] in "%@`":
@@ -224,7 +220,7 @@ def _explain(error: Any, text: str, offset: int, start: int) -> tuple[str, int, 
         mark = error.context_mark  # at the end of the text there is nothing to see: point at what was opened
         if mark is not None:
             offset = start + mark.index
-    return problem, max(offset, line_start if offset < line_start else offset), hint
+    return problem, offset, hint
 
 
 # --- decoding ----------------------------------------------------------------------------------------------------
@@ -268,8 +264,8 @@ class _Decoder:
         if kind == "scalar":
             self._count += 1
             value = self._scalar(node)
-            if value is not value or value in (_INF, -_INF):  # noqa: PLR0124
-                text = "NaN" if value is not value else "+Inf" if value > 0 else "-Inf"  # noqa: PLR0124
+            if type(value) is float and not math.isfinite(value):
+                text = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
                 raise self._fail(f"json: unsupported value: {text}", node, "quote it if a text is meant")
             return value
         if depth >= MAX_DEPTH:
@@ -353,9 +349,6 @@ class _Decoder:
                 self._set(result, name, value, path, part)
 
 
-_INF = float("inf")
-
-
 def is_merge(node: Any) -> bool:
     """go-yaml's isMerge: a plain ``<<`` (or one that is tagged so)."""
     return bool(node.id == "scalar" and node.value == "<<" and node.tag in (_PLAIN, MERGE))
@@ -432,7 +425,7 @@ def _style(node: Any) -> Literal["", "'", '"', "|", ">"]:
 def _entry(node: Any, step: str | int) -> tuple[Any, Any] | None:
     """The child that a path step names: its key's node (None in a list) and its own."""
     if isinstance(step, int):
-        if node.id == "sequence" and -len(node.value) <= step < len(node.value):
+        if node.id == "sequence" and 0 <= step < len(node.value):
             return None, node.value[step]
         return None
     if node.id != "mapping":
@@ -448,6 +441,4 @@ def _entry(node: Any, step: str | int) -> tuple[Any, Any] | None:
 
 
 def _same_key(node: Any, name: str) -> bool:
-    if node.tag in (STR, BINARY):
-        return bool(node.value == name)
-    return bool(node.value == name and key_text(plain(name)) == name) or key_text(plain(node.value)) == name
+    return bool(node.value == name) if node.tag == STR else key_text(plain(node.value)) == name
