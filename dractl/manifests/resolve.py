@@ -1,7 +1,7 @@
 """YAML scalars as the API server understands them: go-yaml v2, which sigs.k8s.io/yaml decodes with.
 
 The rules follow go.yaml.in/yaml/v2 resolve.go and sigs.k8s.io/yaml yaml.go: YAML 1.1's booleans, C-like integers,
-no base 60, dates that stay strings. What passes through JSON on its way comes out as JSON makes it: ``5.0`` is 5.
+no base 60, dates that stay strings. Values pass through JSON on their way, and come out as it makes them: ``5.0`` is 5.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class Unresolvable(ValueError):
 
 
 def plain(text: str) -> Any:
-    """The value of a plain scalar without a tag."""
+    """The value of a plain scalar without a tag, as go-yaml decodes it."""
     if text and text[0] not in _FIRST:
         return text
-    return json_number(_resolve(text)[1])
+    return _resolve(text)[1]
 
 
 def tagged(tag: str, text: str) -> Any:
-    """The value of a scalar with a tag, however it is quoted. Raises Unresolvable."""
+    """The value of a scalar with a tag, however it is quoted, as go-yaml decodes it. Raises Unresolvable."""
     if tag == STR:
         return text
     if tag == BINARY:
@@ -66,17 +66,22 @@ def tagged(tag: str, text: str) -> Any:
         return text  # go-yaml keeps what it has no rule for as a string
     found, value = _resolve(text)
     if found == tag:
-        return text if tag == _TIMESTAMP else json_number(value)
+        return value
     if tag == _FLOAT and found == _INT:
-        return json_number(float(value))
+        return float(value)
     raise Unresolvable(f"cannot decode {_short(found)} `{text}` as a {_short(tag)}")
 
 
 def json_number(value: Any) -> Any:
-    """A float as Go's encoding/json writes it and reads it back: integral below 1e21 is an integer."""
-    if type(value) is float and value.is_integer() and abs(value) < 1e21:
-        return int(value)
-    return value
+    """A float as Go's encoding/json writes it and reads it back: integral below 1e21 is an integer.
+
+    Go writes the shortest digits that mean the same float64 and fills up with zeros.
+    """
+    if type(value) is not float or not value.is_integer() or abs(value) >= 1e21:
+        return value
+    mantissa, _, exponent = repr(value).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    return int(whole + fraction) * 10 ** (int(exponent) - len(fraction)) if exponent else int(value)
 
 
 def key_text(value: Any) -> str | None:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dractl.manifests.documents import Broken, Document, Fault, expand
-from dractl.manifests.resolve import MERGE, STR, Unresolvable, key_text, plain, tagged
+from dractl.manifests.resolve import MERGE, STR, Unresolvable, json_number, key_text, plain, tagged
 from dractl.manifests.text import MAX_DEPTH, bad_character, brackets_nest_deeply
 
 if TYPE_CHECKING:
@@ -167,9 +167,14 @@ def compose(text: str, chunk: Chunk) -> Any:
             _check_depth(make(part), shift)
         composer = make(part)
         try:
-            return composer.get_node() if composer.check_node() else None
+            node = composer.get_node() if composer.check_node() else None
         finally:
             composer.dispose()
+        if "\\/" in part and node is not None:
+            _refuse_escaped_slashes(node, part, shift)
+        return node
+    except yaml.composer.ComposerError:
+        return _compose_events(make(part), shift)
     except yaml.MarkedYAMLError as error:
         mark: Any = error.problem_mark or error.context_mark
         offset = shift + (mark.index if mark is not None else 0)
@@ -195,14 +200,75 @@ def _check_depth(parser: Any, shift: int) -> None:
             return
 
 
-_UNDEFINED_ALIAS = re.compile(r"found undefined alias '?(.*?)'?$")
+def _compose_events(parser: Any, shift: int) -> Any:
+    """Composes what PyYAML's composers refuse and go-yaml takes, an anchor that is set again; says what both refuse."""
+    from yaml import events, nodes
+
+    resolver, anchors = _Resolver(), dict[str, Any]()
+    root: Any = None
+    stack: list[Any] = []
+    event: Any
+    while (event := parser.get_event()) is not None and not isinstance(event, events.DocumentEndEvent):
+        if isinstance(event, events.CollectionEndEvent):
+            done = stack.pop()
+            done.end_mark = event.end_mark
+            if isinstance(done, nodes.MappingNode):
+                done.value = list(zip(done.value[::2], done.value[1::2], strict=True))
+            continue
+        if not isinstance(event, events.NodeEvent):
+            continue
+        node: Any
+        if isinstance(event, events.AliasEvent):
+            node = anchors.get(event.anchor)
+            if node is None:
+                raise _Failure(f"unknown anchor '{event.anchor}' referenced", shift + event.start_mark.index)
+            if node in stack:
+                raise _Failure(f"anchor '{event.anchor}' value contains itself", shift + event.start_mark.index)
+        elif isinstance(event, events.ScalarEvent):
+            tag = event.tag if event.tag not in (None, "!") else resolver.resolve(None, event.value, event.implicit)
+            node = nodes.ScalarNode(tag, event.value, event.start_mark, event.end_mark, style=event.style or "")
+        else:
+            kind = nodes.MappingNode if isinstance(event, events.MappingStartEvent) else nodes.SequenceNode
+            node = kind(event.tag or _PLAIN, [], event.start_mark, None, flow_style=event.flow_style)
+        if not isinstance(event, events.AliasEvent) and event.anchor is not None:
+            anchors[event.anchor] = node
+        if stack:
+            stack[-1].value.append(node)
+        else:
+            root = node
+        if isinstance(event, events.CollectionStartEvent):
+            stack.append(node)
+    return root
+
+
+_DOUBLE_QUOTED_SLASH = re.compile(r'"(?:[^"\\]|\\[^/])*\\/')
+
+
+def _refuse_escaped_slashes(root: Any, text: str, shift: int) -> None:
+    """libyaml takes ``\\/`` in double quotes since YAML 1.2 does; go-yaml v2 does not."""
+    from dractl.manifests.scalars import value_start
+
+    seen, stack = set(), [root]
+    while stack:
+        node = stack.pop()
+        if node.id == "scalar":
+            if node.style == '"':
+                start = value_start(text, node.start_mark.index, node.end_mark.index)
+                found = _DOUBLE_QUOTED_SLASH.match(text, start, node.end_mark.index)
+                if found is not None:
+                    raise _Failure("found unknown escape character", shift + found.end() - 2, _ESCAPE_HINT)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            children = [part for pair in node.value for part in pair] if node.id == "mapping" else node.value
+            stack.extend(reversed(children))
+
+
+_ESCAPE_HINT = "a backslash is an escape within double quotes: use single quotes, or write it twice"
 
 
 def _explain(error: Any, text: str, offset: int, start: int) -> tuple[str, int, str | None]:
     """The parser's problem in go-yaml's words, where it is, and what usually causes it."""
     problem = error.problem or str(error)
-    if (alias := _UNDEFINED_ALIAS.match(problem)) is not None:
-        return f"unknown anchor '{alias[1]}' referenced", offset, None
     hint = None
     if "cannot start any token" in problem and text[offset : offset + 1] == "\t":
         hint = "a tab cannot indent YAML: use spaces"
@@ -211,7 +277,7 @@ def _explain(error: Any, text: str, offset: int, start: int) -> tuple[str, int, 
     elif "mapping values are not allowed" in problem:
         hint = "quote the value if the `: ` belongs to it, or check the indentation"
     elif "unknown escape character" in problem:
-        hint = "a backslash is an escape within double quotes: use single quotes, or write it twice"
+        hint = _ESCAPE_HINT
     elif "could not find expected ':'" in problem:
         hint = "a key without `:`, or a line that is indented less than the text it belongs to"
     elif "did not find expected key" in problem:
@@ -251,23 +317,23 @@ class _Decoder:
         if tag == STR:
             return node.value
         if tag == _PLAIN:
-            value = plain(node.value)
-        else:
-            try:
-                value = tagged(tag, node.value)
-            except Unresolvable as error:
-                raise self._fail(str(error), node) from None
-        return value
+            return plain(node.value)
+        try:
+            return tagged(tag, node.value)
+        except Unresolvable as error:
+            raise self._fail(str(error), node) from None
 
     def _value(self, node: Any, path: Path, depth: int) -> Any:
         kind = node.id
         if kind == "scalar":
             self._count += 1
             value = self._scalar(node)
-            if type(value) is float and not math.isfinite(value):
+            if type(value) is not float:
+                return value
+            if not math.isfinite(value):
                 text = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
                 raise self._fail(f"json: unsupported value: {text}", node, "quote it if a text is meant")
-            return value
+            return json_number(value)
         if depth >= MAX_DEPTH:
             raise self._fail(f"nested more than {MAX_DEPTH} levels deep", node)
         if not self.aliases:
