@@ -66,6 +66,10 @@ class Schemas:
         found = [file for file in self._known if kind in self.kinds(file)]
         return tuple(_api_version(file) for file in sorted(found, key=_age))
 
+    def files(self, group: str) -> tuple[str, ...]:
+        """The files of a group: a file is a version of it."""
+        return tuple(sorted((file for file in self._known if file.rpartition("-")[0] == group), key=_age))
+
     def kinds(self, file: str) -> tuple[str, ...]:
         """The top-level kinds of a file such as ``resource.k8s.io-v1``; empty if there is no such file."""
         return tuple(choice["$ref"].rpartition("/")[2] for choice in self._read(file).get("oneOf", ()))

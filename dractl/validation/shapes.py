@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dractl.validation.violation import Path
 
 Steps = list[str | int]
+Shape: TypeAlias = "Struct | List | Map | Scalar"
+"""A Go type. ``go`` is its name in the decoder's messages; ``plain`` the Python type that always fits, if any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +35,6 @@ class Misfit:
     unknown: bool = False
 
 
-class Shape(Protocol):
-    """A Go type. ``go`` is its name in the decoder's messages; ``plain`` the Python type that always fits, if any."""
-
-    go: str
-    plain: type | None
-
-    def walk(self, value: Any, path: Steps, found: list[Misfit]) -> None:
-        """Notes in ``found`` what of ``value``, which is not None and lies at ``path``, does not decode."""
-
-
 class Struct:
     """A struct; its fields are put together when a document has them."""
 
@@ -50,7 +42,7 @@ class Struct:
 
     def __init__(self, go: str, names: Mapping[str, Any], compile_field: Callable[[str], Shape]) -> None:
         self.go = go
-        self.plain = None
+        self.plain: type | None = None
         self.names = names
         self._compile = compile_field
         self._fields: dict[str, Shape] = {}
@@ -81,8 +73,8 @@ class List:
     __slots__ = ("go", "item", "plain")
 
     def __init__(self, item: Shape) -> None:
-        self.go = f"[]{item.go}"
-        self.plain = None
+        self.go: str = f"[]{item.go}"
+        self.plain: type | None = None
         self.item = item
 
     def walk(self, value: Any, path: Steps, found: list[Misfit]) -> None:
@@ -103,8 +95,8 @@ class Map:
     __slots__ = ("go", "item", "plain")
 
     def __init__(self, item: Shape, key: str) -> None:
-        self.go = f"map[{key}]{item.go}"
-        self.plain = None
+        self.go: str = f"map[{key}]{item.go}"
+        self.plain: type | None = None
         self.item = item
 
     def walk(self, value: Any, path: Steps, found: list[Misfit]) -> None:

@@ -1,0 +1,27 @@
+"""Where a path of the v1 shape lies in a document that was written for an older version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dractl.validation.violation import Path
+
+
+def source_path(path: Path, value: dict[str, Any]) -> Path:
+    """The place in the document as it was written."""
+    version = str(value.get("apiVersion", "")).rpartition("/")[2]
+    return _older(path, value.get("kind"), version) if version in ("v1beta1", "v1alpha3") else path
+
+
+def _older(path: Path, kind: Any, version: str) -> Path:
+    """v1beta1 has requests without ``exactly`` and devices with ``basic``; v1alpha3 capacities without ``value``."""
+    if kind == "ResourceSlice" and path[:2] == ("spec", "devices") and len(path) > 3 and path[3] != "name":
+        path = (*path[:3], "basic", *path[3:])
+        if version == "v1alpha3" and path[4:5] == ("capacity",) and path[6:7] == ("value",):
+            path = path[:6]
+        return path
+    if kind in ("ResourceClaim", "ResourceClaimTemplate") and "exactly" in path[:6]:
+        at = path.index("exactly")
+        return path[:at] + path[at + 1 :]
+    return path

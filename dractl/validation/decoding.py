@@ -1,0 +1,106 @@
+"""From a document to what the API server's strict decoder says: kind and version, types, fields, keys given twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dractl.validation.nearest import nearest
+from dractl.validation.schemas import of_release
+from dractl.validation.violation import Violation
+from dractl.validation.walk import unknown_field, walk, wrong_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dractl.model.releases import Target
+    from dractl.validation.shapes import Struct
+    from dractl.validation.violation import Path
+
+
+class Fault(Protocol):
+    """What loading a document found that only strict decoding minds, such as a key that is given twice."""
+
+    @property
+    def message(self) -> str: ...
+    @property
+    def path(self) -> Path: ...
+
+
+DRA_GROUP = "resource.k8s.io"
+_KUBERNETES_GROUPS = ("", "apps", "batch", DRA_GROUP, "scheduling.k8s.io")
+
+
+def identify(value: Mapping[str, Any], target: Target) -> Struct | list[Violation]:
+    """The type that a document is of, or why it has none.
+
+    An empty list for a kind that is none of Kubernetes' own (a custom resource) or that dractl has no schema of.
+    """
+    missing = [name for name in ("apiVersion", "kind") if not value.get(name)]
+    if missing:
+        return [_missing(value, missing)]
+    for name in ("apiVersion", "kind"):
+        if not isinstance(value[name], str):
+            return [_not_served(name, f"error validating data: {name} isn't string type")]
+    api_version, kind = value["apiVersion"], value["kind"]
+    schemas = of_release(target.release)
+    shape = schemas.kind(api_version, kind)
+    if shape is not None:
+        return shape
+    return _unserved(api_version, kind, target)
+
+
+def decode(value: Mapping[str, Any], shape: Struct, faults: Iterable[Fault]) -> list[Violation]:
+    """What the decoder says: a value of the wrong type hides every other fault; double keys and unknown fields do not.
+
+    The messages of ``faults`` are taken as they are.
+    """
+    misfits = walk(value, shape)
+    wrong = [wrong_type(shape, misfit) for misfit in misfits if not misfit.unknown]
+    if wrong:
+        return wrong
+    double = [Violation("duplicate-key", "BadRequest", None, fault.path, fault.message, key=True) for fault in faults]
+    return double + [unknown_field(shape, misfit) for misfit in misfits]
+
+
+def _missing(value: Mapping[str, Any], missing: list[str]) -> Violation:
+    said = " and ".join(f"{name} is not set" for name in missing)
+    if "kind" in missing and "kind" in value:
+        said = "kind is empty"
+    return _not_served(missing[0], f"{said}: the API server cannot tell what this is")
+
+
+def _not_served(name: str, message: str, **more: Any) -> Violation:
+    return Violation("not-served", "NotServed", name, (name,), message, **more)
+
+
+def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
+    """Why Kubernetes has no such kind in that version; nothing if it can be a custom resource."""
+    group, _, version = api_version.rpartition("/")
+    if group not in _KUBERNETES_GROUPS and not _is_ours(group):
+        return []
+    schemas = of_release(target.release)
+    said = f'no matches for kind "{kind}" in version "{api_version}"'
+    if served := schemas.versions(kind):
+        message = f"Kubernetes {target.release} serves {kind} as {', '.join(served)}, not as {api_version}: {said}"
+        return [_not_served("apiVersion", message, allowed=served, nearest=_same_version(version, served))]
+    if not _is_ours(group):
+        return []  # of the other groups dractl knows the kinds that concern it
+    kinds = tuple(sorted({known for file in schemas.files(DRA_GROUP) for known in schemas.kinds(file)}))
+    meant = next((known for known in kinds if known.lower() == kind), None)
+    if meant and api_version in schemas.versions(meant):
+        # kubectl finds the resource by its lower-case name, so it is the server that refuses.
+        message = f'the kind is {meant}: no kind "{kind}" is registered for version "{api_version}"'
+        return [Violation("not-served", "BadRequest", "kind", ("kind",), message, allowed=kinds, nearest=meant)]
+    meant = nearest(kind, kinds)
+    known = f"did you mean {meant}?" if meant else f"its kinds are {', '.join(kinds)}"
+    message = f"Kubernetes {target.release} has no {kind} in {api_version}; {known}: {said}"
+    return [_not_served("kind", message, allowed=kinds, nearest=meant)]
+
+
+def _is_ours(group: str) -> bool:
+    """Whether a group is resource.k8s.io, or was meant to be."""
+    return group == DRA_GROUP or nearest(group, (DRA_GROUP, "resource.kubernetes.io")) is not None
+
+
+def _same_version(version: str, served: tuple[str, ...]) -> str:
+    return next((name for name in served if name.rpartition("/")[2] == version), served[0])

@@ -1,0 +1,78 @@
+"""Fields that the API server drops without a word, because their feature gate is off.
+
+The object is then stored with another meaning than it was written with. Which fields those are is data of
+:mod:`dractl.model.releases`; this follows ``dropDisabledFields`` of kubernetes/kubernetes
+``pkg/registry/resource/*/strategy.go`` at creation, that is: nothing is "in use" already.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.model.releases import dropped_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.model.releases import Target
+    from dractl.validation.violation import Path
+
+_SPEC = {
+    "ResourceClaim": ("claim", ["spec"]),
+    "ResourceClaimTemplate": ("claim", ["spec", "spec"]),
+    "DeviceClass": ("class", ["spec"]),
+    "ResourceSlice": ("slice", ["spec"]),
+}
+"""Kind to the spec it holds and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A field that the server drops for want of a gate, and the places (in the shape of v1) where it has a value."""
+
+    gate: str
+    paths: tuple[Path, ...]
+
+
+def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dropped]]:
+    """A v1 document as the server goes on with it, and what it lost. The document itself is left as it is."""
+    lost: list[Dropped] = []
+    if value.get("kind") not in _SPEC:
+        return value, lost
+    spec, prefix = _SPEC[value["kind"]]
+    for field in dropped_fields(spec, target):
+        found: list[Path] = []
+        value = _without(value, prefix + re.findall(r"\w+|\[\]|\{\}", field.path), (), found)
+        if found:
+            lost.append(Dropped(next(gate for gate in field.gates if not target.enabled(gate)), tuple(found)))
+    return value, lost
+
+
+def _without(value: Any, steps: list[str], path: Path, found: list[Path]) -> Any:
+    """``value`` without the fields that ``steps`` lead to; the same object where there are none."""
+    step, rest = steps[0], steps[1:]
+    if not rest:
+        if type(value) is not dict or step not in value:
+            return value
+        if value[step]:  # null, false, 0, "" and empty lists mean the same when they are gone
+            found.append((*path, step))
+        return {key: item for key, item in value.items() if key != step}
+    changed = {
+        key: new for key, item in _items(value, step) if (new := _without(item, rest, (*path, key), found)) is not item
+    }
+    if not changed:
+        return value
+    if type(value) is list:
+        return [changed.get(index, item) for index, item in enumerate(value)]
+    return {**value, **changed}
+
+
+def _items(value: Any, step: str) -> Iterator[tuple[str | int, Any]]:
+    if type(value) is list and step == "[]":
+        yield from enumerate(value)
+    elif type(value) is dict and step == "{}":
+        yield from value.items()
+    elif type(value) is dict and step in value:
+        yield step, value[step]

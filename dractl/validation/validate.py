@@ -1,0 +1,85 @@
+"""Everything that an API server of one release says about one document."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dractl.model.releases import served_versions
+from dractl.validation.conversion import source_path
+from dractl.validation.decoding import decode, identify
+from dractl.validation.drop import drop
+from dractl.validation.violation import Violation, dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dractl.model.releases import Target
+    from dractl.validation.decoding import Fault
+    from dractl.validation.drop import Dropped
+
+
+def validate(
+    value: Mapping[str, Any],
+    target: Target,
+    *,
+    namespaces: Mapping[str, Mapping[str, str]] | None = None,
+    faults: Iterable[Fault] = (),
+) -> list[Violation]:
+    """What the API server of ``target`` says to a document that is created, in the server's order of steps.
+
+    It must be served in this version, decode strictly, and pass validation once defaults are set, it is converted and
+    the fields of disabled gates are dropped; a step that fails hides the later ones. What the server does not say is
+    told with a ``type`` of None: fields that it drops, a version that it serves only on demand.
+
+    ``namespaces``: the labels of the namespaces that are known. ``faults``: what loading the document found that strict
+    decoding minds. A custom resource gives nothing.
+    """
+    shape = identify(value, target)
+    if isinstance(shape, list):
+        return shape
+    found = _on_demand(value["apiVersion"], value["kind"], target)
+    undecodable = decode(value, shape, faults)
+    if undecodable:
+        return found + undecodable
+
+    try:
+        from dractl.model import to_v1
+        from dractl.validation import defaults, rules
+    except ImportError:  # TODO: remove as soon as both are there
+        return found
+
+    whole = dict(value)
+    stored, lost = drop(defaults.apply(to_v1(whole), whole["apiVersion"]), target)
+    found += [_dropped(item, whole, target) for item in lost]
+    found += rules.check(stored, target, namespaces=namespaces or {})
+    return [replace(violation, path=source_path(violation.path, whole)) for violation in found]
+
+
+def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
+    """A version that is off unless ``--runtime-config`` of the API server names it. Up to 1.33 all of DRA is like that."""
+    always = served_versions(kind, target.release, by_default=True)
+    if not target.at_least("1.34") or api_version in always or api_version not in served_versions(kind, target.release):
+        return []
+    message = f"Kubernetes {target.release} serves {api_version} {kind} only where --runtime-config switches it on"
+    if always:
+        message += f"; {always[0]} is always there"
+    return [
+        Violation(
+            "served-on-demand", None, "apiVersion", ("apiVersion",), message,
+            allowed=always, nearest=always[0] if always else None,
+        )
+    ]  # fmt: skip
+
+
+def _dropped(item: Dropped, source: dict[str, Any], target: Target) -> Violation:
+    written = dotted(source_path(item.paths[0], source))
+    more = f" (and at {len(item.paths) - 1} more places)" if len(item.paths) > 1 else ""
+    return Violation(
+        "dropped-field",
+        None,
+        dotted(item.paths[0]),
+        item.paths[0],
+        f"the API server of {target.release} drops {written}{more} silently: feature gate {item.gate} is off",
+        key=True,
+    )
