@@ -25,12 +25,16 @@ _COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "lzma"))
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The bytes of one manifest file. ``named``: the user asked for this very file (or stream)."""
+    """The bytes of one manifest file.
+
+    ``named``: the user asked for this very file (or stream); ``chart``: the packed chart it is a template of.
+    """
 
     name: str
     data: bytes
-    named: bool
-    on_disk: bool
+    named: bool = False
+    on_disk: bool = False
+    chart: str | None = None
 
 
 def read_all(
@@ -150,7 +154,7 @@ class _Walker:
         except OSError as error:
             yield Skipped(entry.path, f"cannot be read: {_reason(error)}")
         else:
-            yield Content(entry.path, data, named=False, on_disk=True)
+            yield Content(entry.path, data, on_disk=True)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -176,7 +180,7 @@ def _unpack(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content | Skip
     elif data[257:262] == b"ustar" or (packed and _is_old_tar(data)):
         yield from _tar(name, data)
     else:
-        yield Content(name, data, named=True, on_disk=on_disk and not packed)
+        yield Content(name, data, named=True, on_disk=on_disk)
 
 
 def _decompress(name: str, data: bytes, module: str) -> bytes:
@@ -287,6 +291,14 @@ def _zip(name: str, data: bytes) -> Iterator[Content | Skipped]:
 
 
 def _members(name: str, found: list[tuple[str, bytes | None]]) -> Iterator[Content | Skipped]:
+    templates = tuple(
+        member.removesuffix("Chart.yaml") + "templates/"
+        for member, _ in found
+        if member == "Chart.yaml" or member.endswith("/Chart.yaml")
+    )
     for member, data in sorted(found, key=lambda pair: pair[0]):
         shown = _member_name(name, member)
-        yield Skipped(shown, _TOO_LARGE) if data is None else Content(shown, data, named=False, on_disk=False)
+        if data is None:
+            yield Skipped(shown, _TOO_LARGE)
+        else:
+            yield Content(shown, data, chart=name if member.startswith(templates) else None)

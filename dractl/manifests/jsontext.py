@@ -105,11 +105,12 @@ def _without_surrogates(value: Any) -> Any:
 class JsonLocator:
     """Finds values of one JSON document. What a path leads through is scanned once and remembered."""
 
-    __slots__ = ("_children", "_source", "_start")
+    __slots__ = ("_children", "_faults", "_source", "_start")
 
     def __init__(self, source: Source, start: int) -> None:
         self._source = source
         self._start = start
+        self._faults: tuple[Fault, ...] | None = None
         self._children: dict[int, dict[str, tuple[int, int]] | list[int]] = {}
 
     def line(self, number: int) -> str:
@@ -117,6 +118,11 @@ class JsonLocator:
 
     def faults(self) -> tuple[Fault, ...]:
         """Keys that are given twice. The document is read once more to see them."""
+        if self._faults is None:
+            self._faults = tuple(self._duplicates(self._start, ())) if self._has_duplicates() else ()
+        return self._faults
+
+    def _has_duplicates(self) -> bool:
         found = False
 
         def notice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -126,7 +132,7 @@ class JsonLocator:
             return result
 
         json.JSONDecoder(object_pairs_hook=notice).raw_decode(self._source.text, self._start)
-        return tuple(self._duplicates(self._start, ())) if found else ()
+        return found
 
     def _duplicates(self, place: int, path: Path) -> Iterator[Fault]:
         text = self._source.text

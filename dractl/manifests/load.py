@@ -56,7 +56,7 @@ def load(
         files += 1
         if relevant_only and not content.named and not is_relevant(content.data):
             continue
-        chart = chart_of(content.name) if content.on_disk else None
+        chart = chart_of(content.name) if content.on_disk else content.chart
         if chart is not None:
             skipped.append(Skipped(content.name, "a template of a Helm chart", rendering_hint(chart)))
             continue

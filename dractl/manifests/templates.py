@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import PurePath
 
 _BLOCK_HEADER = re.compile(r"(?:^|[\s:\-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$")
 _STRING_OR_COMMENT = re.compile(
@@ -13,15 +13,16 @@ _STRING_OR_COMMENT = re.compile(
 
 def chart_of(path: str) -> str | None:
     """The chart that a file is a template of: the folder that holds ``Chart.yaml`` beside the file's ``templates/``."""
-    parents = PurePath(path).parents
-    for number, parent in enumerate(parents):
-        if parent.name == "templates" and number + 1 < len(parents):
-            chart = parents[number + 1]
-            from pathlib import Path
-
-            if Path(chart, "Chart.yaml").is_file():
-                return str(chart)
-    return None
+    folder = os.path.dirname(os.path.abspath(path))
+    if "templates" not in folder:
+        return None
+    while True:
+        parent, name = os.path.split(folder)
+        if parent == folder:
+            return None
+        if name == "templates" and os.path.isfile(os.path.join(parent, "Chart.yaml")):
+            return os.path.relpath(parent) if not os.path.isabs(path) else parent
+        folder = parent
 
 
 def holds_template(text: str) -> bool:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import codecs
 import re
+from functools import cache
 
 MAX_DEPTH = 200
 """How deep a document may nest. The API server allows 10,000; no object comes near, and our walks recurse."""
 
-_NOT_YAML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_YAML_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+@cache
+def _not_yaml() -> re.Pattern[str]:
+    """Compiled when first needed: a set of characters this wide takes milliseconds."""
+    return re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def decode(data: bytes) -> str:
@@ -26,7 +33,8 @@ def decode(data: bytes) -> str:
 
 def bad_character(text: str, start: int, end: int) -> tuple[int, str, str | None] | None:
     """The first character that YAML does not allow, as go-yaml's reader says it: offset, message, hint."""
-    match = _NOT_YAML.search(text, start, end)
+    pattern = _NOT_YAML_ASCII if text.isascii() else _not_yaml()
+    match = pattern.search(text, start, end)
     if match is None:
         return None
     code = ord(match.group())

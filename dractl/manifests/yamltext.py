@@ -202,12 +202,13 @@ def _check_depth(parser: Any, shift: int) -> None:
 
 def _compose_events(parser: Any, shift: int) -> Any:
     """Composes what PyYAML's composers refuse and go-yaml takes, an anchor that is set again; says what both refuse."""
-    from yaml import events, nodes
+    import yaml
 
+    events: Any = yaml.events
+    nodes: Any = yaml.nodes
     resolver, anchors = _Resolver(), dict[str, Any]()
     root: Any = None
     stack: list[Any] = []
-    event: Any
     while (event := parser.get_event()) is not None and not isinstance(event, events.DocumentEndEvent):
         if isinstance(event, events.CollectionEndEvent):
             done = stack.pop()
