@@ -30,7 +30,7 @@ class Stage(NamedTuple):
     locked: bool = False
 
 
-# pkg/features/kube_features.go of v1.37.1, defaultVersionedKubernetesFeatureGates; a gate that 1.37 no longer has: v1.31.0
+# pkg/features/kube_features.go of v1.37.1; a gate that 1.37 no longer has: of v1.31.0
 GATES: Final[Mapping[str, tuple[Stage, ...]]] = {
     "DRAAdminAccess": (
         Stage("1.32", "alpha", False),

@@ -1,0 +1,346 @@
+"""ResourceClaim and ResourceClaimTemplate (staging/src/k8s.io/api/resource/v1/types.go)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.model.core import NodeSelector
+from dractl.model.meta import Condition, ObjectMeta
+from dractl.model.taints import DeviceToleration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.model.quantity import Quantity
+    from dractl.model.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class CELDeviceSelector:
+    expression: str
+
+    @classmethod
+    def read(cls, r: Reader) -> CELDeviceSelector:
+        return cls(r.text("expression"))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSelector:
+    cel: CELDeviceSelector | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceSelector:
+        return cls(r.optional("cel", CELDeviceSelector.read))
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityRequirements:
+    requests: Mapping[str, Quantity]
+
+    @classmethod
+    def read(cls, r: Reader) -> CapacityRequirements:
+        return cls(r.quantities("requests"))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceDerivedAttribute:
+    name: str
+    expression: str
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceDerivedAttribute:
+        return cls(r.text("name"), r.text("expression"))
+
+
+@dataclass(frozen=True, slots=True)
+class ExactDeviceRequest:
+    """``allocation_mode`` (ExactCount, All) and ``count`` are None where they were not written: see API defaulting."""
+
+    device_class_name: str
+    selectors: tuple[DeviceSelector, ...] = ()
+    allocation_mode: str | None = None
+    count: int | None = None
+    admin_access: bool | None = None
+    tolerations: tuple[DeviceToleration, ...] = ()
+    capacity: CapacityRequirements | None = None
+    derived_attributes: tuple[DeviceDerivedAttribute, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> ExactDeviceRequest:
+        return cls(
+            device_class_name=r.text("deviceClassName"),
+            selectors=r.each("selectors", DeviceSelector.read),
+            allocation_mode=r.optional_text("allocationMode"),
+            count=r.integer("count"),
+            admin_access=r.boolean("adminAccess"),
+            tolerations=r.each("tolerations", DeviceToleration.read),
+            capacity=r.optional("capacity", CapacityRequirements.read),
+            derived_attributes=r.each("derivedAttributes", DeviceDerivedAttribute.read),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSubRequest:
+    """An alternative of ``firstAvailable``; referenced as ``request/subrequest``."""
+
+    name: str
+    device_class_name: str
+    selectors: tuple[DeviceSelector, ...] = ()
+    allocation_mode: str | None = None
+    count: int | None = None
+    tolerations: tuple[DeviceToleration, ...] = ()
+    capacity: CapacityRequirements | None = None
+    derived_attributes: tuple[DeviceDerivedAttribute, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceSubRequest:
+        return cls(
+            name=r.text("name"),
+            device_class_name=r.text("deviceClassName"),
+            selectors=r.each("selectors", DeviceSelector.read),
+            allocation_mode=r.optional_text("allocationMode"),
+            count=r.integer("count"),
+            tolerations=r.each("tolerations", DeviceToleration.read),
+            capacity=r.optional("capacity", CapacityRequirements.read),
+            derived_attributes=r.each("derivedAttributes", DeviceDerivedAttribute.read),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRequest:
+    """Exactly one of ``exactly`` and ``first_available`` is set."""
+
+    name: str
+    exactly: ExactDeviceRequest | None = None
+    first_available: tuple[DeviceSubRequest, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceRequest:
+        return cls(
+            r.text("name"),
+            r.optional("exactly", ExactDeviceRequest.read),
+            r.each("firstAvailable", DeviceSubRequest.read),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceConstraint:
+    """Over the requests named, ``request`` or ``request/subrequest``; none named: over all."""
+
+    requests: tuple[str, ...] = ()
+    match_attribute: str | None = None
+    distinct_attribute: str | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceConstraint:
+        return cls(r.texts("requests"), r.optional_text("matchAttribute"), r.optional_text("distinctAttribute"))
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueDeviceConfiguration:
+    """``parameters`` is what was written there, a mapping in every valid object."""
+
+    driver: str
+    parameters: Any = None
+
+    @classmethod
+    def read(cls, r: Reader) -> OpaqueDeviceConfiguration:
+        return cls(r.text("driver"), r.mapping.get("parameters"))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClaimConfiguration:
+    requests: tuple[str, ...] = ()
+    opaque: OpaqueDeviceConfiguration | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceClaimConfiguration:
+        return cls(r.texts("requests"), r.optional("opaque", OpaqueDeviceConfiguration.read))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClaim:
+    requests: tuple[DeviceRequest, ...] = ()
+    constraints: tuple[DeviceConstraint, ...] = ()
+    config: tuple[DeviceClaimConfiguration, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceClaim:
+        return cls(
+            r.each("requests", DeviceRequest.read),
+            r.each("constraints", DeviceConstraint.read),
+            r.each("config", DeviceClaimConfiguration.read),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceClaimSpec:
+    devices: DeviceClaim
+
+    @classmethod
+    def read(cls, r: Reader) -> ResourceClaimSpec:
+        return cls(DeviceClaim.read(r.child("devices")))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRequestAllocationResult:
+    """A device allocated for ``request`` (``request/subrequest``); with ``share_id``, a share of its capacity."""
+
+    request: str
+    driver: str
+    pool: str
+    device: str
+    admin_access: bool | None = None
+    tolerations: tuple[DeviceToleration, ...] = ()
+    binding_conditions: tuple[str, ...] = ()
+    binding_failure_conditions: tuple[str, ...] = ()
+    share_id: str | None = None
+    consumed_capacity: Mapping[str, Quantity] | None = None
+    skip_node_operations: tuple[str, ...] = ()
+    compatibility_groups: Mapping[str, Any] | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceRequestAllocationResult:
+        return cls(
+            request=r.text("request"),
+            driver=r.text("driver"),
+            pool=r.text("pool"),
+            device=r.text("device"),
+            admin_access=r.boolean("adminAccess"),
+            tolerations=r.each("tolerations", DeviceToleration.read),
+            binding_conditions=r.texts("bindingConditions"),
+            binding_failure_conditions=r.texts("bindingFailureConditions"),
+            share_id=r.optional_text("shareID"),
+            consumed_capacity=r.quantities("consumedCapacity") if r.has("consumedCapacity") else None,
+            skip_node_operations=r.texts("skipNodeOperations"),
+            compatibility_groups=r.raw_map("compatibilityGroups"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceAllocationConfiguration:
+    """``source``: FromClass or FromClaim."""
+
+    source: str
+    requests: tuple[str, ...] = ()
+    opaque: OpaqueDeviceConfiguration | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceAllocationConfiguration:
+        return cls(r.text("source"), r.texts("requests"), r.optional("opaque", OpaqueDeviceConfiguration.read))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceAllocationResult:
+    results: tuple[DeviceRequestAllocationResult, ...] = ()
+    config: tuple[DeviceAllocationConfiguration, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceAllocationResult:
+        return cls(
+            r.each("results", DeviceRequestAllocationResult.read),
+            r.each("config", DeviceAllocationConfiguration.read),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationResult:
+    devices: DeviceAllocationResult
+    node_selector: NodeSelector | None = None
+    allocation_timestamp: str | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> AllocationResult:
+        return cls(
+            DeviceAllocationResult.read(r.child("devices")),
+            r.optional("nodeSelector", NodeSelector.read),
+            r.optional_text("allocationTimestamp"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceClaimConsumerReference:
+    api_group: str
+    resource: str
+    name: str
+    uid: str
+
+    @classmethod
+    def read(cls, r: Reader) -> ResourceClaimConsumerReference:
+        return cls(r.text("apiGroup"), r.text("resource"), r.text("name"), r.text("uid"))
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatedDeviceStatus:
+    """``data`` and ``network_data`` as the driver wrote them."""
+
+    driver: str
+    pool: str
+    device: str
+    share_id: str | None = None
+    conditions: tuple[Condition, ...] = ()
+    data: Any = None
+    network_data: Mapping[str, Any] | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> AllocatedDeviceStatus:
+        return cls(
+            driver=r.text("driver"),
+            pool=r.text("pool"),
+            device=r.text("device"),
+            share_id=r.optional_text("shareID"),
+            conditions=r.each("conditions", Condition.read),
+            data=r.mapping.get("data"),
+            network_data=r.raw_map("networkData"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceClaimStatus:
+    allocation: AllocationResult | None = None
+    reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()
+    devices: tuple[AllocatedDeviceStatus, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> ResourceClaimStatus:
+        return cls(
+            r.optional("allocation", AllocationResult.read),
+            r.each("reservedFor", ResourceClaimConsumerReference.read),
+            r.each("devices", AllocatedDeviceStatus.read),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceClaim:
+    metadata: ObjectMeta
+    spec: ResourceClaimSpec
+    status: ResourceClaimStatus
+
+    @classmethod
+    def read(cls, r: Reader) -> ResourceClaim:
+        return cls(
+            ObjectMeta.read(r.child("metadata")),
+            ResourceClaimSpec.read(r.child("spec")),
+            ResourceClaimStatus.read(r.child("status")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceClaimTemplateSpec:
+    metadata: ObjectMeta
+    spec: ResourceClaimSpec
+
+    @classmethod
+    def read(cls, r: Reader) -> ResourceClaimTemplateSpec:
+        return cls(ObjectMeta.read(r.child("metadata")), ResourceClaimSpec.read(r.child("spec")))
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceClaimTemplate:
+    metadata: ObjectMeta
+    spec: ResourceClaimTemplateSpec
+
+    @classmethod
+    def read(cls, r: Reader) -> ResourceClaimTemplate:
+        return cls(ObjectMeta.read(r.child("metadata")), ResourceClaimTemplateSpec.read(r.child("spec")))

@@ -1,0 +1,48 @@
+"""DeviceClass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dractl.model.claims import DeviceSelector, OpaqueDeviceConfiguration
+from dractl.model.meta import ObjectMeta
+
+if TYPE_CHECKING:
+    from dractl.model.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClassConfiguration:
+    opaque: OpaqueDeviceConfiguration | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceClassConfiguration:
+        return cls(r.optional("opaque", OpaqueDeviceConfiguration.read))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClassSpec:
+    """A class without selectors matches every device."""
+
+    selectors: tuple[DeviceSelector, ...] = ()
+    config: tuple[DeviceClassConfiguration, ...] = ()
+    extended_resource_name: str | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceClassSpec:
+        return cls(
+            r.each("selectors", DeviceSelector.read),
+            r.each("config", DeviceClassConfiguration.read),
+            r.optional_text("extendedResourceName"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClass:
+    metadata: ObjectMeta
+    spec: DeviceClassSpec
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceClass:
+        return cls(ObjectMeta.read(r.child("metadata")), DeviceClassSpec.read(r.child("spec")))

@@ -1,0 +1,289 @@
+"""core/v1, as far as claims and their scheduling need it: Pod, Node, Namespace, node selectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.model.meta import Condition, ObjectMeta
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.model.quantity import Quantity
+    from dractl.model.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSelectorRequirement:
+    """``operator``: In, NotIn, Exists, DoesNotExist, Gt, Lt."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> NodeSelectorRequirement:
+        return cls(r.text("key"), r.text("operator"), r.texts("values"))
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSelectorTerm:
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> NodeSelectorTerm:
+        return cls(
+            r.each("matchExpressions", NodeSelectorRequirement.read),
+            r.each("matchFields", NodeSelectorRequirement.read),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSelector:
+    """Terms are ORed; what is in a term is ANDed."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> NodeSelector:
+        return cls(r.each("nodeSelectorTerms", NodeSelectorTerm.read))
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A node's taint."""
+
+    key: str
+    value: str = ""
+    effect: str = ""
+    time_added: str | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> Taint:
+        return cls(r.text("key"), r.text("value"), r.text("effect"), r.optional_text("timeAdded"))
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """A pod's toleration of a node's taint."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> Toleration:
+        return cls(r.text("key"), r.text("operator"), r.text("value"), r.text("effect"), r.integer("tolerationSeconds"))
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerResourceClaim:
+    """A container's reference to a claim of its pod, and to one of that claim's requests ("": all)."""
+
+    name: str
+    request: str = ""
+
+    @classmethod
+    def read(cls, r: Reader) -> ContainerResourceClaim:
+        return cls(r.text("name"), r.text("request"))
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRequirements:
+    limits: Mapping[str, Quantity]
+    requests: Mapping[str, Quantity]
+    claims: tuple[ContainerResourceClaim, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> ResourceRequirements:
+        return cls(r.quantities("limits"), r.quantities("requests"), r.each("claims", ContainerResourceClaim.read))
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    name: str
+    image: str
+    resources: ResourceRequirements
+
+    @classmethod
+    def read(cls, r: Reader) -> Container:
+        return cls(r.text("name"), r.text("image"), ResourceRequirements.read(r.child("resources")))
+
+
+@dataclass(frozen=True, slots=True)
+class PodResourceClaim:
+    name: str
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> PodResourceClaim:
+        return cls(r.text("name"), r.optional_text("resourceClaimName"), r.optional_text("resourceClaimTemplateName"))
+
+
+@dataclass(frozen=True, slots=True)
+class PodSpec:
+    """``affinity`` is the mapping as it was written; ``node_affinity`` what it requires of nodes."""
+
+    resource_claims: tuple[PodResourceClaim, ...]
+    containers: tuple[Container, ...]
+    init_containers: tuple[Container, ...]
+    ephemeral_containers: tuple[Container, ...]
+    resources: ResourceRequirements | None
+    node_name: str
+    node_selector: Mapping[str, str]
+    affinity: Mapping[str, Any] | None
+    node_affinity: NodeSelector | None
+    tolerations: tuple[Toleration, ...]
+    scheduler_name: str
+    scheduling_gates: tuple[str, ...]
+    priority: int | None
+    overhead: Mapping[str, Quantity]
+
+    @classmethod
+    def read(cls, r: Reader) -> PodSpec:
+        return cls(
+            resource_claims=r.each("resourceClaims", PodResourceClaim.read),
+            containers=r.each("containers", Container.read),
+            init_containers=r.each("initContainers", Container.read),
+            ephemeral_containers=r.each("ephemeralContainers", Container.read),
+            resources=r.optional("resources", ResourceRequirements.read),
+            node_name=r.text("nodeName"),
+            node_selector=r.text_map("nodeSelector"),
+            affinity=r.raw_map("affinity"),
+            node_affinity=r.child("affinity")
+            .child("nodeAffinity")
+            .optional("requiredDuringSchedulingIgnoredDuringExecution", NodeSelector.read),
+            tolerations=r.each("tolerations", Toleration.read),
+            scheduler_name=r.text("schedulerName"),
+            scheduling_gates=r.each("schedulingGates", lambda gate: gate.text("name")),
+            priority=r.integer("priority"),
+            overhead=r.quantities("overhead"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PodResourceClaimStatus:
+    """The claim made for a pod's claim from a template; ``resource_claim_name`` None: no claim is needed."""
+
+    name: str
+    resource_claim_name: str | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> PodResourceClaimStatus:
+        return cls(r.text("name"), r.optional_text("resourceClaimName"))
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerExtendedResourceRequest:
+    container_name: str
+    resource_name: str
+    request_name: str
+
+    @classmethod
+    def read(cls, r: Reader) -> ContainerExtendedResourceRequest:
+        return cls(r.text("containerName"), r.text("resourceName"), r.text("requestName"))
+
+
+@dataclass(frozen=True, slots=True)
+class PodExtendedResourceClaimStatus:
+    """The claim that the scheduler made for a pod's extended resources."""
+
+    resource_claim_name: str
+    request_mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> PodExtendedResourceClaimStatus:
+        return cls(r.text("resourceClaimName"), r.each("requestMappings", ContainerExtendedResourceRequest.read))
+
+
+@dataclass(frozen=True, slots=True)
+class PodStatus:
+    phase: str
+    reason: str
+    nominated_node_name: str
+    conditions: tuple[Condition, ...]
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...]
+    extended_resource_claim_status: PodExtendedResourceClaimStatus | None
+
+    @classmethod
+    def read(cls, r: Reader) -> PodStatus:
+        return cls(
+            phase=r.text("phase"),
+            reason=r.text("reason"),
+            nominated_node_name=r.text("nominatedNodeName"),
+            conditions=r.each("conditions", Condition.read),
+            resource_claim_statuses=r.each("resourceClaimStatuses", PodResourceClaimStatus.read),
+            extended_resource_claim_status=r.optional(
+                "extendedResourceClaimStatus", PodExtendedResourceClaimStatus.read
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    metadata: ObjectMeta
+    spec: PodSpec
+    status: PodStatus
+
+    @classmethod
+    def read(cls, r: Reader) -> Pod:
+        return cls(
+            ObjectMeta.read(r.child("metadata")), PodSpec.read(r.child("spec")), PodStatus.read(r.child("status"))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    unschedulable: bool
+    taints: tuple[Taint, ...]
+
+    @classmethod
+    def read(cls, r: Reader) -> NodeSpec:
+        return cls(bool(r.boolean("unschedulable")), r.each("taints", Taint.read))
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStatus:
+    capacity: Mapping[str, Quantity]
+    allocatable: Mapping[str, Quantity]
+    conditions: tuple[Condition, ...]
+    kubelet_version: str
+    declared_features: tuple[str, ...]
+
+    @classmethod
+    def read(cls, r: Reader) -> NodeStatus:
+        return cls(
+            capacity=r.quantities("capacity"),
+            allocatable=r.quantities("allocatable"),
+            conditions=r.each("conditions", Condition.read),
+            kubelet_version=r.child("nodeInfo").text("kubeletVersion"),
+            declared_features=r.texts("declaredFeatures"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    metadata: ObjectMeta
+    spec: NodeSpec
+    status: NodeStatus
+
+    @classmethod
+    def read(cls, r: Reader) -> Node:
+        return cls(
+            ObjectMeta.read(r.child("metadata")), NodeSpec.read(r.child("spec")), NodeStatus.read(r.child("status"))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    metadata: ObjectMeta
+    phase: str
+
+    @classmethod
+    def read(cls, r: Reader) -> Namespace:
+        return cls(ObjectMeta.read(r.child("metadata")), r.child("status").text("phase"))

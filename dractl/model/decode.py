@@ -1,0 +1,58 @@
+"""From the mapping of a Kubernetes object to its dataclass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from dractl.model.claims import ResourceClaim, ResourceClaimTemplate
+from dractl.model.classes import DeviceClass
+from dractl.model.convert import to_v1
+from dractl.model.core import Namespace, Node, Pod
+from dractl.model.reader import DecodeError, Reader
+from dractl.model.slices import ResourceSlice
+from dractl.model.taints import DeviceTaintRule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Object = ResourceClaim | ResourceClaimTemplate | DeviceClass | ResourceSlice | DeviceTaintRule | Pod | Node | Namespace
+
+_CORE: Final[dict[str, Callable[[Reader], Object]]] = {
+    "Pod": Pod.read,
+    "Node": Node.read,
+    "Namespace": Namespace.read,
+}
+_RESOURCE: Final[dict[str, Callable[[Reader], Object]]] = {
+    "ResourceClaim": ResourceClaim.read,
+    "ResourceClaimTemplate": ResourceClaimTemplate.read,
+    "DeviceClass": DeviceClass.read,
+    "ResourceSlice": ResourceSlice.read,
+    "DeviceTaintRule": DeviceTaintRule.read,
+}
+_VERSIONS: Final = tuple(f"resource.k8s.io/{version}" for version in ("v1", "v1beta2", "v1beta1", "v1alpha3"))
+
+
+def decodable(value: Mapping[str, Any]) -> bool:
+    """Whether :func:`decode` knows this apiVersion and kind."""
+    return _kind(value) is not None
+
+
+def decode(value: Mapping[str, Any]) -> Object:
+    """The object as resource.k8s.io/v1 or core/v1 has it, from any version of it (``v1beta1`` claims, ...).
+
+    Unknown fields are ignored and nothing is defaulted. DecodeError, with the path in the shape of v1, for a value that
+    its place cannot hold; the parts of a device are decoded when they are read.
+    """
+    read = _kind(value)
+    if read is None:
+        raise DecodeError((), f"no object that dractl reads: {value.get('apiVersion')!r}, kind {value.get('kind')!r}")
+    return read(Reader(to_v1(value)))
+
+
+def _kind(value: Mapping[str, Any]) -> Callable[[Reader], Object] | None:
+    version, kind = value.get("apiVersion"), value.get("kind")
+    if not isinstance(kind, str):
+        return None
+    if version == "v1":
+        return _CORE.get(kind)
+    return _RESOURCE.get(kind) if version in _VERSIONS else None

@@ -1,0 +1,72 @@
+"""meta/v1: what every object has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.model.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerReference:
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> OwnerReference:
+        return cls(r.text("apiVersion"), r.text("kind"), r.text("name"), r.text("uid"), r.boolean("controller"))
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectMeta:
+    """Timestamps are RFC 3339 text. ``name`` and ``namespace`` are "" where there is none."""
+
+    name: str
+    namespace: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    uid: str
+    creation_timestamp: str | None
+    deletion_timestamp: str | None
+    owner_references: tuple[OwnerReference, ...]
+    generate_name: str
+    finalizers: tuple[str, ...]
+    generation: int | None
+
+    @classmethod
+    def read(cls, r: Reader) -> ObjectMeta:
+        return cls(
+            name=r.text("name"),
+            namespace=r.text("namespace"),
+            labels=r.text_map("labels"),
+            annotations=r.text_map("annotations"),
+            uid=r.text("uid"),
+            creation_timestamp=r.optional_text("creationTimestamp"),
+            deletion_timestamp=r.optional_text("deletionTimestamp"),
+            owner_references=r.each("ownerReferences", OwnerReference.read),
+            generate_name=r.text("generateName"),
+            finalizers=r.texts("finalizers"),
+            generation=r.integer("generation"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> Condition:
+        return cls(
+            r.text("type"), r.text("status"), r.text("reason"), r.text("message"), r.optional_text("lastTransitionTime")
+        )

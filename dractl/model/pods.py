@@ -1,0 +1,50 @@
+"""Pod specs inside other objects, found by their shape: Deployments, Jobs, JobSets, LeaderWorkerSets, RayJobs, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dractl.model.reader import Path
+
+_CONTAINERS = ("containers", "initContainers", "resourceClaims")
+_DEPTH = 32
+
+
+def pod_templates(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """The pod spec of a Pod, or those of every pod template in any other object, each with its path.
+
+    A pod template is a map under a key that ends in ``template`` (in any case) whose ``spec`` has containers or claims.
+    """
+    spec = value.get("spec")
+    if value.get("apiVersion") == "v1" and value.get("kind") == "Pod":
+        if isinstance(spec, Mapping):
+            yield ("spec",), spec
+        return
+    # Depth first, in the order of the document; an explicit stack, as documents can be nested as deep as they like.
+    stack: list[tuple[Path, object]] = [((), value)]
+    while stack:
+        path, node = stack.pop()
+        if len(path) > _DEPTH:
+            continue
+        if isinstance(node, Mapping):
+            if path and _is_template(path[-1], node):
+                yield (*path, "spec"), node["spec"]
+                continue
+            if path == ("metadata",) or path == ("status",):
+                continue
+            stack.extend([((*path, str(key)), child) for key, child in node.items() if _is_container(child)][::-1])
+        elif isinstance(node, list):
+            stack.extend([((*path, index), child) for index, child in enumerate(node) if _is_container(child)][::-1])
+
+
+def _is_container(value: object) -> bool:
+    return isinstance(value, Mapping | list)
+
+
+def _is_template(key: str | int, node: Mapping[str, Any]) -> bool:
+    if not isinstance(key, str) or not key.lower().endswith("template"):
+        return False
+    spec = node.get("spec")
+    return isinstance(spec, Mapping) and any(isinstance(spec.get(name), list) for name in _CONTAINERS)

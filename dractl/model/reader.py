@@ -1,0 +1,211 @@
+"""Reading the values of a JSON-like mapping as the Go types that the API decodes them into.
+
+Lenient as Go's encoding/json is: unknown fields are ignored, null is absent, a null list item is an empty one, a float
+without a fraction is an integer. What cannot be such a value is a :class:`DecodeError` with its path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from dractl.errors import InputError
+from dractl.model.quantity import Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Path = tuple[str | int, ...]
+T = TypeVar("T")
+
+
+class DecodeError(InputError):
+    """A value that its place in the API cannot hold. ``path`` leads to it from the root of the object."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+        super().__init__(message, place=place or None)
+        self.path = path
+
+
+def _word(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case Mapping():
+            return "a map"
+        case _:
+            return "a list"
+
+
+class Reader:
+    """A mapping in an object, and where it stands."""
+
+    __slots__ = ("mapping", "path")
+
+    def __init__(self, value: object, path: Path = ()) -> None:
+        if value is None:
+            value = {}
+        if not isinstance(value, Mapping):
+            raise DecodeError(path, f"must be a map, not {_word(value)}")
+        self.mapping: Mapping[str, Any] = value
+        self.path = path
+
+    def _wrong(self, name: str, expected: str, value: object) -> DecodeError:
+        return DecodeError((*self.path, name), f"must be {expected}, not {_word(value)}")
+
+    def optional_text(self, name: str) -> str | None:
+        value = self.mapping.get(name)
+        if value is None or isinstance(value, str):
+            return value
+        raise self._wrong(name, "text", value)
+
+    def text(self, name: str) -> str:
+        """The text, or "" where there is none."""
+        return self.optional_text(name) or ""
+
+    def boolean(self, name: str) -> bool | None:
+        value = self.mapping.get(name)
+        if value is None or isinstance(value, bool):
+            return value
+        raise self._wrong(name, "true or false", value)
+
+    def integer(self, name: str) -> int | None:
+        value = self.mapping.get(name)
+        return None if value is None else _integer(value, (*self.path, name))
+
+    def quantity(self, name: str) -> Quantity | None:
+        value = self.mapping.get(name)
+        return None if value is None else _quantity(value, (*self.path, name))
+
+    def quantities(self, name: str) -> Mapping[str, Quantity]:
+        path = (*self.path, name)
+        return {key: _quantity(value, (*path, key)) for key, value in self._map(name).items()}
+
+    def quantity_list(self, name: str) -> tuple[Quantity, ...]:
+        path = (*self.path, name)
+        return tuple(_quantity(value, (*path, index)) for index, value in enumerate(self.raw_list(name)))
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        path = (*self.path, name)
+        return tuple(_integer(value or 0, (*path, index)) for index, value in enumerate(self.raw_list(name)))
+
+    def booleans(self, name: str) -> tuple[bool, ...]:
+        return tuple(self._items(name, bool, "true or false", False))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        return tuple(self._items(name, str, "text", ""))
+
+    def text_map(self, name: str) -> Mapping[str, str]:
+        found = self._map(name)
+        for key, value in found.items():
+            if value is not None and not isinstance(value, str):
+                raise DecodeError((*self.path, name, key), f"must be text, not {_word(value)}")
+        return {key: value or "" for key, value in found.items()}
+
+    def raw_map(self, name: str) -> Mapping[str, Any] | None:
+        """The mapping as it is; None where there is none."""
+        return None if self.mapping.get(name) is None else self._map(name)
+
+    def raw_list(self, name: str) -> Sequence[Any]:
+        """The list as it is; empty where there is none."""
+        value = self.mapping.get(name)
+        if value is None:
+            return ()
+        if not isinstance(value, list | tuple):
+            raise self._wrong(name, "a list", value)
+        return value
+
+    def has(self, name: str) -> bool:
+        return self.mapping.get(name) is not None
+
+    def child(self, name: str) -> Reader:
+        """The mapping at ``name``, empty where there is none."""
+        return Reader(self.mapping.get(name), (*self.path, name))
+
+    def optional(self, name: str, read: Callable[[Reader], T]) -> T | None:
+        """What ``read`` makes of the mapping at ``name``; None where there is none."""
+        return read(self.child(name)) if self.has(name) else None
+
+    def each(self, name: str, read: Callable[[Reader], T]) -> tuple[T, ...]:
+        """What ``read`` makes of every item of the list at ``name``."""
+        path = (*self.path, name)
+        return tuple(read(Reader(value, (*path, index))) for index, value in enumerate(self.raw_list(name)))
+
+    def lazy(self, name: str, read: Callable[[Reader], T]) -> LazyMap[T]:
+        """The map at ``name``, whose values ``read`` converts when they are first asked for."""
+        return LazyMap(self._map(name), (*self.path, name), read)
+
+    def _map(self, name: str) -> Mapping[str, Any]:
+        value = self.mapping.get(name)
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            raise self._wrong(name, "a map", value)
+        return value
+
+    def _items(self, name: str, kind: type[T], expected: str, default: T) -> Iterator[T]:
+        for index, value in enumerate(self.raw_list(name)):
+            if value is None:
+                yield default
+            elif isinstance(value, kind):
+                yield value
+            else:
+                raise DecodeError((*self.path, name, index), f"must be {expected}, not {_word(value)}")
+
+
+class LazyMap(Mapping[str, T], Generic[T]):
+    """A map whose values are converted when they are first read."""
+
+    __slots__ = ("_done", "_path", "_read", "mapping")
+
+    def __init__(self, mapping: Mapping[str, Any], path: Path, read: Callable[[Reader], T]) -> None:
+        self.mapping = mapping
+        self._path = path
+        self._read = read
+        self._done: dict[str, T] = {}
+
+    def __getitem__(self, key: str) -> T:
+        found = self._done.get(key)
+        if found is None:
+            found = self._done[key] = self._read(Reader(self.mapping[key], (*self._path, key)))
+        return found
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.mapping
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.mapping)
+
+    def __len__(self) -> int:
+        return len(self.mapping)
+
+    def __repr__(self) -> str:
+        return f"LazyMap({dict(self)!r})"
+
+
+def _integer(value: object, path: Path) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise DecodeError(path, f"must be a whole number, not {value if isinstance(value, float) else _word(value)}")
+    if not -(1 << 63) <= value < 1 << 63:
+        raise DecodeError(path, "must be a number of 64 bits")
+    return value
+
+
+def _quantity(value: object, path: Path) -> Quantity:
+    if value is None:
+        return Quantity()
+    if not isinstance(value, str | int | float):
+        raise DecodeError(path, f"must be a quantity, not {_word(value)}")
+    try:
+        return Quantity.parse(value)
+    except ValueError as error:
+        raise DecodeError(path, f"{value!r}: {error}") from None

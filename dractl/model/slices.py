@@ -1,0 +1,281 @@
+"""ResourceSlice and its devices.
+
+A cluster has thousands of devices of which a question reads a few attributes, so a :class:`Device` is a view over its
+mapping: each part is converted when it is first read, attributes and capacities one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from dractl.model.core import NodeSelector
+from dractl.model.meta import ObjectMeta
+from dractl.model.quantity import Quantity
+from dractl.model.reader import DecodeError, Reader
+from dractl.model.taints import DeviceTaint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dractl.model.reader import LazyMap, Path
+
+AttributeType = Literal["int", "bool", "string", "version", "ints", "bools", "strings", "versions"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceAttribute:
+    """``value`` by ``type``: int, bool, str (also for a version: its text), or a tuple of these.
+
+    ``type`` is None where the object has none of the fields, as one stored while its gate was on and read without.
+    """
+
+    type: AttributeType | None
+    value: int | bool | str | tuple[int, ...] | tuple[bool, ...] | tuple[str, ...] | None
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceAttribute:
+        if r.has("string"):
+            return cls("string", r.text("string"))
+        if r.has("int"):
+            return cls("int", r.integer("int"))
+        if r.has("bool"):
+            return cls("bool", r.boolean("bool"))
+        if r.has("version"):
+            return cls("version", r.text("version"))
+        if r.has("ints"):
+            return cls("ints", r.integers("ints"))
+        if r.has("bools"):
+            return cls("bools", r.booleans("bools"))
+        if r.has("strings"):
+            return cls("strings", r.texts("strings"))
+        if r.has("versions"):
+            return cls("versions", r.texts("versions"))
+        return cls(None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityRequestPolicyRange:
+    min: Quantity | None = None
+    max: Quantity | None = None
+    step: Quantity | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> CapacityRequestPolicyRange:
+        return cls(r.quantity("min"), r.quantity("max"), r.quantity("step"))
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityRequestPolicy:
+    default: Quantity | None = None
+    valid_values: tuple[Quantity, ...] = ()
+    valid_range: CapacityRequestPolicyRange | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> CapacityRequestPolicy:
+        return cls(
+            r.quantity("default"),
+            r.quantity_list("validValues"),
+            r.optional("validRange", CapacityRequestPolicyRange.read),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCapacity:
+    value: Quantity
+    request_policy: CapacityRequestPolicy | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceCapacity:
+        return cls(r.quantity("value") or Quantity(), r.optional("requestPolicy", CapacityRequestPolicy.read))
+
+
+def _counters(r: Reader) -> Mapping[str, Quantity]:
+    counters = r.child("counters")
+    return {name: counters.child(name).quantity("value") or Quantity() for name in counters.mapping}
+
+
+@dataclass(frozen=True, slots=True)
+class CounterSet:
+    name: str
+    counters: Mapping[str, Quantity]
+
+    @classmethod
+    def read(cls, r: Reader) -> CounterSet:
+        return cls(r.text("name"), _counters(r))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCounterConsumption:
+    counter_set: str
+    counters: Mapping[str, Quantity]
+    compatibility_groups: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceCounterConsumption:
+        return cls(r.text("counterSet"), _counters(r), r.texts("compatibilityGroups"))
+
+
+class Device:
+    """A view over a device's mapping in the shape of v1; whatever cannot be decoded is a DecodeError when it is read.
+
+    Two devices are equal when their mappings are.
+    """
+
+    __slots__ = ("_parts", "_path", "mapping", "name")
+
+    def __init__(self, mapping: Mapping[str, Any], path: Path = ()) -> None:
+        name = mapping.get("name")
+        if not isinstance(name, str):
+            if name is not None:
+                raise DecodeError((*path, "name"), "must be text")
+            name = ""
+        self.name: str = name
+        self.mapping = mapping
+        self._path = path
+        self._parts: dict[str, Any] | None = None
+
+    def _part(self, name: str, read: Callable[[Reader], T]) -> T:
+        if self._parts is None:
+            self._parts = {}
+        if name not in self._parts:
+            self._parts[name] = read(Reader(self.mapping, self._path))
+        part: T = self._parts[name]
+        return part
+
+    @property
+    def attributes(self) -> Mapping[str, DeviceAttribute]:
+        return self._part("attributes", _attributes)
+
+    @property
+    def capacity(self) -> Mapping[str, DeviceCapacity]:
+        return self._part("capacity", _capacity)
+
+    @property
+    def consumes_counters(self) -> tuple[DeviceCounterConsumption, ...]:
+        if not self.mapping.get("consumesCounters"):
+            return ()
+        return self._part("consumesCounters", lambda r: r.each("consumesCounters", DeviceCounterConsumption.read))
+
+    @property
+    def node_name(self) -> str | None:
+        return self._part("nodeName", lambda r: r.optional_text("nodeName"))
+
+    @property
+    def node_selector(self) -> NodeSelector | None:
+        return self._part("nodeSelector", lambda r: r.optional("nodeSelector", NodeSelector.read))
+
+    @property
+    def all_nodes(self) -> bool | None:
+        return self._part("allNodes", lambda r: r.boolean("allNodes"))
+
+    @property
+    def taints(self) -> tuple[DeviceTaint, ...]:
+        if not self.mapping.get("taints"):
+            return ()
+        return self._part("taints", lambda r: r.each("taints", DeviceTaint.read))
+
+    @property
+    def binds_to_node(self) -> bool | None:
+        return self._part("bindsToNode", lambda r: r.boolean("bindsToNode"))
+
+    @property
+    def binding_conditions(self) -> tuple[str, ...]:
+        if not self.mapping.get("bindingConditions"):
+            return ()
+        return self._part("bindingConditions", lambda r: r.texts("bindingConditions"))
+
+    @property
+    def binding_failure_conditions(self) -> tuple[str, ...]:
+        if not self.mapping.get("bindingFailureConditions"):
+            return ()
+        return self._part("bindingFailureConditions", lambda r: r.texts("bindingFailureConditions"))
+
+    @property
+    def allow_multiple_allocations(self) -> bool | None:
+        return self._part("allowMultipleAllocations", lambda r: r.boolean("allowMultipleAllocations"))
+
+    @property
+    def node_allocatable_resources(self) -> Mapping[str, Any]:
+        """As it was written; of 1.36 under its name of then, ``nodeAllocatableResourceMappings``."""
+        return self._part(
+            "nodeAllocatableResources",
+            lambda r: r.raw_map("nodeAllocatableResources") or r.raw_map("nodeAllocatableResourceMappings") or {},
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return self.mapping == other.mapping if isinstance(other, Device) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return f"Device({self.name!r})"
+
+
+def _attributes(r: Reader) -> LazyMap[DeviceAttribute]:
+    return r.lazy("attributes", DeviceAttribute.read)
+
+
+def _capacity(r: Reader) -> LazyMap[DeviceCapacity]:
+    return r.lazy("capacity", DeviceCapacity.read)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcePool:
+    name: str
+    generation: int = 0
+    resource_slice_count: int = 0
+
+    @classmethod
+    def read(cls, r: Reader) -> ResourcePool:
+        return cls(r.text("name"), r.integer("generation") or 0, r.integer("resourceSliceCount") or 0)
+
+
+def _devices(r: Reader) -> tuple[Device, ...]:
+    path = (*r.path, "devices")
+    devices = r.raw_list("devices")
+    for index, device in enumerate(devices):
+        if not isinstance(device, dict) and device is not None:
+            Reader(device, (*path, index))  # says what is wrong
+    return tuple(Device(device or {}, (*path, index)) for index, device in enumerate(devices))
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSliceSpec:
+    driver: str
+    pool: ResourcePool
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    devices: tuple[Device, ...] = ()
+    per_device_node_selection: bool | None = None
+    shared_counters: tuple[CounterSet, ...] = ()
+    partition_type_attribute: str | None = None
+    skip_node_operations: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> ResourceSliceSpec:
+        return cls(
+            driver=r.text("driver"),
+            pool=ResourcePool.read(r.child("pool")),
+            node_name=r.optional_text("nodeName"),
+            node_selector=r.optional("nodeSelector", NodeSelector.read),
+            all_nodes=r.boolean("allNodes"),
+            devices=_devices(r),
+            per_device_node_selection=r.boolean("perDeviceNodeSelection"),
+            shared_counters=r.each("sharedCounters", CounterSet.read),
+            partition_type_attribute=r.optional_text("partitionTypeAttribute"),
+            skip_node_operations=r.texts("skipNodeOperations"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSlice:
+    metadata: ObjectMeta
+    spec: ResourceSliceSpec
+
+    @classmethod
+    def read(cls, r: Reader) -> ResourceSlice:
+        return cls(ObjectMeta.read(r.child("metadata")), ResourceSliceSpec.read(r.child("spec")))

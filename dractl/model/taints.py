@@ -1,0 +1,103 @@
+"""Device taints, tolerations and DeviceTaintRules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dractl.model.meta import Condition, ObjectMeta
+
+if TYPE_CHECKING:
+    from dractl.model.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTaint:
+    """``effect``: None, NoSchedule, NoExecute."""
+
+    key: str
+    value: str = ""
+    effect: str = ""
+    time_added: str | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceTaint:
+        return cls(r.text("key"), r.text("value"), r.text("effect"), r.optional_text("timeAdded"))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceToleration:
+    """None is what was not written: an absent ``key`` or ``effect`` stands for all, ``operator`` for Equal."""
+
+    key: str | None = None
+    operator: str | None = None
+    value: str | None = None
+    effect: str | None = None
+    toleration_seconds: int | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceToleration:
+        return cls(
+            r.optional_text("key"),
+            r.optional_text("operator"),
+            r.optional_text("value"),
+            r.optional_text("effect"),
+            r.integer("tolerationSeconds"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTaintSelector:
+    """Every field that is not None must be equal. A class name or CEL selectors (up to 1.34) are kept as they are."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+    device_class_name: str | None = None
+    selectors: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceTaintSelector:
+        return cls(
+            r.optional_text("driver"),
+            r.optional_text("pool"),
+            r.optional_text("device"),
+            r.optional_text("deviceClassName"),
+            r.each("selectors", lambda selector: selector.child("cel").text("expression")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTaintRuleSpec:
+    """``device_selector`` None selects nothing (all devices up to 1.36, against the documentation)."""
+
+    device_selector: DeviceTaintSelector | None
+    taint: DeviceTaint
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceTaintRuleSpec:
+        return cls(r.optional("deviceSelector", DeviceTaintSelector.read), DeviceTaint.read(r.child("taint")))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTaintRuleStatus:
+    conditions: tuple[Condition, ...] = ()
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceTaintRuleStatus:
+        return cls(r.each("conditions", Condition.read))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTaintRule:
+    metadata: ObjectMeta
+    spec: DeviceTaintRuleSpec
+    status: DeviceTaintRuleStatus
+
+    @classmethod
+    def read(cls, r: Reader) -> DeviceTaintRule:
+        return cls(
+            ObjectMeta.read(r.child("metadata")),
+            DeviceTaintRuleSpec.read(r.child("spec")),
+            DeviceTaintRuleStatus.read(r.child("status")),
+        )
