@@ -1,0 +1,33 @@
+"""Probes: each turns one source of a node (sysfs, libudev, netlink, NVML) into facts of a Machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.probes.probe import probe
+from dractl.probes.root import SysRoot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dractl.topology.machine import Machine
+
+__all__ = ["SysRoot", "probe", "read"]
+
+
+def read(path: Path | None = None, *, pci_ids: Path | None = None) -> Machine:
+    """The machine at ``path``: a snapshot, a gathered archive, or a directory with ``sys/``; without one, this machine.
+
+    Raises InputError where nothing of the kind is there. ``pci_ids`` names another pci.ids than the system's.
+    """
+    from dractl.probes.root import MemoryTree
+    from dractl.topology import snapshot
+
+    if path is None:
+        return probe(SysRoot.this_machine(), pci_ids=pci_ids)
+    if path.is_dir():
+        return probe(SysRoot.of(path), pci_ids=pci_ids)
+    found = snapshot.load(path)
+    if isinstance(found, dict):
+        return probe(SysRoot(MemoryTree(found), name=str(path)), pci_ids=pci_ids)
+    return found

@@ -1,0 +1,102 @@
+"""NVMe controllers with their namespaces, and the disks of other functions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dractl.probes.pci import function_of
+from dractl.topology.machine import NvmeController, NvmeNamespace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dractl.probes.enumerate import Enumerator, Found
+    from dractl.probes.root import SysRoot
+
+_CONTROLLER = re.compile(r"nvme\d+")
+_NAMESPACE = re.compile(r"(nvme\d+)(?:c\d+)?(n\d+)")
+
+
+def disks(enumerator: Enumerator) -> dict[str, str]:
+    """The function of every block device that hangs from one; partitions are left out."""
+    found = enumerator.devices("block")
+    names = {f.name for f in found}
+    return {f.name: bdf for f in found if (bdf := function_of(f.path)) and (f.path or "").split("/")[-2] not in names}
+
+
+def nvme(root: SysRoot, enumerator: Enumerator) -> list[NvmeController]:
+    """Every NVMe controller by name. Trees without ``/sys/class/nvme`` show controllers by their block devices only."""
+    block = {f.name: f for f in enumerator.devices("block")}
+    in_use = _mounted(root, block.values())
+    controllers = [f for f in enumerator.devices("nvme") if _CONTROLLER.fullmatch(f.name)]
+    subsystems = _subsystems(root, enumerator)
+    found = [_controller(root, f, subsystems.get(f.name), block, in_use) for f in controllers]
+    known = {ns.name for c in found for ns in c.namespaces}
+    orphans: dict[str, list[Found]] = {}
+    for f in block.values():
+        match = _NAMESPACE.fullmatch(f.name)
+        if match and f.name not in known and f.path and "/virtual/" not in f"/{f.path}":
+            orphans.setdefault(match[1], []).append(f)
+    for name, devices in orphans.items():
+        if all(c.name != name for c in found):
+            spaces = tuple(_namespace(root, f, in_use) for f in devices)
+            found.append(NvmeController(name=name, bdf=function_of(devices[0].path), namespaces=spaces))
+    return sorted(found, key=lambda c: (len(c.name), c.name))
+
+
+def _controller(
+    root: SysRoot, found: Found, subsystem: str | None, block: dict[str, Found], in_use: dict[str, bool | None]
+) -> NvmeController:
+    base = f"sys/devices/{found.path}" if found.path else f"sys/class/nvme/{found.name}"
+    spaces = []
+    for entry in root.names(base):
+        match = _NAMESPACE.fullmatch(entry)
+        if match is None:
+            continue
+        # With native multipath the controller holds hidden path devices (nvme0c1n1); the disk is the subsystem's
+        # (nvme0n1).
+        disk = block.get(match[1] + match[2])
+        if disk is not None:
+            spaces.append(_namespace(root, disk, in_use))
+    return NvmeController(
+        name=found.name,
+        bdf=function_of(found.path),
+        transport=root.text(f"{base}/transport"),
+        model=root.text(f"{base}/model"),
+        firmware=root.text(f"{base}/firmware_rev"),
+        subsystem=subsystem,
+        namespaces=tuple(spaces),
+        serial=root.text(f"{base}/serial"),
+    )
+
+
+def _subsystems(root: SysRoot, enumerator: Enumerator) -> dict[str, str]:
+    return {
+        name: found.name
+        for found in enumerator.devices("nvme-subsystem")
+        for name in root.names(f"sys/devices/{found.path}" if found.path else f"sys/class/nvme-subsystem/{found.name}")
+        if _CONTROLLER.fullmatch(name)
+    }
+
+
+def _namespace(root: SysRoot, found: Found, in_use: dict[str, bool | None]) -> NvmeNamespace:
+    sectors = root.integer(f"sys/devices/{found.path}/size")  # always in units of 512 bytes, whatever the block size
+    return NvmeNamespace(found.name, None if sectors is None else sectors * 512, in_use.get(found.name))
+
+
+def _mounted(root: SysRoot, block: Iterable[Found]) -> dict[str, bool | None]:
+    """Whether each disk is mounted (itself or a partition) or held by another device (LVM, RAID); None where it cannot
+    be told.
+    """
+    text = root.text("proc/self/mounts") or root.text("proc/mounts")
+    if text is None:
+        return {}
+    sources = {line.split(" ", 1)[0].rpartition("/")[2] for line in text.splitlines() if line.startswith("/dev/")}
+    result: dict[str, bool | None] = {}
+    for found in block:
+        base = f"sys/devices/{found.path}"
+        parts = [name for name in root.names(base) if name.startswith(found.name)]
+        held = any(root.names(f"{base}/holders")) or any(root.names(f"{base}/{part}/holders") for part in parts)
+        result[found.name] = held or not sources.isdisjoint({found.name, *parts})
+    return result

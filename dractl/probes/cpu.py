@@ -1,0 +1,122 @@
+"""CPUs: which are online, which share a core, a socket, an L3 cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.topology import cpulist
+from dractl.topology.machine import CacheGroup, Core, Cpus, Package
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dractl.probes.root import SysRoot
+
+_CPU = "sys/devices/system/cpu"
+_SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def probe(root: SysRoot, note: Callable[[str, str], None]) -> Cpus:
+    """The host's CPUs; offline ones have no topology and are left out of cores, sockets and caches."""
+    if not root.exists(_CPU):
+        note("cpu", f"there is no /{_CPU}: CPUs are unknown")
+        return Cpus(model=_model(root))
+    online = _online(root)
+    packages: dict[int, set[int]] = {}
+    cores: dict[frozenset[int], Core] = {}
+    without = []
+    types = {
+        "p-core": _members(root, "sys/devices/cpu_core/cpus"),
+        "e-core": _members(root, "sys/devices/cpu_atom/cpus"),
+    }
+    nodes = _nodes(root)
+    for cpu in sorted(online):
+        topology = f"{_CPU}/cpu{cpu}/topology"
+        package, core = root.integer(f"{topology}/physical_package_id"), root.integer(f"{topology}/core_id")
+        if package is None or core is None:
+            without.append(cpu)
+            continue
+        packages.setdefault(package, set()).add(cpu)
+        siblings = _members(root, f"{topology}/core_cpus_list") or _members(root, f"{topology}/thread_siblings_list")
+        group = (siblings & online) | {cpu}
+        kind = (
+            next((name for name, members in types.items() if cpu in members), "standard")
+            if types["e-core"]
+            else "standard"
+        )
+        cores.setdefault(
+            group, Core(package=package, id=core, cpus=cpulist.show(group), numa_node=nodes.get(cpu), type=kind)
+        )
+    if without:
+        note("cpu", f"CPUs {cpulist.show(without)} show no topology: their cores and sockets are unknown")
+    control = root.text(f"{_CPU}/smt/control")
+    return Cpus(
+        online=cpulist.show(online) or None,
+        present=root.text(f"{_CPU}/present"),
+        model=_model(root),
+        smt=None if control is None else control == "on",
+        smt_control=control,
+        packages=tuple(Package(number, cpulist.show(members)) for number, members in sorted(packages.items())),
+        cores=tuple(cores[group] for group in sorted(cores, key=min)),
+        l3=_l3(root, online),
+    )
+
+
+def _online(root: SysRoot) -> frozenset[int]:
+    members = _members(root, f"{_CPU}/online")
+    if members:
+        return members
+    numbers = (int(name[3:]) for name in root.names(_CPU) if name.startswith("cpu") and name[3:].isdecimal())
+    # cpu0 has no `online` file where it cannot be unplugged.
+    return frozenset(n for n in numbers if n < cpulist.LIMIT and root.integer(f"{_CPU}/cpu{n}/online") != 0)
+
+
+def _members(root: SysRoot, path: str) -> frozenset[int]:
+    try:
+        return cpulist.parse(root.text(path) or "")
+    except ValueError:
+        return frozenset()
+
+
+def _nodes(root: SysRoot) -> dict[int, int]:
+    """The NUMA node of each CPU. Where firmware lists a CPU in several nodes, the first counts."""
+    found: dict[int, int] = {}
+    base = "sys/devices/system/node"
+    ids = sorted(int(n[4:]) for n in root.names(base) if n.startswith("node") and n[4:].isdecimal())
+    for node in ids:
+        for cpu in _members(root, f"{base}/node{node}/cpulist"):
+            found.setdefault(cpu, node)
+    return found
+
+
+def _l3(root: SysRoot, online: frozenset[int]) -> tuple[CacheGroup, ...]:
+    groups: dict[frozenset[int], CacheGroup] = {}
+    for cpu in sorted(online):
+        if any(cpu in members for members in groups):
+            continue
+        base = f"{_CPU}/cpu{cpu}/cache"
+        for index in root.names(base):
+            if root.text(f"{base}/{index}/level") != "3":
+                continue
+            members = _members(root, f"{base}/{index}/shared_cpu_list") & online | {cpu}
+            number = root.integer(f"{base}/{index}/id")
+            size = _size(root.text(f"{base}/{index}/size"))
+            groups.setdefault(
+                members, CacheGroup(min(members) if number is None else number, cpulist.show(members), size)
+            )
+    return tuple(groups[m] for m in sorted(groups, key=min))
+
+
+def _size(text: str | None) -> int | None:
+    if not text:
+        return None
+    number, unit = (text[:-1], _SUFFIXES[text[-1]]) if text[-1] in _SUFFIXES else (text, 1)
+    return int(number) * unit if number.isdecimal() else None
+
+
+def _model(root: SysRoot) -> str | None:
+    for line in (root.text("proc/cpuinfo") or "").splitlines():
+        name, colon, value = line.partition(":")
+        if colon and name.strip() in ("model name", "cpu", "Hardware"):
+            return " ".join(value.split()) or None
+    return None

@@ -1,0 +1,53 @@
+"""Which devices the kernel lists in a subsystem: read from sysfs, or asked of libudev."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from dractl.probes.root import SysRoot
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A device: its kernel name and its place below ``/sys/devices``, or None where the tree does not show it."""
+
+    name: str
+    path: str | None
+
+
+class Enumerator(Protocol):
+    """Lists a subsystem's devices, sorted by name."""
+
+    def devices(self, subsystem: str) -> list[Found]:
+        """The devices of ``pci``, ``net``, ``infiniband``, ``block``, ``nvme``, ``drm`` ..."""
+
+
+class SysfsWalker:
+    """Reads ``/sys/bus/<subsystem>/devices`` and ``/sys/class/<subsystem>`` (and ``/sys/block``, older than its class)."""
+
+    def __init__(self, root: SysRoot) -> None:
+        self._root = root
+
+    def devices(self, subsystem: str) -> list[Found]:
+        found: dict[str, Found] = {}
+        for directory in (f"sys/bus/{subsystem}/devices", f"sys/class/{subsystem}", f"sys/{subsystem}"):
+            for name in self._root.names(directory):
+                path = f"{directory}/{name}"
+                if name not in found and self._root.link(path) is not None:
+                    found[name] = Found(name, self._place(path))
+                elif name not in found and self._root.is_directory(path):
+                    # Very old kernels and some gathered trees have directories where links belong: the facts are
+                    # there, the place is not.
+                    found[name] = Found(name, None)
+        return [found[name] for name in sorted(found)]
+
+    def _place(self, path: str) -> str | None:
+        real = self._root.real(path)
+        if real is None:
+            # A gathered tree may lack the target; where it lay is still written in the link, and upstream reads no
+            # more than that.
+            real = posixpath.normpath(posixpath.join(posixpath.dirname(path), self._root.link(path) or ""))
+        return real.removeprefix("sys/devices/") if real.startswith("sys/devices/") else None

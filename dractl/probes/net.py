@@ -1,0 +1,170 @@
+"""Network interfaces: sysfs for all trees; netlink too on a live host, because only it names link kinds and addresses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dractl.probes.pci import function_of
+from dractl.topology.machine import NetInterface
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dractl.probes.enumerate import Enumerator, Found
+    from dractl.probes.netlink import Link
+    from dractl.probes.root import SysRoot
+    from dractl.topology.machine import RdmaDevice
+
+# ARPHRD_* of linux/if_arp.h, named as netlink libraries name encapsulations.
+_ENCAPSULATION = {1: "ether", 32: "infiniband", 772: "loopback", 768: "ipip", 776: "sit", 778: "gre", 65534: "none"}
+
+# Representors' port names (drivers/net, devlink): the uplink's is p0, those of functions pf0, pf0vf1, pf0sf88.
+_REPRESENTOR = re.compile(r"^(c\d+)?pf\d+((vf|sf)\d+)?$")
+
+# Kinds whose interfaces sysfs marks with a folder or file of their own.
+_MARKS = (("bonding", "bond"), ("bridge", "bridge"), ("tun_flags", "tun"))
+
+
+def probe(
+    root: SysRoot,
+    enumerator: Enumerator,
+    rdma: Iterable[RdmaDevice],
+    links: dict[str, Link],
+    note: Callable[[str, str], None],
+) -> list[NetInterface]:
+    """Every interface of this network namespace by name; ``links`` is netlink's answer on a live host, else empty."""
+    found = [f for f in enumerator.devices("net") if root.is_directory(_base(f))]
+    uplinks = _uplinks(root, {f.name: _master(root, _base(f)) for f in found})
+    rdma = tuple(rdma)
+    if not found:
+        note("net", "no network interface is listed: /sys/class/net shows those of one network namespace only")
+    return [_interface(root, f, rdma, links.get(f.name), f.name in uplinks) for f in found]
+
+
+def _base(found: Found) -> str:
+    return f"sys/devices/{found.path}" if found.path else f"sys/class/net/{found.name}"
+
+
+def _interface(
+    root: SysRoot, found: Found, rdma: tuple[RdmaDevice, ...], link: Link | None, uplink: bool
+) -> NetInterface:
+    base = _base(found)
+    bdf = function_of(found.path)
+    virtual = None if found.path is None else found.path.startswith("virtual/")
+    type = root.integer(f"{base}/type")
+    driver = root.link(f"{base}/device/driver")
+    port = root.text(f"{base}/phys_port_name")
+    speed = root.integer(f"{base}/speed")
+    alias = root.text(f"{base}/ifalias")
+    return NetInterface(
+        name=found.name,
+        bdf=bdf,
+        kind=link.kind if link else _kind(root, base, virtual, type),
+        virtual=virtual,
+        driver=driver.rpartition("/")[2] if driver else None,
+        mtu=root.integer(f"{base}/mtu"),
+        encapsulation=None if type is None else _ENCAPSULATION.get(type, str(type)),
+        alias=alias,
+        operstate=_state(root.text(f"{base}/operstate")),
+        speed_mbps=speed if speed and speed > 0 else None,
+        master=_master(root, base),
+        port_name=port or None,
+        representor=bool(port and _REPRESENTOR.match(port)),
+        rdma_device=_rdma(found.name, bdf, rdma),
+        sriov_total_vfs=root.integer(f"{base}/device/sriov_totalvfs"),
+        sriov_num_vfs=root.integer(f"{base}/device/sriov_numvfs"),
+        virtual_function=root.exists(f"{base}/device/physfn"),
+        uplink=uplink,
+        mac=root.text(f"{base}/address") or None,
+        addresses=tuple(link.addresses) if link else (),
+    )
+
+
+def _kind(root: SysRoot, base: str, virtual: bool | None, type: int | None) -> str | None:
+    """The kind as far as sysfs tells: it names bonds, bridges, VLANs and the like, but not dummies or ifbs."""
+    if type == 772:
+        return "device"  # as netlink has it: lo has no kind
+    devtype = root.fields(f"{base}/uevent").get("DEVTYPE")
+    if devtype in ("bond", "bridge", "vlan", "vxlan", "macvlan", "macvtap", "ipvlan", "wireguard", "geneve", "gretap"):
+        return devtype
+    for mark, kind in _MARKS:
+        if root.exists(f"{base}/{mark}"):
+            return kind
+    if type == 32 and root.exists(f"{base}/parent"):
+        return "ipoib"  # a child interface; the parent too is of this kind for netlink, but sysfs cannot say
+    if not virtual:
+        return "device"
+    own, peer = root.integer(f"{base}/ifindex"), root.integer(f"{base}/iflink")
+    if (
+        own is not None
+        and peer is not None
+        and own != peer
+        and not any(n.startswith("lower_") for n in root.names(base))
+    ):
+        return "veth"  # linked to an interface of another namespace, stacked on none
+    return None
+
+
+def _state(text: str | None) -> str | None:
+    # Go's netlink library, and so dranet, writes these two with hyphens; sysfs without.
+    return {"notpresent": "not-present", "lowerlayerdown": "lower-layer-down"}.get(text, text) if text else None
+
+
+def _master(root: SysRoot, base: str) -> str | None:
+    link = root.link(f"{base}/master")
+    return link.rpartition("/")[2] if link else None
+
+
+def _rdma(name: str, bdf: str | None, rdma: tuple[RdmaDevice, ...]) -> str | None:
+    named = next((d.name for d in rdma if name in d.net_interfaces), None)
+    return named or next((d.name for d in rdma if bdf is not None and d.bdf == bdf), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    interface: str
+    metric: int
+
+
+def _uplinks(root: SysRoot, masters: dict[str, str | None]) -> set[str]:
+    """The interfaces of the default routes of lowest metric of each family, and those enslaved to them, as dranet
+    leaves them out.
+    """
+    found: set[str] = set()
+    for routes in (_ipv4_defaults(root), _ipv6_defaults(root)):
+        lowest = min((r.metric for r in routes), default=None)
+        found |= {r.interface for r in routes if r.metric == lowest}
+    for name in masters:
+        chain, above = {name}, masters.get(name)
+        while above and above not in chain:
+            chain.add(above)
+            if above in found:
+                found.add(name)
+                break
+            above = masters.get(above)
+    return found
+
+
+def _ipv4_defaults(root: SysRoot) -> list[_Route]:
+    routes = []
+    for line in (root.text("proc/net/route") or "").splitlines()[1:]:
+        parts = line.split()
+        if len(parts) >= 8 and parts[1] == "00000000" and parts[7] == "00000000" and parts[6].isdecimal():
+            routes.append(_Route(parts[0], int(parts[6])))
+    return routes
+
+
+def _ipv6_defaults(root: SysRoot) -> list[_Route]:
+    routes = []
+    for line in (root.text("proc/net/ipv6_route") or "").splitlines():
+        parts = line.split()
+        # Every host has an unreachable default on lo, with the flag RTF_REJECT.
+        if len(parts) == 10 and set(parts[0]) == {"0"} and parts[1] == "00" and parts[9] != "lo":
+            try:
+                if not int(parts[8], 16) & 0x0200:
+                    routes.append(_Route(parts[9], int(parts[5], 16)))
+            except ValueError:
+                continue
+    return routes

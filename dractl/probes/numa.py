@@ -1,0 +1,92 @@
+"""NUMA nodes: CPUs, memory, huge pages, distances."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dractl.topology import cpulist
+from dractl.topology.machine import HugePages, NumaNode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dractl.probes.root import SysRoot
+
+_NODES = "sys/devices/system/node"
+_TOTAL = re.compile(r"MemTotal:\s*(\d+) kB")
+
+
+def probe(root: SysRoot, online: frozenset[int], note: Callable[[str, str], None]) -> list[NumaNode]:
+    """The online NUMA nodes by id; none where the kernel has no NUMA support."""
+    ids = sorted(int(n[4:]) for n in root.names(_NODES) if re.fullmatch(r"node\d{1,6}", n))
+    if not ids:
+        note("numa", f"there is no /{_NODES}: the kernel was built without NUMA, or /sys is not shown here in full")
+    nodes = [_node(root, number, online, ids, note) for number in ids]
+    _overlaps(nodes, note)
+    return nodes
+
+
+def _node(
+    root: SysRoot, number: int, online: frozenset[int], ids: list[int], note: Callable[[str, str], None]
+) -> NumaNode:
+    base = f"{_NODES}/node{number}"
+    cpus = _cpus(root, base)
+    memory = _memory(root, base)
+    row = _row(root.text(f"{base}/distance"))
+    if len(row) != len(ids):
+        if row:
+            note(f"node{number}", f"its distance file has {len(row)} columns for {len(ids)} nodes and was not used")
+        else:
+            note(f"node{number}", "its distances to other nodes cannot be read")
+        row = ()
+    return NumaNode(
+        id=number,
+        cpus=cpulist.show(cpus & online if online else cpus),
+        memory_bytes=memory,
+        memory_kind="none" if memory == 0 else None if memory is None else "dram" if cpus else "cpuless",
+        distances=row,
+        huge_pages=_huge_pages(root, base),
+    )
+
+
+def _cpus(root: SysRoot, base: str) -> frozenset[int]:
+    text, mask = root.text(f"{base}/cpulist"), root.text(f"{base}/cpumap")
+    try:
+        return cpulist.parse(text) if text is not None else cpulist.parse_mask(mask or "")
+    except ValueError:
+        return frozenset()
+
+
+def _memory(root: SysRoot, base: str) -> int | None:
+    match = _TOTAL.search(root.text(f"{base}/meminfo") or "")
+    return int(match[1]) * 1024 if match else None
+
+
+def _row(text: str | None) -> tuple[int, ...]:
+    parts = (text or "").split()
+    return tuple(int(p) for p in parts) if all(p.isdecimal() and len(p) < 6 for p in parts) else ()
+
+
+def _huge_pages(root: SysRoot, base: str) -> tuple[HugePages, ...]:
+    found = []
+    for name in root.names(f"{base}/hugepages"):
+        match = re.fullmatch(r"hugepages-(\d{1,12})kB", name)
+        total = root.integer(f"{base}/hugepages/{name}/nr_hugepages")
+        if match and total is not None:
+            free = root.integer(f"{base}/hugepages/{name}/free_hugepages")
+            found.append(HugePages(int(match[1]) * 1024, total, free))
+    return tuple(sorted(found, key=lambda h: h.size_bytes))
+
+
+def _overlaps(nodes: list[NumaNode], note: Callable[[str, str], None]) -> None:
+    seen: dict[int, int] = {}
+    for node in nodes:
+        shared = sorted({seen[c] for c in cpulist.parse(node.cpus) if c in seen})
+        if shared:
+            note(
+                f"node{node.id}",
+                f"the firmware lists its CPUs in node {shared[0]} too: NUMA nodes cannot be told apart",
+            )
+        for cpu in cpulist.parse(node.cpus):
+            seen.setdefault(cpu, node.id)

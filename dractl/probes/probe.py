@@ -1,0 +1,203 @@
+"""All probes together: one root in, one Machine out."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dractl.probes import block, classes, cpu, ids, net, numa, pci, rdma
+from dractl.probes.enumerate import Enumerator, SysfsWalker
+from dractl.topology import cpulist
+from dractl.topology.machine import Gpu, Host, Machine, Note, PciDevice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from dractl.probes.netlink import Link
+    from dractl.probes.nvml import Answer
+    from dractl.probes.root import SysRoot
+
+
+def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator | None = None) -> Machine:
+    """What ``root`` shows. Only a live root is asked through libudev, netlink and NVML, which know no other machine
+    than this one.
+
+    ``pci_ids`` names another database than the system's; ``enumerator`` lists devices in place of libudev and sysfs.
+    """
+    notes: list[Note] = []
+
+    def note(about: str, message: str) -> None:
+        notes.append(Note(about, message))
+
+    enumerator = enumerator or _enumerator(root, note)
+    cpus = cpu.probe(root, note)
+    nodes = numa.probe(root, cpulist.parse(cpus.online or ""), note)
+    devices = ids.name_devices(pci.probe(root, enumerator, note), pci_ids, note)
+    pci.unknown_numa(devices, len(nodes), note)
+    pci.unpublishable(devices, note)
+    rdmas = rdma.probe(root, enumerator)
+    interfaces = net.probe(root, enumerator, rdmas, _links(root, note), note)
+    controllers = block.nvme(root, enumerator)
+    disks = block.disks(enumerator)
+    answer = _nvml(root, devices, note)
+    named = _names(enumerator, disks)
+    for interface in interfaces:
+        if interface.bdf:
+            named.setdefault(interface.bdf, []).append(interface.name)
+    for device in rdmas:
+        if device.bdf:
+            named.setdefault(device.bdf, []).append(device.name)
+    with_net = {i.bdf for i in interfaces}
+    with_rdma = {r.bdf for r in rdmas}
+    devices = [
+        replace(
+            d,
+            names=tuple(sorted(set(named.get(d.bdf, ())))),
+            # EFA and eRDMA functions have an RDMA device and no interface, whatever their class says.
+            kind="rdma" if d.bdf in with_rdma - with_net and d.kind in ("nic", "other") else d.kind,
+        )
+        for d in devices
+    ]
+    gpus = _gpus(devices, answer, root, note)
+    memory_of_gpus = {g.memory_numa_node for g in gpus if g.memory_numa_node is not None}
+    nodes = [replace(n, memory_kind="gpu") if n.id in memory_of_gpus and not n.cpus else n for n in nodes]
+    denied = root.denied
+    if denied:
+        note("permissions", f"{denied} files of /sys and /proc may not be read by this user; root sees them")
+    return Machine(
+        host=_host(root),
+        cpus=cpus,
+        numa_nodes=tuple(nodes),
+        pci_devices=tuple(devices),
+        net_interfaces=tuple(interfaces),
+        rdma_devices=tuple(rdmas),
+        nvme_controllers=tuple(controllers),
+        gpus=gpus,
+        nvidia=answer.driver,
+        links=answer.links,
+        notes=tuple(notes),
+    )
+
+
+def _enumerator(root: SysRoot, note: Callable[[str, str], None]) -> Enumerator:
+    if root.live and sys.platform == "linux":
+        from dractl.probes.udev import open_udev
+
+        return open_udev(note) or SysfsWalker(root)
+    if root.live:
+        note(
+            "host",
+            f"this machine runs {sys.platform}, not Linux: there is no /sys to read; --from reads a Linux "
+            "node's snapshot",
+        )
+    return SysfsWalker(root)
+
+
+def _links(root: SysRoot, note: Callable[[str, str], None]) -> dict[str, Link]:
+    if not root.live:
+        return {}
+    from dractl.probes import netlink
+
+    return netlink.links(note)
+
+
+def _nvml(root: SysRoot, devices: list[PciDevice], note: Callable[[str, str], None]) -> Answer:
+    from dractl.probes import nvml
+
+    expected = any(_nvidia_gpu(d) for d in devices)
+    if root.live:
+        return nvml.probe(note, expected=expected)
+    if expected:
+        note(
+            "nvml",
+            "NVML is asked on a live node only: NVIDIA GPUs of this tree are known from PCI alone; a snapshot has both",
+        )
+    return nvml.Answer()
+
+
+def _nvidia_gpu(device: PciDevice) -> bool:
+    return device.kind == "gpu" and device.vendor == classes.NVIDIA
+
+
+def _names(enumerator: Enumerator, disks: dict[str, str]) -> dict[str, list[str]]:
+    """Names of disks and DRM and accel nodes by function."""
+    found: dict[str, list[str]] = {}
+    for name, bdf in disks.items():
+        found.setdefault(bdf, []).append(name)
+    for subsystem, pattern in (("drm", r"card\d+|renderD\d+"), ("accel", r"accel\d+"), ("nvme", r"nvme\d+")):
+        for device in enumerator.devices(subsystem):
+            owner = pci.function_of(device.path)
+            if owner and re.fullmatch(pattern, device.name):
+                found.setdefault(owner, []).append(device.name)
+    return found
+
+
+def _gpus(devices: list[PciDevice], answer: Answer, root: SysRoot, note: Callable[[str, str], None]) -> tuple[Gpu, ...]:
+    """NVML's GPUs, and those of PCI that it did not name. A virtual function of a GPU is no GPU of its own to any
+    driver here.
+    """
+    told = {g.bdf: g for g in answer.gpus}
+    found: list[Gpu] = []
+    shown = [d for d in devices if d.kind == "gpu" and not (d.sriov and d.sriov.physical_function)]
+    silent = [d for d in shown if _nvidia_gpu(d) and d.bdf not in told and d.driver == "nvidia"]
+    for device in shown:
+        if device.bdf in told:
+            found.append(told.pop(device.bdf))
+            continue
+        # NVML does not say which GPU is lost; PCI does where all that are missing from its list are.
+        lost = device in silent and 0 < answer.silent == len(silent)
+        found.append(Gpu(bdf=device.bdf, vendor=device.vendor, health="lost" if lost else "unknown"))
+        if lost:
+            note(device.bdf, "this is the GPU that NVML cannot reach; what PCI shows of it stays valid")
+        elif _nvidia_gpu(device) and answer.driver is not None:
+            note(device.bdf, _unmanaged(device.driver))
+    for gpu in told.values():
+        note(str(gpu.bdf), "NVML names this GPU but /sys does not show it: its root and NUMA node are unknown")
+        found.append(gpu)
+    return tuple(found)
+
+
+def _unmanaged(driver: str | None) -> str:
+    if driver is None:
+        return "no kernel driver is bound to this GPU: NVML does not know it"
+    return (
+        f"this GPU is bound to {driver}: NVML does not know it" if driver != "nvidia" else "NVML does not list this GPU"
+    )
+
+
+def _host(root: SysRoot) -> Host:
+    kernel = root.text("proc/sys/kernel/osrelease") or _version(root.text("proc/version"))
+    groups = root.exists("sys/kernel/iommu_groups")
+    total = re.search(r"MemTotal:\s*(\d+) kB", root.text("proc/meminfo") or "")
+    flags = re.search(r"^flags\s*:.*$", root.text("proc/cpuinfo") or "", re.MULTILINE)
+    return Host(
+        name=root.text("proc/sys/kernel/hostname") or root.text("etc/hostname"),
+        kernel=kernel,
+        architecture=_architecture(root),
+        vendor=root.text("sys/class/dmi/id/sys_vendor") or None,
+        product=root.text("sys/class/dmi/id/product_name") or None,
+        virtual=" hypervisor" in flags[0] if flags else None,
+        iommu=bool(root.names("sys/kernel/iommu_groups")) if groups else None,
+        iommufd=_iommufd(root),
+        memory_bytes=int(total[1]) * 1024 if total else None,
+    )
+
+
+def _iommufd(root: SysRoot) -> bool | None:
+    return root.exists("dev/iommu") if root.is_directory("dev") else None
+
+
+def _version(text: str | None) -> str | None:
+    parts = (text or "").split()
+    return parts[2] if len(parts) > 2 else None
+
+
+def _architecture(root: SysRoot) -> str | None:
+    if root.live:
+        import platform
+
+        return platform.machine() or None
+    return root.text("proc/sys/kernel/arch")

@@ -1,0 +1,294 @@
+"""A read-only view of a ``/sys`` and ``/proc`` tree: this machine's, a directory's, or an archive's.
+
+Paths are relative to the root (``sys/bus/pci/devices``). Symbolic links are followed inside the root only: an
+absolute target starts at
+the root again, and ``..`` never leaves it, so a hostile tree cannot show files of the machine that reads it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Protocol
+
+from dractl.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAX_FILE = 1 << 20
+"""No file of sysfs or procfs that dractl reads is longer; what is, is cut off there."""
+
+_MAX_LINKS = 40  # as the kernel (MAXSYMLINKS)
+
+
+class Tree(Protocol):
+    """Where the bytes come from. ``path`` never ends in a symbolic link that is to be followed."""
+
+    def kind(self, path: str) -> str | None:
+        """``dir``, ``file``, ``link``, or None where there is nothing (or something that is no file)."""
+
+    def entries(self, path: str) -> list[str]:
+        """The names in a directory; empty where it cannot be read."""
+
+    def target(self, path: str) -> str:
+        """Where a symbolic link points."""
+
+    def read(self, path: str) -> bytes | None:
+        """A file's first :data:`MAX_FILE` bytes; None where it cannot be read."""
+
+
+class DirectoryTree:
+    """A directory of this machine, ``/`` included."""
+
+    def __init__(self, top: str) -> None:
+        self._top = top.rstrip("/")
+        self.denied = 0
+
+    def _full(self, path: str) -> str:
+        return f"{self._top}/{path}"
+
+    def kind(self, path: str) -> str | None:
+        try:
+            mode = os.lstat(self._full(path)).st_mode
+        except (OSError, ValueError):
+            return None
+        if stat.S_ISDIR(mode):
+            return "dir"
+        if stat.S_ISLNK(mode):
+            return "link"
+        return "file" if stat.S_ISREG(mode) else "special"
+
+    def entries(self, path: str) -> list[str]:
+        try:
+            return os.listdir(self._full(path))
+        except PermissionError:
+            self.denied += 1
+        except OSError:
+            pass
+        return []
+
+    def target(self, path: str) -> str:
+        return os.readlink(self._full(path))
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            with open(self._full(path), "rb", buffering=0) as file:
+                return file.read(MAX_FILE)
+        except PermissionError:
+            self.denied += 1
+        except OSError:
+            pass  # sysfs answers EINVAL, ENODEV or EOPNOTSUPP for facts that a device does not have
+        return None
+
+
+class MemoryTree:
+    """Files in memory, by path: what an archive holds. A value is a file's bytes, a link's target as text, or None for
+    a directory.
+    """
+
+    denied = 0
+
+    def __init__(self, files: dict[str, bytes | str | None]) -> None:
+        self._files = files
+        self._children: dict[str, set[str]] = {"": set()}
+        for path, value in files.items():
+            if value is None:
+                self._children.setdefault(path, set())
+            child = path
+            while child:
+                parent, _, name = child.rpartition("/")
+                known = parent in self._children
+                self._children.setdefault(parent, set()).add(name)
+                if known:
+                    break
+                child = parent
+
+    def kind(self, path: str) -> str | None:
+        if path in self._children:
+            return "dir"
+        if path not in self._files:
+            return None
+        value = self._files[path]
+        return "dir" if value is None else "link" if isinstance(value, str) else "file"
+
+    def entries(self, path: str) -> list[str]:
+        return list(self._children.get(path, ()))
+
+    def target(self, path: str) -> str:
+        value = self._files[path]
+        assert isinstance(value, str)
+        return value
+
+    def read(self, path: str) -> bytes | None:
+        value = self._files.get(path)
+        return value[:MAX_FILE] if isinstance(value, bytes) else None
+
+
+class SysRoot:
+    """A tree and how to read facts from it. ``live`` is true for this machine itself; ``name`` says which tree it is."""
+
+    def __init__(self, tree: Tree, *, name: str, live: bool = False) -> None:
+        self._tree = tree
+        self._directories: dict[str, str | None] = {"": ""}
+        self.name = name
+        self.live = live
+
+    @classmethod
+    def this_machine(cls) -> SysRoot:
+        """The running machine."""
+        return cls(DirectoryTree("/"), name="this machine", live=True)
+
+    @classmethod
+    def of(cls, directory: Path) -> SysRoot:
+        """A directory that holds ``sys/`` (and ``proc/``, ``etc/``), or that is itself a ``/sys``; raises InputError
+        for any other.
+        """
+        if not directory.is_dir():
+            raise InputError(
+                "no such directory" if not directory.exists() else "this is not a directory",
+                place=str(directory),
+                hint="an archive or a snapshot is read with --from",
+            )
+        top = os.path.realpath(directory)
+        if os.path.isdir(os.path.join(top, "sys")):
+            return cls(DirectoryTree(top), name=str(directory))
+        if os.path.isdir(os.path.join(top, "devices")):
+            return cls(_Below("sys", DirectoryTree(top)), name=str(directory))
+        raise InputError(
+            "this directory holds neither sys/ nor devices/",
+            place=str(directory),
+            hint="name the folder under which a host's sys/ and proc/ lie",
+        )
+
+    @property
+    def denied(self) -> int:
+        """How many files and directories refused to be read."""
+        return int(getattr(self._tree, "denied", 0))
+
+    def real(self, path: str) -> str | None:
+        """``path`` without symbolic links and dots; None where nothing is there, or links go round in circles."""
+        return self._resolve(path, [_MAX_LINKS])
+
+    def _resolve(self, path: str, budget: list[int]) -> str | None:
+        parent, _, name = path.rpartition("/")
+        if parent:
+            if parent not in self._directories:
+                self._directories[parent] = self._resolve(parent, budget)
+            above = self._directories[parent]
+            if above is None:
+                return None
+        else:
+            above = ""
+        if name in ("", "."):
+            return above
+        if name == "..":
+            return above.rpartition("/")[0]
+        here = f"{above}/{name}" if above else name
+        kind = self._tree.kind(here)
+        if kind != "link":
+            return here if kind else None
+        if budget[0] == 0:
+            return None
+        budget[0] -= 1
+        try:
+            target = self._tree.target(here)
+        except OSError:
+            return None
+        if target.startswith("/"):
+            return self._resolve(target.strip("/"), budget)
+        return self._resolve(_clean(f"{above}/{target}" if above else target), budget)
+
+    def exists(self, path: str) -> bool:
+        """Whether anything is there."""
+        return self.real(path) is not None
+
+    def is_directory(self, path: str) -> bool:
+        """Whether a directory is there."""
+        real = self.real(path)
+        return real is not None and (real == "" or self._tree.kind(real) == "dir")
+
+    def names(self, path: str) -> list[str]:
+        """The names in a directory, sorted; empty where there is none."""
+        real = self.real(path)
+        return sorted(self._tree.entries(real)) if real is not None else []
+
+    def link(self, path: str) -> str | None:
+        """Where the link at ``path`` points to, as it is written; None where there is no link."""
+        parent, _, name = path.rpartition("/")
+        above = self.real(parent) if parent else ""
+        if above is None:
+            return None
+        here = f"{above}/{name}" if above else name
+        if self._tree.kind(here) != "link":
+            return None
+        try:
+            return self._tree.target(here)
+        except OSError:
+            return None
+
+    def bytes(self, path: str) -> bytes | None:
+        """A file's contents; None where it is missing or unreadable."""
+        real = self.real(path)
+        if real is None or self._tree.kind(real) != "file":
+            return None
+        return self._tree.read(real)
+
+    def text(self, path: str) -> str | None:
+        """A file's contents as text without surrounding blanks and NULs; None where it is missing or unreadable."""
+        data = self.bytes(path)
+        return None if data is None else data.decode("utf-8", "replace").strip(" \t\r\n\0")
+
+    def integer(self, path: str, base: int = 10) -> int | None:
+        """A file's number; None where it is missing, unreadable or no number."""
+        text = self.text(path)
+        if not text or len(text) > 64:
+            return None
+        try:
+            return int(text, base)
+        except ValueError:
+            return None
+
+    def fields(self, path: str) -> dict[str, str]:
+        """A ``uevent``-like file's ``KEY=value`` lines."""
+        lines = (line.partition("=") for line in (self.text(path) or "").splitlines())
+        return {name: value for name, equals, value in lines if equals}
+
+
+class _Below:
+    """A tree seen from one folder higher: a ``/sys`` that stands for ``sys/`` of a root."""
+
+    def __init__(self, folder: str, tree: DirectoryTree) -> None:
+        self._folder = folder
+        self._inner = tree
+
+    @property
+    def denied(self) -> int:
+        return self._inner.denied
+
+    def _strip(self, path: str) -> str | None:
+        if path == self._folder:
+            return ""
+        return path[len(self._folder) + 1 :] if path.startswith(self._folder + "/") else None
+
+    def kind(self, path: str) -> str | None:
+        if path == self._folder:
+            return "dir"
+        inner = self._strip(path)
+        return None if inner is None else self._inner.kind(inner)
+
+    def entries(self, path: str) -> list[str]:
+        inner = self._strip(path)
+        return [self._folder] if path == "" else [] if inner is None else self._inner.entries(inner)
+
+    def target(self, path: str) -> str:
+        return self._inner.target(self._strip(path) or "")
+
+    def read(self, path: str) -> bytes | None:
+        inner = self._strip(path)
+        return None if inner is None else self._inner.read(inner)
+
+
+def _clean(path: str) -> str:
+    """``path`` with ``.`` and empty components left out; ``..`` stays, because what it leaves may be a link."""
+    return "/".join(part for part in path.split("/") if part not in ("", "."))

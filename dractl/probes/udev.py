@@ -1,0 +1,42 @@
+"""The enumerator of a live Linux host: libudev, through pyudev."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.probes.enumerate import Found
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class UdevEnumerator:
+    """Asks libudev, which knows the same devices under the same names as sysfs; it always reads ``/sys``."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def devices(self, subsystem: str) -> list[Found]:
+        found: dict[str, Found] = {}
+        for device in self._context.list_devices(subsystem=subsystem):
+            if device.subsystem == subsystem:
+                place = device.device_path.removeprefix("/devices/")
+                found[device.sys_name] = Found(device.sys_name, place if place != device.device_path else None)
+        return [found[name] for name in sorted(found)]
+
+
+def open_udev(note: Callable[[str, str], None]) -> UdevEnumerator | None:
+    """libudev's enumerator, or None (with a note) where pyudev or libudev is missing."""
+    try:
+        import pyudev
+    except ImportError:
+        note("udev", "the package pyudev is not installed: /sys was read directly")
+        return None
+    try:
+        return UdevEnumerator(pyudev.Context())
+    except (ImportError, OSError) as error:
+        note(
+            "udev",
+            f"libudev cannot be loaded ({error}): /sys was read directly; on Debian it is in the package libudev1",
+        )
+        return None

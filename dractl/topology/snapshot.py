@@ -1,0 +1,149 @@
+"""Snapshots: a Machine in a file, and gathered archives of a node's ``/sys`` and ``/proc``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import zlib
+from typing import TYPE_CHECKING
+
+from dractl.errors import InputError
+from dractl.topology.machine import Machine
+
+if TYPE_CHECKING:
+    import tarfile
+    import zipfile
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAX_MEMBERS = 2_000_000
+MAX_TOTAL = 512 << 20
+MAX_SNAPSHOT = 256 << 20
+_MAX_MEMBER = 1 << 20
+
+Files = dict[str, bytes | str | None]
+"""What an archive holds, by path from the root: a file's bytes, a link's target, None for a directory."""
+
+
+def save(machine: Machine, path: Path, *, identity: bool = False) -> None:
+    """Writes ``machine`` to ``path``; host name, MAC and IP addresses and serial numbers only with ``identity``."""
+    kept = machine if identity else machine.without_identity()
+    text = json.dumps(kept.to_json(), indent=1, ensure_ascii=False) + "\n"
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"the snapshot cannot be written: {error.strerror}", place=str(path)) from error
+
+
+def load(path: Path) -> Machine | Files:
+    """A snapshot as a Machine, or an archive's files; raises InputError for anything else."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(512)
+    except OSError as error:
+        hint = "a directory is read with --sysfs-root" if isinstance(error, IsADirectoryError) else None
+        raise InputError(f"cannot be read: {error.strerror}", place=str(path), hint=hint) from error
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return _snapshot(path)
+    try:
+        if head.startswith(b"PK\x03\x04"):
+            return _zip(path)
+        return _tar(path)
+    except InputError as error:
+        raise InputError(error.message, place=str(path), hint=error.hint) from error
+
+
+def _snapshot(path: Path) -> Machine:
+    try:
+        if path.stat().st_size > MAX_SNAPSHOT:
+            raise InputError(
+                f"is larger than {MAX_SNAPSHOT >> 20} MiB: this is no snapshot of one machine", place=str(path)
+            )
+        return Machine.from_json(json.loads(path.read_bytes()))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", place=str(path)) from error
+    except RecursionError as error:
+        raise InputError("is nested too deeply for a snapshot", place=str(path)) from error
+    except ValueError as error:
+        raise InputError(f"is not valid JSON: {error}", place=str(path)) from error
+    except InputError as error:
+        raise InputError(error.message, place=str(path), hint=error.hint) from error
+
+
+def _tar(path: Path) -> Files:
+    import tarfile
+
+    try:
+        with tarfile.open(path, "r:*") as archive:
+            return _collect(_tar_members(archive))
+    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"is neither a snapshot nor an archive that can be read: {error}",
+            hint="--from takes what --save wrote, or a .tar, .tar.gz, .tar.bz2, .tar.xz or .zip of a node's /sys "
+            "and /proc",
+        ) from error
+
+
+def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes | str | None]]:
+    for member in archive:
+        if member.isdir():
+            yield member.name, None
+        elif member.issym():
+            yield member.name, member.linkname
+        elif member.isfile() and (file := archive.extractfile(member)) is not None:
+            yield member.name, file.read(_MAX_MEMBER)
+        # Hard links, devices and pipes do not occur in sysfs.
+
+
+def _zip(path: Path) -> Files:
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _collect(_zip_members(archive))
+    except (zipfile.BadZipFile, OSError, EOFError, RuntimeError, zlib.error, lzma.LZMAError) as error:
+        raise InputError(f"is no zip archive that can be read: {error}") from error
+
+
+def _zip_members(archive: zipfile.ZipFile) -> Iterator[tuple[str, bytes | str | None]]:
+    for member in archive.infolist():
+        if member.is_dir():
+            yield member.filename, None
+            continue
+        with archive.open(member) as file:
+            data = file.read(_MAX_MEMBER)
+        symbolic = (member.external_attr >> 28) == 0xA  # S_IFLNK in the Unix mode
+        yield member.filename, data.decode("utf-8", "replace") if symbolic else data
+
+
+def _collect(members: Iterator[tuple[str, bytes | str | None]]) -> Files:
+    """The files below the archive's root: the shallowest folder that holds ``sys`` with devices in it."""
+    files: Files = {}
+    total = 0
+    for count, (name, value) in enumerate(members):
+        total += len(value) if value is not None else 0
+        if count >= MAX_MEMBERS or total > MAX_TOTAL:
+            raise InputError(
+                f"holds more than {MAX_MEMBERS} members or {MAX_TOTAL >> 20} MiB: this is no gathered node"
+            )
+        parts = [part for part in name.split("/") if part not in ("", ".")]
+        if parts and ".." not in parts:
+            files["/".join(parts)] = value
+    tops = set()
+    for name in files:
+        parts = name.split("/")
+        for i, part in enumerate(parts[:-1]):
+            if part == "sys" and parts[i + 1] in ("bus", "class", "devices"):
+                tops.add((i, "/".join(parts[:i])))
+                break
+    if not tops:
+        raise InputError(
+            "holds no sys/ folder of a node",
+            hint="hwloc-gather-topology writes such archives; `dractl discover --save` writes a smaller file with "
+            "more in it",
+        )
+    top = min(tops)[1]
+    if not top:
+        return files
+    return {name[len(top) + 1 :]: value for name, value in files.items() if name.startswith(top + "/")}
