@@ -48,6 +48,7 @@ class Locator(Protocol):
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position: ...
     def faults(self) -> Sequence[Fault]: ...
     def line(self, number: int) -> str: ...
+    def text(self) -> str: ...
 
 
 class Document:
@@ -124,6 +125,11 @@ class Document:
     def line(self, number: int) -> str:
         """A line of the file, counted from 1."""
         return self._locator.line(number)
+
+    @property
+    def text(self) -> str:
+        """The whole text of the file, the same for all its documents; comments are only there."""
+        return self._locator.text()
 
     def __repr__(self) -> str:
         return f"<Document {self.file}[{self.index}] {self.kind} {self.namespace or ''}/{self.name}>"

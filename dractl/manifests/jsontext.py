@@ -116,6 +116,9 @@ class JsonLocator:
     def line(self, number: int) -> str:
         return self._source.line(number)
 
+    def text(self) -> str:
+        return self._source.text
+
     def faults(self) -> tuple[Fault, ...]:
         """Keys that are given twice. The document is read once more to see them."""
         if self._faults is None:

@@ -26,6 +26,7 @@ _SEPARATOR = re.compile(r"^---([^\r\n]*)(?:\r\n?|\n|\Z)", re.MULTILINE)
 _HELM_SOURCE = re.compile(r"^# Source: (\S[^\r\n]*)", re.MULTILINE)
 _BLANK_OR_COMMENT = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|\Z))*")
 _LONG_LINE = re.compile(r"[^\r\n]{1000}")
+_ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
 _PLAIN = ""  # the tag of scalars without one, where their text decides
 
 # go-yaml v2 decode.go: how much of a document may come out of aliases, by the number of decoded nodes.
@@ -176,9 +177,10 @@ def compose(text: str, chunk: Chunk) -> Any:
     except yaml.composer.ComposerError:
         return _compose_events(make(part), shift)
     except yaml.MarkedYAMLError as error:
-        mark: Any = error.problem_mark or error.context_mark
+        marked: Any = error
+        mark = marked.problem_mark or marked.context_mark
         offset = shift + (mark.index if mark is not None else 0)
-        raise _Failure(*_explain(error, text, min(offset, chunk.end), shift)) from None
+        raise _Failure(*_explain(marked, text, min(offset, chunk.end), shift)) from None
     except yaml.YAMLError as error:
         raise _Failure(str(error), chunk.start) from None
     except RecursionError:
@@ -346,7 +348,8 @@ class _Decoder:
         """A collection that aliases may refer to: decoded once and counted as often as go-yaml would decode it."""
         identity = id(node)
         if identity in self._open:
-            raise self._fail("anchor value contains itself", node)
+            name = _ANCHOR.search(self.source.text, self.shift + node.start_mark.index)
+            raise self._fail(f"anchor '{name[1] if name else ''}' value contains itself", node)
         if identity in self._done:
             value, count, height = self._done[identity]
             self._expanded(count, node)
@@ -440,6 +443,9 @@ class YamlLocator:
 
     def line(self, number: int) -> str:
         return self._source.line(number)
+
+    def text(self) -> str:
+        return self._source.text
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
         if self._root is None:
