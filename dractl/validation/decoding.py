@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dractl.model.releases import RELEASES
 from dractl.validation.nearest import nearest
 from dractl.validation.schemas import of_release
 from dractl.validation.violation import Violation
-from dractl.validation.walk import unknown_field, walk, wrong_type
+from dractl.validation.walk import has_field, unknown_field, walk, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,7 +50,7 @@ def identify(value: Mapping[str, Any], target: Target) -> Struct | list[Violatio
     return _unserved(api_version, kind, target)
 
 
-def decode(value: Mapping[str, Any], shape: Struct, faults: Iterable[Fault]) -> list[Violation]:
+def decode(value: Mapping[str, Any], shape: Struct, target: Target, faults: Iterable[Fault]) -> list[Violation]:
     """What the decoder says: a value of the wrong type hides every other fault; double keys and unknown fields do not.
 
     The messages of ``faults`` are taken as they are.
@@ -59,7 +60,20 @@ def decode(value: Mapping[str, Any], shape: Struct, faults: Iterable[Fault]) -> 
     if wrong:
         return wrong
     double = [Violation("duplicate-key", "BadRequest", None, fault.path, fault.message, key=True) for fault in faults]
-    return double + [unknown_field(shape, misfit) for misfit in misfits]
+    return double + [
+        unknown_field(shape, misfit, _known_when(value["apiVersion"], value["kind"], misfit.path, target))
+        for misfit in misfits
+    ]
+
+
+def _known_when(api_version: str, kind: str, path: Path, target: Target) -> str | None:
+    """Which other releases have a field that this one does not know."""
+    shapes = {release: of_release(release).kind(api_version, kind) for release in RELEASES}
+    knowing = [release for release, shape in shapes.items() if shape and has_field(shape, path)]
+    later = [release for release in knowing if RELEASES.index(release) > RELEASES.index(target.release)]
+    if later:
+        return f"it came with Kubernetes {later[0]}"
+    return f"Kubernetes {knowing[-1]} was the last to have it" if knowing else None
 
 
 def _missing(value: Mapping[str, Any], missing: list[str]) -> Violation:

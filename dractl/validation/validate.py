@@ -39,7 +39,7 @@ def validate(
     if isinstance(shape, list):
         return shape
     found = _on_demand(value["apiVersion"], value["kind"], target)
-    undecodable = decode(value, shape, faults)
+    undecodable = decode(value, shape, target, faults)
     if undecodable:
         return found + undecodable
 
@@ -57,7 +57,7 @@ def validate(
 
 
 def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
-    """A version that is off unless ``--runtime-config`` of the API server names it. Up to 1.33 all of DRA is like that."""
+    """A version that is off unless the server's ``--runtime-config`` names it. Up to 1.33 all of DRA is like that."""
     always = served_versions(kind, target.release, by_default=True)
     if not target.at_least("1.34") or api_version in always or api_version not in served_versions(kind, target.release):
         return []

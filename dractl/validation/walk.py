@@ -38,16 +38,26 @@ def wrong_type(root: Struct, misfit: Misfit) -> Violation:
     return Violation("wrong-type", "BadRequest", place or None, path, f"{message}: {said}")
 
 
-def unknown_field(root: Struct, misfit: Misfit) -> Violation:
-    """The finding for a field that the type does not have, with the name or the place that was probably meant."""
+def has_field(root: Struct, path: Path) -> bool:
+    """Whether the last step of a path is a field that its struct has."""
+    last = next(reversed(list(_holders(root, path))), None)
+    return last is not None and isinstance(last[0], Struct) and len(path) > 0 and last[1] == path[-1] in last[0].names
+
+
+def unknown_field(root: Struct, misfit: Misfit, known_when: str | None = None) -> Violation:
+    """The finding for a field that the type does not have, with the name or the place that was probably meant.
+
+    ``known_when`` says which other releases have the field.
+    """
     path, struct = misfit.path, misfit.shape
     assert isinstance(struct, Struct)
     place, name = dotted(path), str(path[-1])
     known = tuple(sorted(struct.names))
     meant: str | None = None
     message = f'unknown field "{place}"'
-    if moved := MOVED.get((struct.go.partition(".")[2], name)):
-        message += f": {moved}"
+    history = [text for text in (known_when, MOVED.get((struct.go.partition(".")[2], name))) if text]
+    if history:
+        message += f": {'; '.join(history)}"
     elif elsewhere := _elsewhere(root, path, name):
         meant = dotted(elsewhere)
         message += f": {name} belongs at {meant}"

@@ -1,7 +1,7 @@
 """What decodes, and in the decoder's words, as real API servers of each release answered.
 
-Validation proper is compared in ``test_validation.py``; here a document that a server understood must decode, whatever it
-said about it then.
+Validation proper is compared in ``test_validation.py``; here a document that a server understood must decode, whatever
+it said about it then.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ def said(text: str, release: str) -> list[Violation] | None:
     if inputs.broken:
         return None
     document = inputs.documents[-1]
-    shape = identify(document.value, Target.of(release))
-    return shape if isinstance(shape, list) else decode(document.value, shape, document.faults)
+    target = Target.of(release)
+    shape = identify(document.value, target)
+    return shape if isinstance(shape, list) else decode(document.value, shape, target, document.faults)
 
 
 def differences(case: dict[str, Any], verdict: dict[str, Any], release: str) -> list[str]:
