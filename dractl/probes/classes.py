@@ -55,6 +55,8 @@ def kind(class_code: str | None, vendor: str | None, device: str | None) -> Kind
         return "gpu"
     if base == 0x12 and vendor == AMD:
         return "gpu"  # Instinct without display
+    if (base, sub) == (0x0C, 0x06):
+        return "rdma"  # the first InfiniBand adapters called themselves a serial bus
     if base == 0x02:
         return "rdma" if sub in (0x06, 0x07) else "nic"
     if base == 0x01 and sub == 0x08:

@@ -26,7 +26,9 @@ class Enumerator(Protocol):
 
 
 class SysfsWalker:
-    """Reads ``/sys/bus/<subsystem>/devices`` and ``/sys/class/<subsystem>`` (and ``/sys/block``, older than its class)."""
+    """Reads ``/sys/bus/<subsystem>/devices``, ``/sys/class/<subsystem>`` and ``/sys/block``, which is older than its
+    class.
+    """
 
     def __init__(self, root: SysRoot) -> None:
         self._root = root
@@ -39,8 +41,7 @@ class SysfsWalker:
                 if name not in found and self._root.link(path) is not None:
                     found[name] = Found(name, self._place(path))
                 elif name not in found and self._root.is_directory(path):
-                    # Very old kernels and some gathered trees have directories where links belong: the facts are
-                    # there, the place is not.
+                    # Gathered trees can have directories where links belong: the facts are there, the place is not.
                     found[name] = Found(name, None)
         return [found[name] for name in sorted(found)]
 

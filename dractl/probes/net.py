@@ -1,4 +1,4 @@
-"""Network interfaces: sysfs for all trees; netlink too on a live host, because only it names link kinds and addresses."""
+"""Network interfaces: sysfs for all trees, and netlink on a live host, which alone names link kinds and addresses."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _interface(
     base = _base(found)
     bdf = function_of(found.path)
     virtual = None if found.path is None else found.path.startswith("virtual/")
-    type = root.integer(f"{base}/type")
+    arphrd = root.integer(f"{base}/type")
     driver = root.link(f"{base}/device/driver")
     port = root.text(f"{base}/phys_port_name")
     speed = root.integer(f"{base}/speed")
@@ -61,11 +61,11 @@ def _interface(
     return NetInterface(
         name=found.name,
         bdf=bdf,
-        kind=link.kind if link else _kind(root, base, virtual, type),
+        kind=link.kind if link else _kind(root, base, virtual, arphrd),
         virtual=virtual,
         driver=driver.rpartition("/")[2] if driver else None,
         mtu=root.integer(f"{base}/mtu"),
-        encapsulation=None if type is None else _ENCAPSULATION.get(type, str(type)),
+        encapsulation=None if arphrd is None else _ENCAPSULATION.get(arphrd, str(arphrd)),
         alias=alias,
         operstate=_state(root.text(f"{base}/operstate")),
         speed_mbps=speed if speed and speed > 0 else None,
@@ -82,9 +82,9 @@ def _interface(
     )
 
 
-def _kind(root: SysRoot, base: str, virtual: bool | None, type: int | None) -> str | None:
+def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) -> str | None:
     """The kind as far as sysfs tells: it names bonds, bridges, VLANs and the like, but not dummies or ifbs."""
-    if type == 772:
+    if arphrd == 772:
         return "device"  # as netlink has it: lo has no kind
     devtype = root.fields(f"{base}/uevent").get("DEVTYPE")
     if devtype in ("bond", "bridge", "vlan", "vxlan", "macvlan", "macvtap", "ipvlan", "wireguard", "geneve", "gretap"):
@@ -92,7 +92,7 @@ def _kind(root: SysRoot, base: str, virtual: bool | None, type: int | None) -> s
     for mark, kind in _MARKS:
         if root.exists(f"{base}/{mark}"):
             return kind
-    if type == 32 and root.exists(f"{base}/parent"):
+    if arphrd == 32 and root.exists(f"{base}/parent"):
         return "ipoib"  # a child interface; the parent too is of this kind for netlink, but sysfs cannot say
     if not virtual:
         return "device"

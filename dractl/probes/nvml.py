@@ -366,10 +366,10 @@ class _Session:
                 break  # GPUs without NVLink refuse the first; those with fewer links the first too many
             remote = bdf = None
             if state:
-                type = self._ask(
+                far = self._ask(
                     about, "NVLink remote", nvml.nvmlDeviceGetNvLinkRemoteDeviceType, handle, link, optional=True
                 )
-                remote = None if type is None else REMOTES.get(type, "other")
+                remote = None if far is None else REMOTES.get(far, "other")
                 info = self._ask(
                     about, "NVLink remote address", nvml.nvmlDeviceGetNvLinkRemotePciInfo, handle, link, optional=True
                 )
@@ -421,7 +421,7 @@ def nvlinks(gpus: list[Gpu]) -> tuple[Link, ...]:
                 to_switch[gpu.bdf] += 1
             elif link.remote == "gpu" and link.remote_bdf and link.remote_bdf > gpu.bdf:
                 direct[frozenset((gpu.bdf, link.remote_bdf))] += 1
-    found = [Link(*sorted(pair), "nvlink", count=count) for pair, count in direct.items() if len(pair) == 2]
+    found = [Link(min(pair), max(pair), "nvlink", count=count) for pair, count in direct.items()]
     for a, b in combinations(sorted(to_switch), 2):
         found.append(Link(a, b, "nvlink", count=min(to_switch[a], to_switch[b])))
     return tuple(sorted(found, key=lambda x: (x.a, x.b)))

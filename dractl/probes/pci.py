@@ -163,7 +163,7 @@ def unknown_numa(devices: Iterable[PciDevice], nodes: int, note: Callable[[str, 
     """One note per root whose functions have no NUMA node although the host has several."""
     if nodes <= 1:
         return
-    roots = Counter(d.pcie_root for d in devices if d.numa_node is None and d.kind != "bridge" and d.pcie_root)
+    roots = Counter(d.pcie_root for d in devices if d.numa_node is None and d.pcie_root and _publishable(d))
     for name, count in sorted(roots.items()):
         functions = "function has" if count == 1 else "functions have"
         note(
@@ -174,6 +174,10 @@ def unknown_numa(devices: Iterable[PciDevice], nodes: int, note: Callable[[str, 
         )
 
 
+def _publishable(device: PciDevice) -> bool:
+    return device.kind not in ("bridge", "other")
+
+
 def unpublishable(devices: Iterable[PciDevice], note: Callable[[str, str], None]) -> None:
     """One note per root whose functions drivers publish without ``pcieRoot``."""
     from dractl.topology.pcie_root import why_not_published
@@ -181,7 +185,7 @@ def unpublishable(devices: Iterable[PciDevice], note: Callable[[str, str], None]
     why: dict[str, str] = {}
     for device in devices:
         reason = why_not_published(device)
-        if reason and device.pcie_root and device.kind != "bridge":
+        if reason and device.pcie_root and _publishable(device):
             why.setdefault(device.pcie_root, reason)
     for name, reason in sorted(why.items()):
         note(name, f"drivers publish its devices without resource.kubernetes.io/pcieRoot: {reason}")

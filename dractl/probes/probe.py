@@ -57,11 +57,11 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
             d,
             names=tuple(sorted(set(named.get(d.bdf, ())))),
             # EFA and eRDMA functions have an RDMA device and no interface, whatever their class says.
-            kind="rdma" if d.bdf in with_rdma - with_net and d.kind in ("nic", "other") else d.kind,
+            kind="rdma" if d.bdf in with_rdma and (d.kind == "other" or d.bdf not in with_net) else d.kind,
         )
         for d in devices
     ]
-    gpus = _gpus(devices, answer, root, note)
+    gpus = _gpus(devices, answer, note)
     memory_of_gpus = {g.memory_numa_node for g in gpus if g.memory_numa_node is not None}
     nodes = [replace(n, memory_kind="gpu") if n.id in memory_of_gpus and not n.cpus else n for n in nodes]
     denied = root.denied
@@ -135,7 +135,7 @@ def _names(enumerator: Enumerator, disks: dict[str, str]) -> dict[str, list[str]
     return found
 
 
-def _gpus(devices: list[PciDevice], answer: Answer, root: SysRoot, note: Callable[[str, str], None]) -> tuple[Gpu, ...]:
+def _gpus(devices: list[PciDevice], answer: Answer, note: Callable[[str, str], None]) -> tuple[Gpu, ...]:
     """NVML's GPUs, and those of PCI that it did not name. A virtual function of a GPU is no GPU of its own to any
     driver here.
     """

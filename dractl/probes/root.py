@@ -126,7 +126,7 @@ class MemoryTree:
 
 
 class SysRoot:
-    """A tree and how to read facts from it. ``live`` is true for this machine itself; ``name`` says which tree it is."""
+    """A tree and how to read facts from it. ``live``: it is this machine itself; ``name``: which tree it is."""
 
     def __init__(self, tree: Tree, *, name: str, live: bool = False) -> None:
         self._tree = tree

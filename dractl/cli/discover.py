@@ -1,0 +1,73 @@
+"""``dractl discover``: what is in this node, and how is it wired."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dractl.cli import common
+from dractl.cli.node import From, SysfsRoot, read_node
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Machine
+
+FORMATS = ("tree", "matrix", "json")
+
+Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+Save = Annotated[
+    Path | None,
+    typer.Option("--save", metavar="FILE", help="Also write a snapshot that --from replays anywhere."),
+]
+Identity = Annotated[
+    bool,
+    typer.Option(
+        "--with-identity", help="Keep host name, MAC and IP addresses and serial numbers in JSON and snapshots."
+    ),
+]
+
+
+def command(
+    output: Output = "tree",
+    sysfs_root: SysfsRoot = None,
+    snapshot: From = None,
+    save: Save = None,
+    with_identity: Identity = False,
+    output_file: common.OutputFile = None,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = 0,
+    color: common.Color = "auto",
+) -> None:
+    """Show this node's NUMA nodes, PCIe roots, switches and devices, and how far apart they are."""
+    from dractl.cli import terminal
+
+    common.settle(color, quiet)
+    common.choose("--output", output, FORMATS)
+    machine = read_node(sysfs_root, snapshot)
+    if save is not None:
+        from dractl.topology import snapshot as snapshots
+
+        snapshots.save(machine, save, identity=with_identity)
+        terminal.notice(f"snapshot written to {save}; `dractl discover --from {save}` shows it again")
+    common.write_report(_report(machine if with_identity else machine.without_identity(), output, verbose), output_file)
+
+
+def _report(machine: Machine, output: str, verbose: int) -> str:
+    import sys
+
+    from dractl.cli import terminal
+    from dractl.report.canvas import Canvas
+
+    if output == "json":
+        import json
+
+        return json.dumps(machine.to_json(), indent=1, ensure_ascii=False)
+    canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), terminal.use_color(sys.stdout))
+    if output == "matrix":
+        from dractl.report import machine_matrix
+
+        return machine_matrix.render(machine, canvas)
+    from dractl.report import machine_tree
+
+    return machine_tree.render(machine, canvas, verbose=verbose > 0)
