@@ -126,7 +126,7 @@ class Field(NamedTuple):
     dropped). Where ``gates`` are not all enabled, the API server drops it without a word, from ``dropped_since`` on.
     """
 
-    spec: str  # "claim", "class", "slice"
+    spec: str  # "claim", "class", "slice", "pool-status"
     path: str
     since: str
     gates: tuple[str, ...] = ()
@@ -177,6 +177,7 @@ FIELDS: Final = (
     Field("slice", "devices[].consumesCounters[].compatibilityGroups", "1.37", ("DRADeviceCompatibilityGroups",)),
     Field("slice", "partitionTypeAttribute", "1.37", ("DRAPartitionableDevicesType",)),
     Field("slice", "skipNodeOperations", "1.37", ("DRAOptionalNodeOperations",)),
+    Field("pool-status", "defaultPartitionTypeAttribute", "1.37", ("DRAPartitionableDevicesType",)),
 )
 
 

@@ -24,6 +24,7 @@ _SPEC = {
     "ResourceClaimTemplate": ("claim", ["spec", "spec"]),
     "DeviceClass": ("class", ["spec"]),
     "ResourceSlice": ("slice", ["spec"]),
+    "ResourcePoolStatusRequest": ("pool-status", ["spec"]),
 }
 """Kind to the spec it holds and where."""
 
