@@ -238,9 +238,6 @@ class _Budget:
         return data
 
 
-_TOO_LARGE = f"larger than {MAX_FILE // 2**20} MiB"
-
-
 def _tar(name: str, data: bytes) -> Iterator[Content | Skipped]:
     import io
     import tarfile
@@ -299,6 +296,6 @@ def _members(name: str, found: list[tuple[str, bytes | None]]) -> Iterator[Conte
     for member, data in sorted(found, key=lambda pair: pair[0]):
         shown = _member_name(name, member)
         if data is None:
-            yield Skipped(shown, _TOO_LARGE)
+            yield Skipped(shown, f"larger than {MAX_FILE // 2**20} MiB")
         else:
             yield Content(shown, data, chart=name if member.startswith(templates) else None)

@@ -19,6 +19,7 @@ _ESCAPES = {
     **{char: char for char in " \"'/\\\t"},
     **dict(zip("N_LP", "\x85\xa0\u2028\u2029", strict=True)),
 }
+_MAX_INDENT = 400  # beyond, a place is that of the whole scalar
 _ESCAPE_DIGITS = {"x": 2, "u": 4, "U": 8}
 
 
@@ -145,14 +146,16 @@ def _block(text: str, start: int, end: int, *, literal: bool, wanted: int) -> li
         return [[]]
     _, place = _line_break(text, place)
     indents: list[int] = []
+    deepest = 0
     for line in re.finditer(r"( *)([^\n\r\x85\u2028\u2029]*)(?:\r\n|[\n\r\x85\u2028\u2029]|\Z)", text[place:end]):
+        deepest = max(deepest, len(line[1]))
         if line[2] and len(line[1]) not in indents:
             indents.append(len(line[1]))
     explicit = header[2] or header[3]
     if explicit:
-        indents = list(range(int(explicit), max([*indents, int(explicit)]) + 1))
+        indents = list(range(int(explicit), min(deepest, _MAX_INDENT) + int(explicit) + 1))
     readings = []
-    for indent in indents or [1]:
+    for indent in indents or [max(deepest, 1)]:  # nothing but blank lines
         reading = _block_lines(text, place, end, indent, literal=literal, chomping=chomping)
         readings.append(reading)
         if len(reading) == wanted and not explicit:

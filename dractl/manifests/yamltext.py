@@ -58,7 +58,9 @@ def split(text: str) -> Iterator[Chunk]:
     for match in _SEPARATOR.finditer(text):
         yield Chunk(start, match.start(), separator, separator_start)
         rest = match[1].strip()
-        separator, separator_start = (rest, match.start(1)) if rest and not rest.startswith("#") else (None, 0)
+        separator, separator_start = (
+            (rest, match.end(1) - len(match[1].lstrip())) if rest[:1] not in ("", "#") else (None, 0)
+        )
         start = match.end()
     yield Chunk(start, len(text), separator, separator_start)
 
@@ -171,8 +173,8 @@ def compose(text: str, chunk: Chunk) -> Any:
             node = composer.get_node() if composer.check_node() else None
         finally:
             composer.dispose()
-        if "\\/" in part and node is not None:
-            _refuse_escaped_slashes(node, part, shift)
+        if node is not None and _REFUSED_ESCAPE.search(part):
+            _refuse_escapes(node, part, shift)
         return node
     except yaml.composer.ComposerError:
         return _compose_events(make(part), shift)
@@ -180,7 +182,7 @@ def compose(text: str, chunk: Chunk) -> Any:
         marked: Any = error
         mark = marked.problem_mark or marked.context_mark
         offset = shift + (mark.index if mark is not None else 0)
-        raise _Failure(*_explain(marked, text, min(offset, chunk.end), shift)) from None
+        raise _Failure(*_explain(marked, text, min(offset, chunk.end), chunk.end, shift)) from None
     except yaml.YAMLError as error:
         raise _Failure(str(error), chunk.start) from None
     except RecursionError:
@@ -188,17 +190,18 @@ def compose(text: str, chunk: Chunk) -> Any:
 
 
 def _check_depth(parser: Any, shift: int) -> None:
-    from yaml.events import CollectionEndEvent, CollectionStartEvent, DocumentEndEvent
+    import yaml
 
+    events: Any = yaml.events
     depth = 0
     while (event := parser.get_event()) is not None:
-        if isinstance(event, CollectionStartEvent):
+        if isinstance(event, events.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
                 raise _Failure(f"nested more than {MAX_DEPTH} levels deep", shift + event.start_mark.index)
-        elif isinstance(event, CollectionEndEvent):
+        elif isinstance(event, events.CollectionEndEvent):
             depth -= 1
-        elif isinstance(event, DocumentEndEvent):
+        elif isinstance(event, events.DocumentEndEvent):
             return
 
 
@@ -244,11 +247,15 @@ def _compose_events(parser: Any, shift: int) -> Any:
     return root
 
 
-_DOUBLE_QUOTED_SLASH = re.compile(r'"(?:[^"\\]|\\[^/])*\\/')
+_REFUSED_ESCAPE = re.compile(r"\\(?:/|u[dD][89a-fA-F])")
+_QUOTED_ESCAPE = re.compile(r'"(?:[^"\\]|\\(?!/|u[dD][89a-fA-F])[\s\S])*\\(?=([/u]))')
 
 
-def _refuse_escaped_slashes(root: Any, text: str, shift: int) -> None:
-    """libyaml takes ``\\/`` in double quotes since YAML 1.2 does; go-yaml v2 does not."""
+def _refuse_escapes(root: Any, text: str, shift: int) -> None:
+    """libyaml takes ``\\/`` in double quotes since YAML 1.2 does, PyYAML's own scanner halves of a surrogate pair.
+
+    go-yaml v2 takes neither.
+    """
     from dractl.manifests.scalars import value_start
 
     seen, stack = set(), [root]
@@ -257,9 +264,13 @@ def _refuse_escaped_slashes(root: Any, text: str, shift: int) -> None:
         if node.id == "scalar":
             if node.style == '"':
                 start = value_start(text, node.start_mark.index, node.end_mark.index)
-                found = _DOUBLE_QUOTED_SLASH.match(text, start, node.end_mark.index)
+                found = _QUOTED_ESCAPE.match(text, start, node.end_mark.index)
                 if found is not None:
-                    raise _Failure("found unknown escape character", shift + found.end() - 2, _ESCAPE_HINT)
+                    slash = found[1] == "/"
+                    message = (
+                        "found unknown escape character" if slash else "found invalid Unicode character escape code"
+                    )
+                    raise _Failure(message, shift + found.end() - 1, _ESCAPE_HINT if slash else None)
         elif id(node) not in seen:
             seen.add(id(node))
             children = [part for pair in node.value for part in pair] if node.id == "mapping" else node.value
@@ -269,7 +280,7 @@ def _refuse_escaped_slashes(root: Any, text: str, shift: int) -> None:
 _ESCAPE_HINT = "a backslash is an escape within double quotes: use single quotes, or write it twice"
 
 
-def _explain(error: Any, text: str, offset: int, start: int) -> tuple[str, int, str | None]:
+def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> tuple[str, int, str | None]:
     """The parser's problem in go-yaml's words, where it is, and what usually causes it."""
     problem = error.problem or str(error)
     hint = None
@@ -285,10 +296,10 @@ def _explain(error: Any, text: str, offset: int, start: int) -> tuple[str, int, 
         hint = "a key without `:`, or a line that is indented less than the text it belongs to"
     elif "did not find expected key" in problem:
         hint = "check the indentation; a value that begins with [, {, *, &, ! or a quote must be quoted as a whole"
-    if offset >= len(text.rstrip()) and problem.startswith(("did not find expected", "found unexpected end")):
+    if not text[offset:end].strip() and problem.startswith(("did not find expected", "found unexpected end")):
         mark = error.context_mark  # at the end of the text there is nothing to see: point at what was opened
         if mark is not None:
-            offset = start + mark.index
+            offset = shift + mark.index
     return problem, offset, hint
 
 

@@ -1,0 +1,251 @@
+"""Where manifests come from: files, folders, archives, standard input."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from dractl.errors import InputError
+from dractl.manifests import files, load
+
+CLAIM = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: %s}\n"
+OTHER = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
+
+
+def write(folder: Path, name: str, text: str | bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def names(inputs) -> list[str | None]:
+    return [document.name for document in inputs.documents]
+
+
+def tar_of(members: dict[str, str], mode: str = "w", **options) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode, **options) as archive:
+        for name, text in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(text.encode())
+            archive.addfile(info, io.BytesIO(text.encode()))
+    return out.getvalue()
+
+
+def zip_of(members: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return out.getvalue()
+
+
+def test_a_folder_is_walked_in_order_for_manifests_that_matter(tmp_path: Path) -> None:
+    write(tmp_path, "b.yaml", CLAIM % "b")
+    write(tmp_path, "a/z.yml", CLAIM % "az")
+    write(
+        tmp_path,
+        "a/b/c.json",
+        '{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "abc"}}',
+    )
+    write(tmp_path, "other.yaml", OTHER)
+    write(tmp_path, "notes.txt", CLAIM % "notes")
+    write(tmp_path, ".git/x.yaml", CLAIM % "git")
+    inputs = load([str(tmp_path)])
+    assert names(inputs) == ["b", "az", "abc"]
+    assert inputs.documents[1].file == f"{tmp_path}/a/z.yml"
+    assert inputs.files == 4
+    assert (inputs.broken, inputs.skipped) == ((), ())
+    assert names(load([str(tmp_path)], relevant_only=False)) == ["b", "other", "az", "abc"]
+
+
+def test_a_broken_document_in_a_folder_is_reported_only_where_it_matters(tmp_path: Path) -> None:
+    write(tmp_path, "dra.yaml", CLAIM % "a: b: c")
+    write(tmp_path, "values.yaml", "a: b: c\n")
+    write(tmp_path, "patch.yaml", "- op: replace\n  path: /spec/resourceClaims\n")  # a kustomize patch: no object
+    (broken,) = load([str(tmp_path)]).broken
+    assert (broken.file, broken.position.line) == (f"{tmp_path}/dra.yaml", 3)
+
+
+@pytest.mark.parametrize("name", ["x.yaml", "x.tmpl", "noextension"])
+def test_a_named_file_is_read_whatever_it_is_called_or_says(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, name, OTHER)
+    assert names(load([str(path)])) == ["other"]
+
+
+def test_a_named_file_that_is_no_object_is_broken(tmp_path: Path) -> None:
+    path = write(tmp_path, "x.yaml", f"- a\n---\n{CLAIM % 'b'}---\ntext\n")
+    inputs = load([str(path)])
+    assert names(inputs) == ["b"]
+    assert [(broken.index, broken.position.line) for broken in inputs.broken] == [(0, 1), (2, 7)]
+    assert inputs.broken[0].message == "the document is a list, not a Kubernetes object"
+
+
+def test_excluded_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.yaml", "test/b.yaml", "x/test/c.yaml", "x/keep.yaml", "x/gen/d.yaml"):
+        write(tmp_path, name, CLAIM % Path(name).stem)
+    assert names(load([str(tmp_path)], exclude=["test/", "/x/gen/*", "a.*", "!keep.yaml"])) == ["keep"]
+    monkeypatch.chdir(tmp_path)
+    assert names(load(["x"], exclude=["x/gen"])) == ["keep", "c"]
+    assert names(load(["x/gen/d.yaml"], exclude=["x/gen"])) == ["d"]  # named
+
+
+def test_each_file_once_and_no_loops(tmp_path: Path) -> None:
+    path = write(tmp_path, "a/one.yaml", CLAIM % "one")
+    (tmp_path / "a" / "up").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "b").symlink_to(tmp_path / "a", target_is_directory=True)
+    (tmp_path / "c.yaml").symlink_to(path)
+    (tmp_path / "self.yaml").symlink_to(tmp_path / "self.yaml")
+    (tmp_path / "gone.yaml").symlink_to(tmp_path / "nowhere")
+    inputs = load([str(tmp_path), str(path), str(tmp_path / "a")])
+    assert names(inputs) == ["one"]
+    assert {Path(skipped.file).name for skipped in inputs.skipped} == {"self.yaml", "gone.yaml"}
+
+
+def test_hard_links_are_files_of_their_own(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.yaml", CLAIM % "one")
+    os.link(path, tmp_path / "b.yaml")
+    assert [Path(document.file).name for document in load([str(tmp_path)]).documents] == ["a.yaml", "b.yaml"]
+
+
+def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (skipped,) = load([str(tmp_path)]).skipped
+    assert skipped.why == "not a regular file"
+
+
+@pytest.mark.parametrize(("name", "message"), [("gone.yaml", "no such file or directory"), ("a\0b", "cannot be read")])
+def test_a_named_path_that_cannot_be_read(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        load([f"{tmp_path}/{name}"])
+    assert message in error.value.message
+    assert error.value.place == f"{tmp_path}/{name}"
+
+
+MEMBERS = {
+    "./must-gather/b.yaml": CLAIM % "b",
+    "must-gather/a.json": '{"kind": "DeviceClass"}',
+    "x/notes.txt": "x",
+    "o.yml": OTHER,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("x.tar", tar_of(MEMBERS)),
+        ("x.tar.gz", tar_of(MEMBERS, "w:gz")),
+        ("x.tgz", gzip.compress(tar_of(MEMBERS, format=tarfile.USTAR_FORMAT))),
+        ("x.tar.bz2", bz2.compress(tar_of(MEMBERS))),
+        ("x.tar.xz", lzma.compress(tar_of(MEMBERS))),
+        ("x.zip", zip_of(MEMBERS)),
+        ("whatever", gzip.compress(tar_of(MEMBERS))),
+    ],
+)
+def test_archives(tmp_path: Path, name: str, data: bytes) -> None:
+    path = write(tmp_path, name, data)
+    inputs = load([str(path)])
+    assert [document.file for document in inputs.documents] == [
+        f"{path}/must-gather/b.yaml",
+        f"{path}/must-gather/a.json",
+    ]
+    assert inputs.files == 3
+    assert names(load(["-"], stdin=data, stdin_name="<stdin>")) == ["b", None]
+    assert load(["-"], stdin=data).documents[0].file == "<stdin>/must-gather/b.yaml"
+    assert [inner.name for inner in tmp_path.iterdir()] == [name]  # nothing was unpacked
+
+
+def test_one_compressed_file(tmp_path: Path) -> None:
+    path = write(tmp_path, "claims.yaml.gz", gzip.compress((CLAIM % "a").encode()))
+    (document,) = load([str(path)]).documents
+    assert (document.file, document.name) == (str(path), "a")
+
+
+def test_members_that_reach_outside_stay_names(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name in ("../../evil.yaml", "/etc/evil.yaml", "a\x1b[2Jb.yaml"):
+            info = tarfile.TarInfo(name)
+            info.size = len(CLAIM % "evil")
+            archive.addfile(info, io.BytesIO((CLAIM % "evil").encode()))
+        link = tarfile.TarInfo("link.yaml")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+        device = tarfile.TarInfo("zero.yaml")
+        device.type, device.devmajor, device.devminor = tarfile.CHRTYPE, 1, 5
+        archive.addfile(device)
+    path = write(tmp_path, "x.tar", out.getvalue())
+    shown = [document.file.removeprefix(f"{path}/") for document in load([str(path)]).documents]
+    assert shown == ["../../evil.yaml", "/etc/evil.yaml", "a?[2Jb.yaml"]
+    assert [inner.name for inner in tmp_path.iterdir()] == ["x.tar"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        gzip.compress(tar_of(MEMBERS))[:-200],
+        tar_of({"a.yaml": "x" * 5000})[:2000],
+        zip_of(MEMBERS)[:60],
+        b"BZh9" + b"\0" * 100,
+        b"\x1f\x8bgarbage",
+        lzma.compress(b"abc")[:-8],
+    ],
+)
+def test_damaged_archives(tmp_path: Path, data: bytes) -> None:
+    path = write(tmp_path, "x", data)
+    with pytest.raises(InputError) as error:
+        load([str(path)])
+    assert error.value.message.startswith("not a whole ")
+
+
+def test_bombs_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_FILE", 2**20)
+    monkeypatch.setattr(files, "MAX_ARCHIVE", 2**21)
+    large = "#" * (2**20 + 1)
+    packed = write(tmp_path, "x.zip", zip_of({"a.yaml": large, "b.yaml": CLAIM % "b"}))
+    inputs = load([str(packed)])
+    assert names(inputs) == ["b"]
+    assert [(skipped.file, skipped.why) for skipped in inputs.skipped] == [(f"{packed}/a.yaml", "larger than 1 MiB")]
+    many = write(tmp_path, "y.tar", tar_of({f"{number}.yaml": large[:-2] for number in range(3)}))
+    monkeypatch.setattr(files, "MAX_FILE", 2**22)
+    with pytest.raises(InputError, match="expands to more than 2 MiB"):
+        load([str(many)])
+    with pytest.raises(InputError, match="larger than 2 MiB"):
+        load([str(write(tmp_path, "z.gz", gzip.compress(b"\0" * 2**22)))])
+
+
+def test_an_encrypted_member_is_skipped(tmp_path: Path) -> None:
+    data = bytearray(zip_of({"a.yaml": CLAIM % "a"}))
+    data[6] |= 1
+    data[data.index(b"PK\1\2") + 8] |= 1
+    (skipped,) = load([str(write(tmp_path, "x.zip", bytes(data)))]).skipped
+    assert skipped.why == "encrypted"
+
+
+def test_cluster_dumps_are_folders_of_lists(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "ml/pods.json",
+        '{"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "p"}, "spec": {}}]}',
+    )
+    write(tmp_path, "nodes.json", '{"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "n"}}]}')
+    inputs = load([str(tmp_path)], relevant_only=False)
+    assert [(document.kind, document.api_version, document.name) for document in inputs.documents] == [
+        ("Node", "v1", "n"),
+        ("Pod", "v1", "p"),
+    ]
+
+
+def test_namespaces_matter_since_their_labels_allow_admin_access(tmp_path: Path) -> None:
+    write(tmp_path, "ns.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n")
+    write(tmp_path, "cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Namespace}\n")
+    assert names(load([str(tmp_path)])) == ["ns"]

@@ -1,0 +1,101 @@
+"""Values are what the API server's YAML library makes of a text."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from dractl.manifests import Broken, yamltext
+from dractl.manifests.source import Source
+
+CASES = [
+    json.loads(line) for line in (Path(__file__).parent / "data" / "go-yaml.jsonl").read_text().split("\n") if line
+]
+
+
+def words(message: str) -> str:
+    return re.sub(r"^(yaml: )?(line \d+: )?", "", message)
+
+
+def test_values_and_errors_are_those_of_go_yaml(composer: str) -> None:
+    wrong = []
+    for case in CASES:
+        source = Source("f", case["text"])
+        found = list(yamltext.read(source)) if "---" not in case["text"] else []
+        if "---" in case["text"]:
+            continue
+        if "err" in case:
+            if not (found and isinstance(found[0], Broken)):
+                wrong.append((case, found))
+            continue
+        wanted = json.loads(case["json"])
+        value = None if not found else found[0].value if not isinstance(found[0], Broken) else found[0]
+        if json.dumps(value, default=str, sort_keys=True) != json.dumps(wanted, sort_keys=True):
+            if isinstance(wanted, dict) and value == wanted:  # 1e21 is a float in both
+                continue
+            wrong.append((case, value))
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: b: c\n", "mapping values are not allowed in this context"),
+        ("a:\n\tb: 1\n", "found character that cannot start any token"),
+        ("a: *nope\n", "unknown anchor 'nope' referenced"),
+        ("a: &a [*a]\n", "anchor 'a' value contains itself"),
+        ("a: .inf\n", "json: unsupported value: +Inf"),
+        ("x: {<<: 5}\n", "map merge requires map or sequence of maps as the value"),
+        ('a: "\\/"\n', "found unknown escape character"),
+        ("a: !!int x\n", "cannot decode !!str `x` as a !!int"),
+        ("a: !!binary '*'\n", "!!binary value contains invalid base64 data"),
+    ],
+)
+def test_errors_are_said_in_go_yamls_words(text: str, message: str) -> None:
+    (broken,) = yamltext.read(Source("f", text))
+    assert isinstance(broken, Broken)
+    assert broken.message == message
+    go = next((case["err"] for case in CASES if case["text"] == text), None)
+    if go is not None:
+        assert words(go) == message
+
+
+def test_repeated_keys_are_faults_and_the_last_one_counts(one) -> None:
+    document = one("kind: K\nspec:\n  count: 1\n  name: x\n  count: 2\n")
+    assert document.value["spec"]["count"] == 2
+    (fault,) = document.faults
+    assert fault.message == 'key "count" already set in map'
+    assert fault.path == ("spec", "count")
+    assert (fault.position.line, fault.position.column, fault.position.end_column) == (5, 3, 8)
+
+
+def test_a_merge_and_a_field_beside_it_repeat_the_key(one) -> None:
+    document = one("kind: K\na: &x {count: 1}\nb:\n  <<: *x\n  count: 2\nc:\n  count: 3\n  <<: *x\n")
+    assert document.value["b"] == {"count": 2}
+    assert document.value["c"] == {"count": 1}  # go-yaml v2 lets the later one win, also when it is the merge
+    assert [fault.path for fault in document.faults] == [("b", "count"), ("c", "count")]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('{"a": 5.0, "b": 1.5, "c": 1e3}', {"a": 5, "b": 1.5, "c": 1000}),
+        ('{"a": "\\ud83d\\ude00", "b": "\\ud83d"}', {"a": "😀", "b": "\ufffd"}),
+        ('{"a": 1,}', {"a": 1}),
+        ('{"a": 1, # why\n "b": 2}', {"a": 1, "b": 2}),
+        ("\ufeff" + '{"a": 1}', {"a": 1}),
+    ],
+)
+def test_json(one, text: str, wanted: object) -> None:
+    assert one(text).value == wanted
+
+
+def test_json_that_repeats_a_key(one) -> None:
+    document = one('{"kind": "K",\n "spec": [{"n": 1, "n": 2}]}')
+    assert document.value["spec"][0]["n"] == 2
+    (fault,) = document.faults
+    assert (fault.message, fault.path) == ('key "n" already set in map', ("spec", 0, "n"))
+    assert (fault.position.line, fault.position.column) == (2, 20)
