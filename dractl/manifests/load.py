@@ -86,19 +86,25 @@ def is_relevant(data: bytes) -> bool:
 
 
 def _read(source: Source) -> list[Document | Broken]:
-    from dractl.manifests import jsontext, yamltext
-
     if not source.text.lstrip().startswith(("{", "[")):
-        return list(yamltext.read(source))
+        return _read_yaml(source)
+    from dractl.manifests import jsontext
+
     try:
         return list(jsontext.read(source))
     except jsontext.NotJson as error:
         # YAML that begins with a brace: comments, trailing commas, further documents behind `---`.
         if len(source.text) <= _MAX_YAML_FALLBACK:
-            found = list(yamltext.read(source))
+            found = _read_yaml(source)
             if not source.name.endswith(".json") or not any(isinstance(item, Broken) for item in found):
                 return found
         return [Broken(source.name, 0, source.position(error.offset), f"not JSON: {error.message}")]
+
+
+def _read_yaml(source: Source) -> list[Document | Broken]:
+    from dractl.manifests import yamltext
+
+    return list(yamltext.read(source))
 
 
 def _no_object(document: Document) -> Broken:

@@ -26,11 +26,12 @@ _WORDS: dict[str, tuple[str, Any]] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), (_FLOAT, -math.inf)),
 }
 _FIRST = frozenset("+-0123456789.yYnNtTfFoO~")
-_INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))\Z")
-_BINARY_INTEGER = re.compile(r"(?:0b([-+]?[01]+)|-0b([01]+))\Z")
-_DECIMAL = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
-_DOT_DECIMAL = re.compile(r"\.[0-9]+(?:[eE][-+]?[0-9]+)?\Z")
-_DATE = re.compile(
+# Patterns are compiled when first used (re remembers them): most documents hold decimal numbers only.
+_INTEGER = r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))\Z"
+_BINARY_INTEGER = r"(?:0b([-+]?[01]+)|-0b([01]+))\Z"
+_DECIMAL = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z"
+_DOT_DECIMAL = r"\.[0-9]+(?:[eE][-+]?[0-9]+)?\Z"
+_DATE = (
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
     r"(?:[Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:[.,][0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})?)?\Z"
 )
@@ -108,16 +109,18 @@ def _resolve(text: str) -> tuple[str, Any]:
     if first not in _FIRST:
         return STR, text
     if first == ".":
-        return _float(text) if _DOT_DECIMAL.match(text) else (STR, text)
+        return _float(text) if re.match(_DOT_DECIMAL, text) else (STR, text)
     if first in "+-0123456789":
-        if _DATE.match(text):
+        if first != "0" and len(text) < 19 and text.isascii() and text.isdigit():
+            return _INT, int(text)
+        if re.match(_DATE, text):
             return _TIMESTAMP, text
         return _number(text.replace("_", "")) or (STR, text)
     return STR, text
 
 
 def _number(text: str) -> tuple[str, Any] | None:
-    if (match := _INTEGER.match(text)) is not None:
+    if (match := re.match(_INTEGER, text)) is not None:
         sign, hexadecimal, binary, octal, decimal = match.groups()
         # Beyond 19 decimal digits nothing fits in 64 bits; int() of very long texts is refused by Python.
         digits = hexadecimal or binary or octal or decimal
@@ -127,10 +130,10 @@ def _number(text: str) -> tuple[str, Any] | None:
             value = -value if sign == "-" else value
             if _INT64[0] <= value <= _INT64[1] or (not sign and value <= _UINT64_MAX):
                 return _INT, value
-    if _DECIMAL.match(text):
+    if re.match(_DECIMAL, text):
         kind, number = _float(text)
         return (kind, number) if kind == _FLOAT else None
-    if (match := _BINARY_INTEGER.match(text)) is not None and len(text) <= 67:
+    if (match := re.match(_BINARY_INTEGER, text)) is not None and len(text) <= 67:
         value = int(match[1], 2) if match[1] else -int(match[2], 2)
         if _INT64[0] <= value <= _UINT64_MAX:
             return _INT, value

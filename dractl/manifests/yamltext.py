@@ -26,7 +26,6 @@ _SEPARATOR = re.compile(r"^---([^\r\n]*)(?:\r\n?|\n|\Z)", re.MULTILINE)
 _HELM_SOURCE = re.compile(r"^# Source: (\S[^\r\n]*)", re.MULTILINE)
 _BLANK_OR_COMMENT = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|\Z))*")
 _LONG_LINE = re.compile(r"[^\r\n]{1000}")
-_ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
 _PLAIN = ""  # the tag of scalars without one, where their text decides
 
 # go-yaml v2 decode.go: how much of a document may come out of aliases, by the number of decoded nodes.
@@ -248,7 +247,7 @@ def _compose_events(parser: Any, shift: int) -> Any:
 
 
 _REFUSED_ESCAPE = re.compile(r"\\(?:/|u[dD][89a-fA-F])")
-_QUOTED_ESCAPE = re.compile(r'"(?:[^"\\]|\\(?!/|u[dD][89a-fA-F])[\s\S])*\\(?=([/u]))')
+_QUOTED_ESCAPE = r'"(?:[^"\\]|\\(?!/|u[dD][89a-fA-F])[\s\S])*\\(?=([/u]))'
 
 
 def _refuse_escapes(root: Any, text: str, shift: int) -> None:
@@ -264,13 +263,13 @@ def _refuse_escapes(root: Any, text: str, shift: int) -> None:
         if node.id == "scalar":
             if node.style == '"':
                 start = value_start(text, node.start_mark.index, node.end_mark.index)
-                found = _QUOTED_ESCAPE.match(text, start, node.end_mark.index)
+                found = re.match(_QUOTED_ESCAPE, text[start : node.end_mark.index])
                 if found is not None:
                     slash = found[1] == "/"
                     message = (
                         "found unknown escape character" if slash else "found invalid Unicode character escape code"
                     )
-                    raise _Failure(message, shift + found.end() - 1, _ESCAPE_HINT if slash else None)
+                    raise _Failure(message, shift + start + found.end() - 1, _ESCAPE_HINT if slash else None)
         elif id(node) not in seen:
             seen.add(id(node))
             children = [part for pair in node.value for part in pair] if node.id == "mapping" else node.value
@@ -359,7 +358,7 @@ class _Decoder:
         """A collection that aliases may refer to: decoded once and counted as often as go-yaml would decode it."""
         identity = id(node)
         if identity in self._open:
-            name = _ANCHOR.search(self.source.text, self.shift + node.start_mark.index)
+            name = re.search(r"&([^\s,\[\]{}]+)", self.source.text[self.shift + node.start_mark.index :])
             raise self._fail(f"anchor '{name[1] if name else ''}' value contains itself", node)
         if identity in self._done:
             value, count, height = self._done[identity]
