@@ -1,0 +1,15 @@
+"""Device selectors in CEL: compile, check, estimate, evaluate and trace them as Kubernetes does.
+
+    environment(Target.of("1.36"), "new").compile(text)      # what kube-apiserver says to a selector
+    environment(Target.of("1.36"), "stored").compile(text)   # what kube-scheduler evaluates
+
+Importing this package is cheap: the CEL library is loaded when the first expression is compiled.
+"""
+
+from __future__ import annotations
+
+from dractl.cel.device import Field
+from dractl.cel.environment import Environment, environment
+from dractl.cel.program import EvalError, Issue, Program
+
+__all__ = ["Environment", "EvalError", "Field", "Issue", "Program", "environment"]

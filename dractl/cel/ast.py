@@ -1,0 +1,370 @@
+"""The checked tree of an expression, decoded from ``cel.expr.CheckedExpr``.
+
+A decoder of our own reads the wire format: the message classes of protobuf would have to be imported and built (15 ms) and
+would then be copied into these nodes anyway. Field numbers: cel-spec proto/cel/expr/{checked,syntax}.proto.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+DYN = "dyn"
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A sub-expression. ``type`` is its static type as cel-go prints it, ``offset`` its place in code points."""
+
+    id: int
+    type: str
+    offset: int
+
+    def children(self) -> tuple[Node, ...]:
+        return ()
+
+
+@dataclass(slots=True, eq=False)
+class Const(Node):
+    """A literal; ``kind`` is the name of its type."""
+
+    kind: str
+    value: Any
+
+
+@dataclass(slots=True, eq=False)
+class Ident(Node):
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class Select(Node):
+    """``operand.field``, or ``has(operand.field)`` when ``test``."""
+
+    operand: Node
+    field: str
+    test: bool
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.operand,)
+
+
+@dataclass(slots=True, eq=False)
+class Call(Node):
+    """A function, member function or operator; ``target`` is what stands before the dot."""
+
+    function: str
+    target: Node | None
+    args: tuple[Node, ...]
+    overloads: tuple[str, ...]
+
+    def children(self) -> tuple[Node, ...]:
+        return self.args if self.target is None else (self.target, *self.args)
+
+
+@dataclass(slots=True, eq=False)
+class ListLiteral(Node):
+    """``optional`` holds the indices of the elements written ``?x``."""
+
+    elements: tuple[Node, ...]
+    optional: frozenset[int]
+
+    def children(self) -> tuple[Node, ...]:
+        return self.elements
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    key: Node
+    value: Node
+    optional: bool
+
+
+@dataclass(slots=True, eq=False)
+class MapLiteral(Node):
+    entries: tuple[Entry, ...]
+
+    def children(self) -> tuple[Node, ...]:
+        return tuple(node for entry in self.entries for node in (entry.key, entry.value))
+
+
+@dataclass(slots=True, eq=False)
+class StructLiteral(Node):
+    name: str
+    fields: tuple[tuple[str, Node, bool], ...]
+
+    def children(self) -> tuple[Node, ...]:
+        return tuple(value for _, value, _ in self.fields)
+
+
+@dataclass(slots=True, eq=False)
+class Comprehension(Node):
+    """An expanded macro. ``second`` is the second loop variable, "" where there is one only."""
+
+    variable: str
+    second: str
+    accumulator: str
+    range: Node
+    init: Node
+    condition: Node
+    step: Node
+    result: Node
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.range, self.init, self.condition, self.step, self.result)
+
+    @property
+    def binds(self) -> bool:
+        """Whether this is ``cel.bind``: no loop, a variable with a value."""
+        return (
+            isinstance(self.range, ListLiteral)
+            and not self.range.elements
+            and isinstance(self.condition, Const)
+            and self.condition.value is False
+        )
+
+
+@dataclass(slots=True)
+class Checked:
+    """A checked expression: its tree and the text that it was made from."""
+
+    root: Node
+    source: str
+    macros: dict[int, Any] = field(default_factory=dict)
+
+    def walk(self) -> Iterator[Node]:
+        """Every node, parents first, in the order of the source."""
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children()))
+
+
+def element(kind: str) -> str:
+    """The parameter of ``list(T)`` or ``optional_type(T)``; ``dyn`` for any other type."""
+    return parameters(kind)[0] if "(" in kind else DYN
+
+
+@lru_cache(1024)
+def parameters(kind: str) -> tuple[str, ...]:
+    """``map(string, list(int))`` has ``("string", "list(int)")``."""
+    if "(" not in kind:
+        return ()
+    found: list[str] = []
+    depth = 0
+    start = kind.index("(") + 1
+    for i in range(start, len(kind) - 1):
+        c = kind[i]
+        if c == "(":
+            depth += 1
+        elif c == ")":
+            depth -= 1
+        elif c == "," and depth == 0:
+            found.append(kind[start:i].strip())
+            start = i + 1
+    return (*found, kind[start:-1].strip())
+
+
+def decode(serialized: bytes, source: str) -> Checked:
+    """Read what ``cel_expr_python.cel.Expression.serialize`` returned."""
+    types: dict[int, str] = {}
+    overloads: dict[int, tuple[str, ...]] = {}
+    offsets: dict[int, int] = {}
+    macros: dict[int, bytes] = {}
+    expression = b""
+    for number, value in _fields(_only(serialized, 2)):
+        if number == 3:
+            entry = dict(_fields(value))
+            types[entry.get(1, 0)] = _type(entry.get(2, b""))
+        elif number == 2:
+            entry = dict(_fields(value))
+            overloads[entry.get(1, 0)] = tuple(v.decode() for n, v in _fields(entry.get(2, b"")) if n == 3)
+        elif number == 4:
+            expression = value
+        elif number == 5:
+            for n, v in _fields(value):
+                if n == 4:
+                    entry = dict(_fields(v))
+                    offsets[entry.get(1, 0)] = entry.get(2, 0)
+                elif n == 5:
+                    entry = dict(_fields(v))
+                    macros[entry.get(1, 0)] = entry.get(2, b"")
+    return Checked(_Decoder(types, overloads, offsets).node(expression), source, macros)
+
+
+def _fields(data: bytes) -> list[tuple[int, Any]]:
+    """The fields of a message: varints as int, the rest as bytes."""
+    found: list[tuple[int, Any]] = []
+    i = 0
+    end = len(data)
+    while i < end:
+        tag = data[i]
+        i += 1
+        wire = tag & 7
+        number = tag >> 3  # every field of these messages has a number below 16
+        if wire == 5 or wire == 1:
+            size = 4 if wire == 5 else 8
+        else:
+            size = data[i]
+            i += 1
+            if size > 127:
+                size &= 127
+                shift = 7
+                while True:
+                    byte = data[i]
+                    i += 1
+                    size |= (byte & 127) << shift
+                    if byte < 128:
+                        break
+                    shift += 7
+            if wire == 0:
+                found.append((number, size))
+                continue
+        found.append((number, data[i : i + size]))
+        i += size
+    return found
+
+
+def _only(data: bytes, wanted: int) -> bytes:
+    return next(value for number, value in _fields(data) if number == wanted)
+
+
+_PRIMITIVE = {1: "bool", 2: "int", 3: "uint", 4: "double", 5: "string", 6: "bytes"}
+_WELL_KNOWN = {1: "google.protobuf.Any", 2: "google.protobuf.Timestamp", 3: "google.protobuf.Duration"}
+
+
+@lru_cache(4096)
+def _type(data: bytes) -> str:
+    for number, value in _fields(data):
+        if number == 3:
+            return _PRIMITIVE[value]
+        if number == 1:
+            return DYN
+        if number == 2:
+            return "null_type"
+        if number == 4:
+            return f"wrapper({_PRIMITIVE[value]})"
+        if number == 5:
+            return _WELL_KNOWN[value]
+        if number == 6:
+            return f"list({next((_type(v) for n, v in _fields(value) if n == 1), DYN)})"
+        if number == 7:
+            parts = dict(_fields(value))
+            return f"map({_type(parts[1]) if 1 in parts else DYN}, {_type(parts[2]) if 2 in parts else DYN})"
+        if number == 9:
+            return str(value.decode())
+        if number == 10:
+            return f"<{value.decode()}>"
+        if number == 11:
+            return f"type({_type(value)})" if value else "type"
+        if number == 12:
+            return "!error!"
+        if number == 14:
+            found = _fields(value)
+            name = next((v.decode() for n, v in found if n == 1), "")
+            inner = ", ".join(_type(v) for n, v in found if n == 2)
+            return f"{name}({inner})" if inner else name
+    return DYN
+
+
+class _Decoder:
+    def __init__(self, types: dict[int, str], overloads: dict[int, tuple[str, ...]], offsets: dict[int, int]) -> None:
+        self.types = types
+        self.overloads = overloads
+        self.offsets = offsets
+
+    def node(self, data: bytes) -> Node:
+        identity = 0
+        kind = 0
+        body: Any = b""
+        for number, value in _fields(data):
+            if number == 2:
+                identity = value
+            else:
+                kind, body = number, value
+        place = (identity, self.types.get(identity, DYN), self.offsets.get(identity, 0))
+        if kind == 3:
+            return Const(*place, *_constant(body))
+        if kind == 4:
+            return Ident(*place, _text(body, 1))
+        if kind == 5:
+            parts = dict(_fields(body))
+            return Select(*place, self.node(parts[1]), parts.get(2, b"").decode(), bool(parts.get(3, 0)))
+        if kind == 6:
+            return self._call(place, body)
+        if kind == 7:
+            found = _fields(body)
+            optional: set[int] = set()
+            for number, value in found:
+                if number == 2:
+                    optional.update([value] if isinstance(value, int) else _packed(value))
+            return ListLiteral(*place, tuple(self.node(v) for n, v in found if n == 1), frozenset(optional))
+        if kind == 8:
+            return self._struct(place, body)
+        if kind == 9:
+            parts = dict(_fields(body))
+            names = (parts.get(n, b"").decode() for n in (1, 8, 3))
+            return Comprehension(*place, *names, *(self.node(parts[n]) for n in (2, 4, 5, 6, 7)))
+        return Const(*place, "null_type", None)
+
+    def _call(self, place: tuple[int, str, int], body: bytes) -> Call:
+        target: Node | None = None
+        function = ""
+        args: list[Node] = []
+        for number, value in _fields(body):
+            if number == 3:
+                args.append(self.node(value))
+            elif number == 2:
+                function = value.decode()
+            else:
+                target = self.node(value)
+        return Call(*place, function, target, tuple(args), self.overloads.get(place[0], ()))
+
+    def _struct(self, place: tuple[int, str, int], body: bytes) -> Node:
+        found = _fields(body)
+        entries = [dict(_fields(value)) for number, value in found if number == 2]
+        name = _text(body, 1)
+        if not name:
+            return MapLiteral(
+                *place, tuple(Entry(self.node(e[3]), self.node(e[4]), bool(e.get(5, 0))) for e in entries)
+            )
+        return StructLiteral(
+            *place, name, tuple((e.get(2, b"").decode(), self.node(e[4]), bool(e.get(5, 0))) for e in entries)
+        )
+
+
+def _text(data: bytes, wanted: int) -> str:
+    return next((value.decode() for number, value in _fields(data) if number == wanted), "")
+
+
+def _packed(data: bytes) -> list[int]:
+    values: list[int] = []
+    current = shift = 0
+    for byte in data:
+        current |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            values.append(current)
+            current = shift = 0
+    return values
+
+
+def _constant(data: bytes) -> tuple[str, Any]:
+    for number, value in _fields(data):
+        if number == 6:
+            return "string", value.decode("utf-8", "surrogatepass")
+        if number == 3:
+            return "int", value - (1 << 64) if value >= 1 << 63 else value
+        if number == 2:
+            return "bool", bool(value)
+        if number == 4:
+            return "uint", value
+        if number == 5:
+            return "double", struct.unpack("<d", value)[0]
+        if number == 7:
+            return "bytes", value
+    return "null_type", None

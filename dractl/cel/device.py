@@ -1,0 +1,200 @@
+"""A device as a selector sees it (dynamic-resource-allocation/cel/compile.go DeviceMatches)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from dractl.cel.values import Domains
+from dractl.model import Quantity, Version
+
+if TYPE_CHECKING:
+    from dractl.model import DeviceAttribute, DeviceCapacity
+
+
+class DeviceLike(Protocol):
+    """What is read of a :class:`dractl.model.Device`."""
+
+    @property
+    def mapping(self) -> Mapping[str, Any]: ...
+    @property
+    def attributes(self) -> Mapping[str, DeviceAttribute]: ...
+    @property
+    def capacity(self) -> Mapping[str, DeviceCapacity]: ...
+    @property
+    def allow_multiple_allocations(self) -> bool | None: ...
+
+
+class Field(NamedTuple):
+    """A part of a device that an expression depends on.
+
+    ``kind`` is ``driver``, ``attributes``, ``capacity`` or ``allowMultipleAllocations``; ``domain`` and ``name`` say which
+    attribute or capacity, ``name`` None all of the domain.
+    """
+
+    kind: str
+    domain: str = ""
+    name: str | None = None
+
+
+_MISSING = object()
+
+
+class View:
+    """The variables of one evaluation; parts are converted when they are read."""
+
+    __slots__ = ("_attributes", "_capacity", "device", "driver")
+
+    def __init__(self, driver: str, device: DeviceLike) -> None:
+        self.driver = driver
+        self.device = device
+        self._attributes: Domains | None = None
+        self._capacity: Domains | None = None
+
+    def fault(self, list_values: bool) -> str | None:
+        """What is wrong with the device itself: then every expression fails, ``true`` included. Upstream names one of the
+        faulty attributes at random; this is the first by name."""
+        raw = self.device.mapping.get("attributes")
+        if not raw:
+            return None
+        for value in raw.values():
+            if type(value) is dict and len(value) == 1:
+                ((kind, content),) = value.items()
+                if kind in _PLAIN and type(content) is _PLAIN[kind]:
+                    continue
+                if kind == "version" and type(content) is str and content in _VERSIONS:
+                    continue
+            break
+        else:
+            return None
+        return self._fault(list_values)
+
+    def _fault(self, list_values: bool) -> str | None:
+        for name in sorted(self.device.attributes):
+            attribute = self.device.attributes[name]
+            if attribute.type is None or (not list_values and attribute.type.endswith("s")):
+                return f"attribute {name}: unsupported attribute value"
+            texts = attribute.value if attribute.type == "versions" else (attribute.value,)
+            if attribute.type in ("version", "versions"):
+                try:
+                    for text in texts:  # type: ignore[union-attr]
+                        _version(text)  # type: ignore[arg-type]
+                except ValueError as error:
+                    return f"attribute {name}: parse semantic version: {error}"
+        return None
+
+    # -- whole maps ---------------------------------------------------------------------------------------------------
+
+    @property
+    def whole(self) -> dict[str, Any]:
+        """``device`` as a value: upstream's is a map with all four fields."""
+        return {
+            "driver": self.driver,
+            "attributes": self.attributes,
+            "capacity": self.capacity,
+            "allowMultipleAllocations": self.shared,
+        }
+
+    @property
+    def shared(self) -> bool:
+        return bool(self.device.allow_multiple_allocations)
+
+    @property
+    def attributes(self) -> Domains:
+        if self._attributes is None:
+            self._attributes = self._nested({name: _value(a) for name, a in self.device.attributes.items()})
+        return self._attributes
+
+    @property
+    def capacity(self) -> Domains:
+        if self._capacity is None:
+            self._capacity = self._nested({name: c.value for name, c in self.device.capacity.items()})
+        return self._capacity
+
+    def _nested(self, named: Mapping[str, Any]) -> Domains:
+        domains = Domains()
+        for name, value in named.items():
+            domain, slash, identifier = name.partition("/")
+            if slash:
+                domains.setdefault(domain, {})[identifier] = value
+        for name, value in named.items():
+            if "/" not in name:  # a bare name is in the driver's domain; the explicit one wins (upstream: at random)
+                domains.setdefault(self.driver, {}).setdefault(name, value)
+        return domains
+
+    # -- single entries, without building the maps --------------------------------------------------------------------
+
+    def attribute(self, domain: str, name: str) -> Any:
+        """The value of an attribute; KeyError where there is none."""
+        if self._attributes is not None:
+            return self._attributes[domain][name]
+        raw = self.device.mapping.get("attributes") or {}
+        key = _key(raw, self.driver, domain, name)
+        value = raw[key]
+        if type(value) is dict and len(value) == 1:
+            ((kind, content),) = value.items()
+            if kind in _PLAIN and type(content) is _PLAIN[kind]:
+                return content
+        return _value(self.device.attributes[key])
+
+    def quantity(self, domain: str, name: str) -> Quantity:
+        """The value of a capacity; KeyError where there is none."""
+        raw = self.device.mapping.get("capacity") or {}
+        return self.device.capacity[_key(raw, self.driver, domain, name)].value
+
+    def memory_key(self, fields: tuple[Field, ...]) -> tuple[Any, ...]:
+        """Equal for devices that these fields do not tell apart."""
+        return tuple([self._memory(field) for field in fields])
+
+    def _memory(self, field: Field) -> Any:
+        kind, domain, name = field
+        if kind == "driver":
+            return self.driver
+        if kind == "allowMultipleAllocations":
+            return self.shared
+        raw = self.device.mapping.get(kind) or {}
+        if name is not None:
+            try:
+                value = raw[_key(raw, self.driver, domain, name)]
+            except KeyError:
+                return _MISSING
+            if type(value) is dict and len(value) == 1:
+                ((key, content),) = value.items()
+                return key, content if type(content) is not list else tuple(content)
+            return repr(value)
+        return repr(sorted((getattr(self, kind).get(domain) or {}).items()))
+
+
+def _key(raw: Mapping[str, Any], driver: str, domain: str, name: str) -> str:
+    """The qualified name under which an entry is written; KeyError where there is none."""
+    if "/" not in domain:
+        full = f"{domain}/{name}"
+        if full in raw:
+            return full
+        if domain == driver and name in raw and "/" not in name:
+            return name
+    raise KeyError(name)
+
+
+_PLAIN: dict[str, type] = {"string": str, "int": int, "bool": bool}
+_VERSIONS: dict[str, Version] = {}
+
+
+def _version(text: str) -> Version:
+    """Version.parse with a memory of the texts that are versions: devices have few different ones."""
+    version = _VERSIONS.get(text)
+    if version is None:
+        version = Version.parse(text)
+        if len(_VERSIONS) < 4096:
+            _VERSIONS[text] = version
+    return version
+
+
+def _value(attribute: DeviceAttribute) -> Any:
+    """An attribute as a value of CEL; only for devices without fault."""
+    kind, value = attribute.type, attribute.value
+    if kind == "version":
+        return _version(value)  # type: ignore[arg-type]
+    if kind == "versions":
+        return [_version(text) for text in value]  # type: ignore[union-attr,arg-type]
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,647 @@
+"""Evaluation of a checked expression as cel-go does it.
+
+:func:`build` turns the tree into nested closures, once an expression. Verdicts run them as they are. Explanations run closures built
+with an ``observer`` that sees every sub-expression's value (:mod:`dractl.cel.tracing`), and without the shortcuts, so that each
+part of the source has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from dractl.cel import values as v
+from dractl.cel.ast import (
+    Call,
+    Comprehension,
+    Const,
+    Ident,
+    ListLiteral,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
+from dractl.cel.functions import dispatcher, operators
+from dractl.cel.values import NONE, CelError, CostExceeded, Optional, TypeValue, Uint
+
+T = TypeVar("T")
+Frame = list[Any]
+"""Slot 0 is the device's View, slot 1 what the loops have cost so far, then one slot for each variable in scope."""
+
+Run = Callable[[Frame], Any]
+Observer = Callable[[Node, Run], Run]
+"""Wraps the closure of a sub-expression that stands in the source."""
+
+_FIRST_SLOT = 2
+
+
+def build(root: Node, release: int, observer: Observer | None = None) -> Run:
+    """The closure of an expression. It takes a :func:`frame` and raises CelError or CostExceeded."""
+    return _Builder(release, observer).build(root)
+
+
+def frame(view: Any) -> Frame:
+    return [view, 0]
+
+
+class _Lazy:
+    """The value of a variable that is computed when it is first used (cel.bind)."""
+
+    __slots__ = ("error", "run", "value")
+
+    def __init__(self, run: Run) -> None:
+        self.run: Run | None = run
+        self.value: Any = None
+        self.error: CelError | None = None
+
+    def get(self, f: Frame) -> Any:
+        run = self.run
+        if run is not None:
+            self.run = None
+            try:
+                self.value = run(f)
+            except CelError as error:
+                self.error = error
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+class _Builder:
+    def __init__(self, release: int, observer: Observer | None) -> None:
+        self.release = release
+        self.observer = observer
+        self.scope: dict[str, tuple[int, str]] = {}  # name -> slot, kind ("value", "accumulator", "lazy")
+        self.depth = _FIRST_SLOT
+        self.hidden: set[int] = set()
+
+    def build(self, node: Node) -> Run:
+        run = self._plain(node)
+        return run if self.observer is None or id(node) in self.hidden else self.observer(node, run)
+
+    def _plain(self, node: Node) -> Run:
+        match node:
+            case Const():
+                return self._const(node)
+            case Ident():
+                return self._ident(node)
+            case Select():
+                return self._select(node)
+            case Call():
+                return self._call(node)
+            case ListLiteral():
+                return self._list(node)
+            case MapLiteral():
+                return self._map(node)
+            case Comprehension():
+                return self._bind(node) if node.binds else self._loop(node)
+            case StructLiteral():
+                return self._struct(node)
+        raise TypeError(f"unknown node {node!r}")
+
+    # -- leaves -------------------------------------------------------------------------------------------------------
+
+    def _const(self, node: Const) -> Run:
+        value = Uint(node.value) if node.kind == "uint" else node.value
+        return lambda f: value
+
+    def _ident(self, node: Ident) -> Run:
+        name = node.name
+        if name in self.scope:
+            slot, kind = self.scope[name]
+            if kind == "value":
+                return lambda f: f[slot]
+            if kind == "lazy":
+                return lambda f: f[slot].get(f)
+
+            def accumulated(f: Frame) -> Any:
+                value = f[slot]
+                if type(value) is CelError:
+                    raise value
+                return value
+
+            return accumulated
+        field = _DEVICE_FIELDS.get(name)
+        if field is not None:
+            return field
+        constant = TypeValue(name)
+        return lambda f: constant
+
+    # -- access -------------------------------------------------------------------------------------------------------
+
+    def _select(self, node: Select) -> Run:
+        name = node.field
+        if self.observer is None:
+            shortcut = self._entry(node.operand, name, node.test)
+            if shortcut is not None:
+                return shortcut
+        operand = self.build(node.operand)
+        if node.test:
+            return lambda f: _has(operand(f), name)
+        return lambda f: _select(operand(f), name)
+
+    def _entry(self, operand: Node, name: str, test: bool) -> Run | None:
+        """``device.attributes["domain"].name`` read directly, without the two maps."""
+        found = _domain(operand)
+        if found is None or found[0] in self.scope:
+            return None
+        variable, domain = found
+        read = _READERS[variable]
+        if test:
+
+            def has(f: Frame) -> bool:
+                try:
+                    read(f[0], domain, name)
+                except KeyError:
+                    return False
+                return True
+
+            return has
+        missing = f"no such key: {name}"
+
+        def get(f: Frame) -> Any:
+            try:
+                return read(f[0], domain, name)
+            except KeyError:
+                raise CelError(missing) from None
+
+        return get
+
+    # -- calls --------------------------------------------------------------------------------------------------------
+
+    def _call(self, node: Call) -> Run:
+        special = _SPECIAL.get(node.function)
+        if special is not None:
+            return special(self, node)
+        operands = node.children()
+        if node.function in operators.BINARY and len(operands) == 2:
+            return self._binary(node)
+        if node.function in operators.UNARY:
+            unary = operators.UNARY[node.function]
+            operand = self.build(operands[0])
+            return lambda f: unary(operand(f))
+        exact = all(_exact(operand.type) for operand in operands)
+        run = dispatcher(node.function, node.overloads, exact, self.release)
+        built = [self.build(operand) for operand in operands]
+        if len(built) == 1:
+            (only,) = built
+            return lambda f: run(only(f))
+        if len(built) == 2:
+            left, right = built
+            return lambda f: run(left(f), right(f))
+        return lambda f: run(*[operand(f) for operand in built])
+
+    def _binary(self, node: Call) -> Run:
+        binary = operators.BINARY[node.function]
+        left_node, right_node = node.args
+        left, right = self.build(left_node), self.build(right_node)
+        if binary is v.contains:
+            members = _constants(right_node)
+            if members is not None:
+                return lambda f: _member(left(f), members)
+            return lambda f: v.contains(left(f), right(f))
+        if self.observer is None and isinstance(right_node, Const) and right_node.kind == "string":
+            text = right_node.value
+            if binary is v.equal:
+
+                def equals(f: Frame) -> bool:
+                    value = left(f)
+                    return value == text if type(value) is str else v.equal(value, text)
+
+                return equals
+        return lambda f: binary(left(f), right(f))
+
+    def _and(self, node: Call) -> Run:
+        left, right = map(self.build, node.args)
+
+        def run(f: Frame) -> bool:
+            error: CelError | None = None
+            try:
+                a = left(f)
+            except CelError as e:
+                error = e
+            else:
+                if a is False:
+                    return False
+                if a is not True:
+                    error = v.no_overload()
+            if error is None:
+                b = right(f)
+                if b is True or b is False:
+                    return bool(b)
+                raise v.no_overload()
+            try:
+                if right(f) is False:
+                    return False
+            except CelError:
+                pass
+            raise error
+
+        return run
+
+    def _or(self, node: Call) -> Run:
+        left, right = map(self.build, node.args)
+
+        def run(f: Frame) -> bool:
+            error: CelError | None = None
+            try:
+                a = left(f)
+            except CelError as e:
+                error = e
+            else:
+                if a is True:
+                    return True
+                if a is not False:
+                    error = v.no_overload()
+            if error is None:
+                b = right(f)
+                if b is True or b is False:
+                    return bool(b)
+                raise v.no_overload()
+            try:
+                if right(f) is True:
+                    return True
+            except CelError:
+                pass
+            raise error
+
+        return run
+
+    def _conditional(self, node: Call) -> Run:
+        condition, yes, no = map(self.build, node.args)
+
+        def run(f: Frame) -> Any:
+            value = condition(f)
+            if value is True:
+                return yes(f)
+            if value is False:
+                return no(f)
+            raise v.no_overload()
+
+        return run
+
+    def _not_strictly_false(self, node: Call) -> Run:
+        operand = self.build(node.args[0])
+
+        def run(f: Frame) -> bool:
+            try:
+                return operand(f) is not False
+            except CelError:
+                return True
+
+        return run
+
+    def _index(self, node: Call) -> Run:
+        container_node, key_node = node.args
+        if self.observer is None and isinstance(key_node, Const) and key_node.kind == "string":
+            shortcut = self._entry(container_node, key_node.value, False)
+            if shortcut is not None:
+                return shortcut
+        container, key = self.build(container_node), self.build(key_node)
+        return lambda f: _index(container(f), key(f))
+
+    def _optional_access(self, node: Call) -> Run:
+        container, key = map(self.build, node.args)
+        return lambda f: _optional_index(container(f), key(f))
+
+    def _or_value(self, node: Call) -> Run:
+        assert node.target is not None
+        optional, other = self.build(node.target), self.build(node.args[0])
+        whole = node.function == "or"
+
+        def run(f: Frame) -> Any:
+            value = optional(f)
+            if type(value) is not Optional:
+                raise v.no_overload()
+            if value.present:
+                return value if whole else value.value
+            return other(f)
+
+        return run
+
+    def _map_insert(self, node: Call) -> Run:
+        built = [self.build(argument) for argument in node.args]
+
+        def run(f: Frame) -> dict[Any, Any]:
+            target, *rest = [argument(f) for argument in built]
+            added = {v.encode_key(rest[0]): rest[1]} if len(rest) == 2 else rest[0]
+            for key in added:
+                if key in target:
+                    raise CelError(f"insert failed: key {v.text_of_key(v.decode_key(key))} already exists")
+            return {**target, **added}
+
+        return run
+
+    # -- literals -----------------------------------------------------------------------------------------------------
+
+    def _list(self, node: ListLiteral) -> Run:
+        built = [self.build(element) for element in node.elements]
+        if not node.optional:
+            if self.observer is None and all(isinstance(e, Const) for e in node.elements):
+                constant = [run([]) for run in built]
+                return lambda f: constant
+            return lambda f: [run(f) for run in built]
+        optional = node.optional
+
+        def run(f: Frame) -> list[Any]:
+            found = []
+            for i, element in enumerate(built):
+                value = element(f)
+                if i not in optional:
+                    found.append(value)
+                elif type(value) is not Optional:
+                    raise CelError(
+                        f"cannot initialize optional list element from non-optional value {v.text_of_key(value)}"
+                    )
+                elif value.present:
+                    found.append(value.value)
+            return found
+
+        return run
+
+    def _map(self, node: MapLiteral) -> Run:
+        built = [(self.build(e.key), self.build(e.value), e.optional) for e in node.entries]
+
+        def run(f: Frame) -> dict[Any, Any]:
+            found: dict[Any, Any] = {}
+            for key_run, value_run, optional in built:
+                key, value = key_run(f), value_run(f)
+                if type(key) not in v.KEY_TYPES:
+                    raise CelError(f"unsupported key type: {v.type_name(key)}")
+                if optional:
+                    if type(value) is not Optional:
+                        raise CelError(
+                            f"cannot initialize optional entry '{v.text_of_key(key)}' from non-optional value "
+                            f"{v.text_of_key(value)}"
+                        )
+                    if not value.present:
+                        continue
+                    value = value.value
+                encoded = v.encode_key(key)
+                if encoded in found:
+                    raise CelError(f"Failed with repeated key [{v.text_of_key(key)}]")
+                found[encoded] = value
+            return found
+
+        return run
+
+    def _struct(self, node: StructLiteral) -> Run:
+        def run(f: Frame) -> Any:
+            raise CelError(f"unknown type: {node.name}")
+
+        return run
+
+    # -- variables ----------------------------------------------------------------------------------------------------
+
+    def _bind(self, node: Comprehension) -> Run:
+        init = self.build(node.init)
+        (slot,), result = self._within(((node.accumulator, "lazy"),), lambda: self.build(node.result))
+
+        def run(f: Frame) -> Any:
+            _put(f, slot, _Lazy(init))
+            return result(f)
+
+        return run
+
+    def _loop(self, node: Comprehension) -> Run:
+        self._hide(node)
+        container = self.build(node.range)
+        empty_list = isinstance(node.init, ListLiteral) and not node.init.elements
+        init = self.build(node.init)
+        names = (node.variable, node.second) if node.second else (node.variable,)
+        accumulator = ((node.accumulator, "accumulator"),)
+        variables = tuple((name, "value") for name in names)
+
+        def body() -> tuple[tuple[int, ...], tuple[Run, Run], Run]:
+            slots, parts = self._within(variables, lambda: (self.build(node.condition), self._step(node)))
+            return slots, parts, self.build(node.result)
+
+        (total,), (slots, (condition, step), result) = self._within(accumulator, body)
+        always = isinstance(node.condition, Const) and node.condition.value is True
+        two = len(slots) == 2
+        slot = slots[0]
+        weight = _weight(node.condition) + _weight(node.step)
+
+        def run(f: Frame) -> Any:
+            over: Any = container(f)
+            items: Any = v.pairs(over) if two else v.elements(over)
+            _put(f, slots[-1], None)
+            f[total] = [] if empty_list else init(f)
+            for item in items:
+                f[1] += weight
+                if f[1] > v.COST_LIMIT:
+                    raise CostExceeded
+                if two:
+                    f[slot], f[slot + 1] = item
+                else:
+                    f[slot] = item
+                if not always and condition(f) is False:
+                    break
+                try:
+                    f[total] = step(f)
+                except CelError as error:
+                    f[total] = error
+            return result(f)
+
+        return run
+
+    def _step(self, node: Comprehension) -> Run:
+        """The step of a loop; one that appends to the accumulator does so in place."""
+        step = node.step
+        if not (isinstance(step, Call) and step.function == "_?_:_" and _is_variable(step.args[2], node.accumulator)):
+            return self._append(step, node.accumulator) or self.build(step)
+        append = self._append(step.args[1], node.accumulator)
+        if append is None:
+            return self.build(step)
+        chosen: Run = append
+        condition, unchanged = self.build(step.args[0]), self.build(step.args[2])
+
+        def choose(f: Frame) -> Any:
+            value = condition(f)
+            if value is True:
+                return chosen(f)
+            if value is False:
+                return unchanged(f)
+            raise v.no_overload()
+
+        return choose
+
+    def _append(self, node: Node, accumulator: str) -> Run | None:
+        """``accumulator + [element]``, which the macros map, filter and transformList expand to."""
+        if not (isinstance(node, Call) and node.function == "_+_" and _is_variable(node.args[0], accumulator)):
+            return None
+        added = node.args[1]
+        if not isinstance(added, ListLiteral) or len(added.elements) != 1 or added.optional:
+            return None
+        whole, element = self.build(node.args[0]), self.build(added.elements[0])
+
+        def append(f: Frame) -> Any:
+            elements = whole(f)
+            elements.append(element(f))
+            return elements
+
+        return append
+
+    def _within(self, variables: tuple[tuple[str, str], ...], inside: Callable[[], T]) -> tuple[tuple[int, ...], T]:
+        """Build something with variables in scope; returns their slots too."""
+        outer = dict(self.scope)
+        slots = []
+        for name, kind in variables:
+            self.scope[name] = (self.depth, kind)
+            slots.append(self.depth)
+            self.depth += 1
+        result = inside()
+        self.scope = outer
+        self.depth -= len(variables)
+        return tuple(slots), result
+
+    def _hide(self, node: Comprehension) -> None:
+        """Mark what a macro added: nobody wrote it, so nobody observes it."""
+        if self.observer is None:
+            return
+        stack = [node.init, node.condition, node.result]
+        while stack:
+            hidden = stack.pop()
+            self.hidden.add(id(hidden))
+            stack.extend(hidden.children())
+        self._hide_step(node.step, node.accumulator)
+
+    def _hide_step(self, node: Node, accumulator: str) -> None:
+        if _is_variable(node, accumulator):
+            self.hidden.add(id(node))
+        if not isinstance(node, Call) or not any(_is_variable(a, accumulator) for a in node.args):
+            return
+        self.hidden.add(id(node))
+        for argument in node.args:
+            self._hide_step(argument, accumulator)
+        if node.function == "_+_":
+            self.hidden.add(id(node.args[1]))  # [element] of map and filter, 1 of exists_one
+
+
+_SPECIAL: dict[str, Callable[[_Builder, Call], Run]] = {
+    "_&&_": _Builder._and,
+    "_||_": _Builder._or,
+    "_?_:_": _Builder._conditional,
+    "@not_strictly_false": _Builder._not_strictly_false,
+    "__not_strictly_false__": _Builder._not_strictly_false,
+    "_[_]": _Builder._index,
+    "_[?_]": _Builder._optional_access,
+    "_?._": _Builder._optional_access,
+    "or": _Builder._or_value,
+    "orValue": _Builder._or_value,
+    "cel.@mapInsert": _Builder._map_insert,
+}
+
+_DEVICE_FIELDS: dict[str, Run] = {
+    "device": lambda f: f[0].whole,
+    "device.driver": lambda f: f[0].driver,
+    "device.attributes": lambda f: f[0].attributes,
+    "device.capacity": lambda f: f[0].capacity,
+    "device.allowMultipleAllocations": lambda f: f[0].shared,
+}
+_READERS: dict[str, Callable[[Any, str, str], Any]] = {
+    "device.attributes": lambda view, domain, name: view.attribute(domain, name),
+    "device.capacity": lambda view, domain, name: view.quantity(domain, name),
+}
+
+
+def _put(f: Frame, slot: int, value: Any) -> None:
+    """Set a variable; the frame grows to hold it."""
+    while len(f) <= slot:
+        f.append(None)
+    f[slot] = value
+
+
+def _is_variable(node: Node, name: str) -> bool:
+    return isinstance(node, Ident) and node.name == name
+
+
+def _domain(node: Node) -> tuple[str, str] | None:
+    """``device.attributes["domain"]`` or ``device.capacity.domain``: the variable and the domain."""
+    if isinstance(node, Select) and not node.test:
+        container, domain = node.operand, node.field
+    elif isinstance(node, Call) and node.function == "_[_]" and isinstance(node.args[1], Const):
+        container, key = node.args
+        if key.kind != "string":
+            return None
+        domain = key.value
+    else:
+        return None
+    return (container.name, domain) if isinstance(container, Ident) and container.name in _READERS else None
+
+
+def _exact(kind: str) -> bool:
+    """Whether a value's run-time type follows from its static type."""
+    return kind != "dyn" and kind != "google.protobuf.Any" and not kind.startswith("<")
+
+
+def _weight(node: Node) -> int:
+    """What evaluating a node costs at least, about: its variables, selections and calls (interpreter/runtimecost.go)."""
+    count = 0
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        free = isinstance(current, Const) or (isinstance(current, Call) and current.function in _FREE)
+        count += not free
+        stack.extend(current.children() if not isinstance(current, Comprehension) else (current.range,))
+    return count
+
+
+_FREE = {"_&&_", "_||_", "_?_:_", "@not_strictly_false"}
+
+
+def _constants(node: Node) -> frozenset[Any] | None:
+    """The elements of a literal list of constants, which upstream turns into a hash set
+    (interpreter/optimizations via planner.go maybeOptimizeSetMembership)."""
+    if not isinstance(node, ListLiteral) or node.optional or not node.elements:
+        return None
+    found = []
+    for element in node.elements:
+        if not isinstance(element, Const) or element.kind not in ("bool", "int", "uint", "double", "string"):
+            return None
+        found.append(v.encode_key(element.value))
+    return frozenset(found)
+
+
+def _member(value: Any, members: frozenset[Any]) -> bool:
+    if type(value) in v.KEY_TYPES:
+        return v.encode_key(value) in members
+    if isinstance(value, (v.Version, v.NamedFormat)):
+        raise CelError(f"internal error: runtime error: hash of unhashable type {v.go_name(value).lstrip('*')}")
+    return False
+
+
+def _select(container: Any, name: str) -> Any:
+    if type(container) is Optional:
+        return _optional_index(container, name)
+    return v.select(container, name)
+
+
+def _index(container: Any, key: Any) -> Any:
+    if type(container) is Optional:
+        return _optional_index(container, key)
+    return v.index(container, key)
+
+
+def _has(container: Any, name: str) -> bool:
+    if type(container) is Optional:
+        return container.present and _has(container.value, name)
+    if isinstance(container, dict):
+        return v.find(container, name)[1]
+    raise CelError(f"no such key: {name}")
+
+
+def _optional_index(container: Any, key: Any) -> Optional:
+    """``container[?key]`` and ``container.?key``."""
+    if type(container) is Optional:
+        if not container.present:
+            return NONE
+        container = container.value
+    if isinstance(container, dict):
+        value, found = v.find(container, key)
+        return Optional(value) if found else NONE
+    if type(container) is list:
+        position = v.list_index(key)
+        return Optional(container[position]) if 0 <= position < len(container) else NONE
+    raise CelError(f"no such key: {v.text_of_key(key)}")

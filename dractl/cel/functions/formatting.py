@@ -1,0 +1,181 @@
+"""``string.format``: ext/formatting.go."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from dractl.cel import values as v
+from dractl.cel.functions.registry import overload
+from dractl.cel.values import CelError, Duration, Timestamp, TypeValue, Uint
+
+_CLAUSE = re.compile(r"(?:\.([0-9]*))?(.)", re.DOTALL | re.ASCII)
+_MAX_PRECISION = 100
+
+
+class FormatError(Exception):
+    """What is wrong with a format or its arguments; ``argument`` is the index of the argument at fault, if one is."""
+
+    def __init__(self, message: str, argument: int | None = None) -> None:
+        super().__init__(message)
+        self.argument = argument
+
+
+def parse(template: str) -> list[str | tuple[str, int | None]]:
+    """Literal texts and clauses ``(letter, precision)``. Raises FormatError at the end, so what precedes is known."""
+    parts: list[str | tuple[str, int | None]] = []
+    i = 0
+    while i < len(template):
+        j = template.find("%", i)
+        if j < 0:
+            parts.append(template[i:])
+            break
+        if j > i:
+            parts.append(template[i:j])
+        i = j + 1
+        if i >= len(template):
+            parts.append(("end", None))
+            break
+        if template[i] == "%":
+            parts.append("%")
+            i += 1
+            continue
+        match = _CLAUSE.match(template, i)
+        if not match:
+            parts.append(("end", None))
+            break
+        parts.append((match[2], int(match[1] or 0) if match[1] is not None else None))
+        i = match.end()
+    return parts
+
+
+def check_clause(letter: str, precision: int | None) -> None:
+    """FormatError for a clause that does not exist."""
+    if letter == "end":
+        raise FormatError("unexpected end of string")
+    if letter not in "sdfeExXbo" or letter == "E":
+        raise FormatError(f'could not parse formatting clause: unrecognized formatting clause "{letter}"')
+    if precision is not None and precision > _MAX_PRECISION:
+        raise FormatError(
+            f"could not parse formatting clause: error while parsing precision: "
+            f"precision {precision} exceeds maximum limit of {_MAX_PRECISION}"
+        )
+
+
+def wrong_type(letter: str, kind: str) -> str:
+    """The message for an argument whose type does not fit the clause."""
+    kinds = {
+        "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
+        "d": "decimal clause can only be used on integers",
+        "f": "fixed-point clause can only be used on doubles",
+        "e": "scientific clause can only be used on doubles",
+        "b": "only integers and bools can be formatted as binary",
+        "x": "only integers, byte buffers, and strings can be formatted as hex",
+        "X": "only integers, byte buffers, and strings can be formatted as hex",
+        "o": "octal clause can only be used on integers",
+    }
+    return f"error during formatting: {kinds[letter]}, was given {kind}"
+
+
+@overload("string_format", str, list)
+def format_string(template: str, arguments: list[Any]) -> str:
+    out: list[str] = []
+    used = 0
+    try:
+        for part in parse(template):
+            if isinstance(part, str):
+                out.append(part)
+                continue
+            letter, precision = part
+            check_clause(letter, precision)
+            if used >= len(arguments):
+                raise FormatError(f"index {used} out of range")
+            out.append(_clause(letter, precision, arguments[used]))
+            used += 1
+    except FormatError as error:
+        raise CelError(str(error)) from None
+    return str(v.bounded("".join(out)))
+
+
+def _clause(letter: str, precision: int | None, value: Any) -> str:
+    kind = type(value)
+    if letter == "s":
+        return _text(value)
+    if letter == "d" and kind in (int, Uint):
+        return str(int(value))
+    if letter in "fe":
+        if kind is str and value in ("NaN", "Infinity", "-Infinity"):
+            value = float(value)
+        if type(value) is float:
+            return _special(value) or format(value, f".{6 if precision is None else precision}{letter}")
+    if letter == "b" and kind in (int, Uint, bool):
+        return ("1" if value else "0") if kind is bool else f"{int(value):b}"
+    if letter in "xX" and kind in (int, Uint, str, bytes):
+        if kind in (int, Uint):
+            text = f"{int(value):x}"
+        else:
+            text = (value if kind is bytes else value.encode("utf-8", "surrogatepass")).hex()
+        return text.upper() if letter == "X" else text
+    if letter == "o" and kind in (int, Uint):
+        return f"{int(value):o}"
+    raise FormatError(wrong_type(letter, v.type_name(value)))
+
+
+def _special(number: float) -> str | None:
+    if math.isnan(number):
+        return "NaN"
+    if math.isinf(number):
+        return "∞" if number > 0 else "-∞"
+    return None
+
+
+def _text(value: Any) -> str:
+    from dractl.cel.functions import conversion as c
+
+    kind = type(value)
+    convert: dict[type, Callable[[Any], str]] = {
+        str: str,
+        bool: c.bool_to_string,
+        int: str,
+        Uint: c.number_to_string,
+        float: c.double_to_string,
+        Timestamp: c.timestamp_to_string,
+        Duration: c.duration_to_string,
+        bytes: c.bytes_to_string,
+    }
+    if kind in convert:
+        return convert[kind](value)
+    if kind is TypeValue:
+        return str(value.name)
+    if value is None:
+        return "null"
+    if kind is list:
+        return "[" + ", ".join(map(_inside, value)) + "]"
+    if isinstance(value, dict):
+        entries = sorted((_key(key), _inside(value[v.encode_key(key)])) for key in v.keys(value))
+        return "{" + ", ".join(f"{key}:{text}" for key, text in entries) + "}"
+    raise FormatError(wrong_type("s", v.type_name(value)))
+
+
+def _key(key: Any) -> str:
+    if type(key) is float:
+        raise FormatError("error during formatting: no formatting function for map key of type double")
+    return _inside(key)
+
+
+def _inside(value: Any) -> str:
+    """A value within a list or map."""
+    from dractl.cel.go import quoted
+
+    kind = type(value)
+    if kind is str:
+        return quoted(value)
+    if kind is bytes:
+        return "b" + quoted(_text(value))
+    if kind is Timestamp or kind is Duration:
+        return f'{"timestamp" if kind is Timestamp else "duration"}("{_text(value)}")'
+    if kind is float:
+        return format(value, ".6f") if math.isfinite(value) else f'"{_text(value)}"'
+    return _text(value)

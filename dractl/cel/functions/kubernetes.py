@@ -1,0 +1,293 @@
+"""Quantities, semantic versions and named formats: apiserver/pkg/cel/library/{quantity,semverlib,format}.go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from dractl.cel.functions.registry import OVERLOADS, Overload, overload
+from dractl.cel.values import NONE, CelError, NamedFormat, Optional
+from dractl.model import Quantity, Version
+
+
+def _three_way(a: Quantity | Version, b: Quantity | Version) -> int:
+    return 0 if a == b else -1 if a < b else 1  # type: ignore[operator]
+
+
+# -- quantities -------------------------------------------------------------------------------------------------------
+
+
+@overload("string_to_quantity", str)
+def quantity(text: str) -> Quantity:
+    try:
+        return _parse_quantity(text)
+    except ValueError as error:
+        raise CelError(str(error)) from None
+
+
+@overload("is_quantity_string", str)
+def is_quantity(text: str) -> bool:
+    try:
+        _parse_quantity(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _parse_quantity(text: str) -> Quantity:
+    """resource.ParseQuantity, which takes no space around the number (a JSON document's may have some)."""
+    if text != text.strip():
+        raise ValueError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
+    return Quantity.parse(text)
+
+
+@overload("quantity_get_int", Quantity)
+def as_integer(q: Quantity) -> int:
+    if not q.is_int64():
+        raise CelError("cannot convert value to integer")
+    return q.value()
+
+
+@overload("quantity_is_integer", Quantity)
+def is_integer(q: Quantity) -> bool:
+    return q.is_int64()
+
+
+@overload("quantity_get_float", Quantity)
+def as_float(q: Quantity) -> float:
+    return q.as_approximate_float()
+
+
+@overload("quantity_sign", Quantity)
+def sign(q: Quantity) -> int:
+    return q.sign()
+
+
+@overload("quantity_add", Quantity, Quantity)
+def add(a: Quantity, b: Quantity) -> Quantity:
+    try:
+        return a + b
+    except OverflowError as error:
+        raise CelError(str(error)) from None
+
+
+@overload("quantity_add_int", Quantity, int)
+def add_int(a: Quantity, b: int) -> Quantity:
+    return add(a, Quantity(b))
+
+
+@overload("quantity_sub", Quantity, Quantity)
+def sub(a: Quantity, b: Quantity) -> Quantity:
+    return add(a, -b)
+
+
+@overload("quantity_sub_int", Quantity, int)
+def sub_int(a: Quantity, b: int) -> Quantity:
+    return add(a, -Quantity(b))
+
+
+# -- versions ---------------------------------------------------------------------------------------------------------
+
+
+@overload("string_to_semver", str)
+@overload("string_bool_to_semver", str, bool)
+def semver(text: str, normalize: bool = False) -> Version:
+    try:
+        return Version.parse(_normalized(text) if normalize else text)
+    except ValueError as error:
+        raise CelError(str(error)) from None
+
+
+@overload("is_semver_string", str)
+@overload("is_semver_string_bool", str, bool)
+def is_semver(text: str, normalize: bool = False) -> bool:
+    try:
+        semver(text, normalize)
+    except CelError:
+        return False
+    return True
+
+
+def _normalized(text: str) -> str:
+    """semverlib.go normalizeAndParse: no ``v``, no leading zeros, missing parts are 0."""
+    parts = text.removeprefix("v").split(".", 2)
+    for i, part in enumerate(parts):
+        if len(part) > 1:
+            rest = part.lstrip("0")
+            parts[i] = rest if rest[:1].isascii() and rest[:1].isdigit() else "0" + rest
+    if len(parts) < 3:
+        if "+" in parts[-1] or "-" in parts[-1]:
+            raise ValueError("short version cannot contain PreRelease/Build meta data")
+        parts += ["0"] * (3 - len(parts))
+    return ".".join(parts)
+
+
+@overload("semver_major", Version)
+def major(version: Version) -> int:
+    return _wrap(version.major)
+
+
+@overload("semver_minor", Version)
+def minor(version: Version) -> int:
+    return _wrap(version.minor)
+
+
+@overload("semver_patch", Version)
+def patch(version: Version) -> int:
+    return _wrap(version.patch)
+
+
+def _wrap(number: int) -> int:
+    """A uint64 as Go converts it to int64."""
+    return number - (1 << 64) if number >= 1 << 63 else number
+
+
+for _kind, _prefix in ((Quantity, "quantity"), (Version, "semver")):
+    OVERLOADS[f"{_prefix}_compare_to"] = Overload((_kind, _kind), _three_way)
+    OVERLOADS[f"{_prefix}_is_greater_than"] = Overload((_kind, _kind), lambda a, b: a > b)
+    OVERLOADS[f"{_prefix}_is_less_than"] = Overload((_kind, _kind), lambda a, b: a < b)
+
+
+# -- named formats ----------------------------------------------------------------------------------------------------
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
+_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
+_UUID = re.compile(r"[a-fA-F0-9]{8}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{12}", re.ASCII)
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII)
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
+_DATE_TIME = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})", re.ASCII
+)
+
+_LABEL_TEXT = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an "
+    "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+_LABEL_1035_TEXT = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end "
+    "with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
+_SUBDOMAIN_TEXT = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end "
+    "with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+_VALUE_TEXT = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end "
+    "with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+_NAME_TEXT = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
+    "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+
+
+def _too_long(text: str, limit: int) -> list[str]:
+    return [f"must be no more than {limit} bytes"] if len(text.encode("utf-8", "replace")) > limit else []
+
+
+def _matching(pattern: re.Pattern[str], limit: int, message: str, prefix: bool = False) -> Callable[[str], list[str]]:
+    def check(text: str) -> list[str]:
+        # apimachinery/pkg/api/validation maskTrailingDash: a prefix may end with a dash
+        masked = text[:-1] + "a" if prefix and len(text) > 1 and text.endswith("-") else text
+        found = _too_long(masked, limit)
+        return found if pattern.fullmatch(masked) else [*found, message]
+
+    return check
+
+
+def _qualified_name(text: str) -> list[str]:
+    parts = text.split("/")
+    found: list[str] = []
+    if len(parts) > 2:
+        return [
+            f"a qualified name {_NAME_TEXT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        ]
+    if len(parts) == 2:
+        if not parts[0]:
+            found.append("prefix part must be non-empty")
+        else:
+            found += [f"prefix part {m}" for m in _matching(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT)(parts[0])]
+    name = parts[-1]
+    if not name:
+        found.append("name part must be non-empty")
+    else:
+        found += [f"name part {m}" for m in _too_long(name, 63)]
+    if not _NAME.fullmatch(name):
+        found.append(f"name part {_NAME_TEXT}")
+    return found
+
+
+def _label_value(text: str) -> list[str]:
+    found = _too_long(text, 63)
+    return found if not text or _NAME.fullmatch(text) else [*found, _VALUE_TEXT]
+
+
+def _uri(text: str) -> list[str]:
+    from dractl.cel.functions.network import url
+
+    try:
+        url(text)
+    except CelError as error:
+        return [str(error).removeprefix("URL parse error during conversion from string: ")]
+    return []
+
+
+def _is_date(text: str) -> bool:
+    import datetime
+
+    match = _DATE.fullmatch(text)
+    try:
+        return bool(match and datetime.date(int(match[1]) or 4, int(match[2]), int(match[3])))
+    except ValueError:
+        return False
+
+
+def _is_date_time(text: str) -> bool:
+    match = _DATE_TIME.fullmatch(text)
+    return bool(match and _is_date(match[1]) and int(match[2]) < 24 and int(match[3]) < 60 and int(match[4]) < 60)
+
+
+def _when(valid: Callable[[str], object], message: str) -> Callable[[str], list[str]]:
+    return lambda text: [] if valid(text) else [message]
+
+
+_FORMATS: dict[str, tuple[str, Callable[[str], list[str]]]] = {
+    "dns1123Label": ("DNS1123Label", _matching(_LABEL, 63, _LABEL_TEXT)),
+    "dns1123Subdomain": ("DNS1123Subdomain", _matching(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT)),
+    "dns1035Label": ("DNS1035Label", _matching(_LABEL_1035, 63, _LABEL_1035_TEXT)),
+    "qualifiedName": ("QualifiedName", _qualified_name),
+    "dns1123LabelPrefix": ("DNS1123LabelPrefix", _matching(_LABEL, 63, _LABEL_TEXT, prefix=True)),
+    "dns1123SubdomainPrefix": ("DNS1123SubdomainPrefix", _matching(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT, prefix=True)),
+    "dns1035LabelPrefix": ("DNS1035LabelPrefix", _matching(_LABEL_1035, 63, _LABEL_1035_TEXT, prefix=True)),
+    "labelValue": ("LabelValue", _label_value),
+    "uri": ("URI", _uri),
+    "uuid": ("uuid", _when(_UUID.fullmatch, "does not match the UUID format")),
+    "byte": ("byte", _when(_BASE64.fullmatch, "invalid base64")),
+    "date": ("date", _when(_is_date, "invalid date")),
+    "datetime": ("datetime", _when(_is_date_time, "invalid datetime")),
+}
+_CHECKS = {name: check for name, check in _FORMATS.values()}
+
+
+@overload("format-named", str)
+def named(name: str) -> Optional:
+    return Optional(NamedFormat(_FORMATS[name][0])) if name in _FORMATS else NONE
+
+
+@overload("format-validate", NamedFormat, str)
+def validate(form: NamedFormat, text: str) -> Optional:
+    found = _CHECKS[form.name](text)
+    return Optional(found) if found else NONE
+
+
+def _constant(value: NamedFormat) -> Callable[[], NamedFormat]:
+    return lambda: value
+
+
+for _name, (_go_name, _) in _FORMATS.items():
+    OVERLOADS[f"format.{_name}"] = Overload((), _constant(NamedFormat(_go_name)))

@@ -1,0 +1,199 @@
+"""Lists and sets: ext/lists.go, ext/sets.go, apiserver/pkg/cel/library/lists.go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cmp_to_key, reduce
+from typing import Any
+
+from dractl.cel import values as v
+from dractl.cel.functions.registry import OVERLOADS, ListOf, Overload, overload
+from dractl.cel.values import CelError, Duration, Timestamp, Uint
+
+_INCLUDES_LONGEST = 48  # resourceapi.ResourceSliceMaxAttributeValuesPerDevice
+
+
+def _is(a: Any, b: Any) -> bool:
+    """``a.Equal(b) == types.True``: an error is no equality."""
+    try:
+        return v.equal(a, b)
+    except CelError:
+        return False
+
+
+@overload("list_slice", list, int, int)
+def slice_list(elements: list[Any], start: int, end: int) -> list[Any]:
+    asked = f"cannot slice({start}, {end})"
+    if start < 0 or end < 0:
+        raise CelError(f"{asked}, negative indexes not supported")
+    if start > end:
+        raise CelError(f"{asked}, start index must be less than or equal to end index")
+    if end > len(elements):
+        raise CelError(f"{asked}, list is length {len(elements)}")
+    return elements[start:end]
+
+
+@overload("list_flatten", list)
+@overload("list_flatten_int", list, int)
+def flatten(elements: list[Any], depth: int = 1) -> list[Any]:
+    if depth < 0:
+        raise CelError("level must be non-negative")
+    flat: list[Any] = []
+    for element in elements:
+        if type(element) is list and depth:
+            flat += flatten(element, depth - 1)
+        else:
+            flat.append(element)
+    return flat
+
+
+@overload("list_range", int)
+def numbers(count: int) -> list[int]:
+    if count > v.LARGEST // 10:
+        raise v.CostExceeded()
+    return list(range(count))
+
+
+def numbers_strict(count: int) -> list[int]:
+    """``lists.range`` from Kubernetes 1.37 (cel-go 0.29)."""
+    if count < 0:
+        raise CelError(f"lists.range: size must be non-negative, got {count}")
+    return numbers(count)
+
+
+@overload("list_distinct", list)
+def distinct(elements: list[Any]) -> list[Any]:
+    unique: list[Any] = []
+    for element in elements:
+        if not any(_is(element, other) for other in unique):
+            unique.append(element)
+    return unique
+
+
+@overload("list_reverse", list)
+def reverse(elements: list[Any]) -> list[Any]:
+    return elements[::-1]
+
+
+def sort(elements: list[Any]) -> list[Any]:
+    return sort_by_keys(elements, elements)
+
+
+def sort_by_keys(elements: list[Any], keys: list[Any]) -> list[Any]:
+    if len(elements) != len(keys):
+        raise CelError(
+            "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got "
+            f"{len(elements)} and {len(keys)} elements respectively"
+        )
+    if not elements:
+        return elements
+    if not v.is_ordered(keys[0]):
+        raise CelError("list elements must be comparable")
+    if any(type(key) is not type(keys[0]) for key in keys):
+        raise CelError("list elements must have the same type")
+
+    def by_key(a: int, b: int) -> int:
+        try:
+            return v.order(keys[a], keys[b])
+        except CelError:  # NaN
+            return 0
+
+    return [elements[i] for i in sorted(range(len(keys)), key=cmp_to_key(by_key))]
+
+
+def is_sorted(elements: list[Any]) -> bool:
+    return all(v.order(a, b) <= 0 for a, b in zip(elements, elements[1:], strict=False))
+
+
+def smallest(elements: list[Any]) -> Any:
+    return _extreme(elements, "min", 1)
+
+
+def largest(elements: list[Any]) -> Any:
+    return _extreme(elements, "max", -1)
+
+
+def _extreme(elements: list[Any], name: str, replaced_when: int) -> Any:
+    if not elements:
+        raise CelError(f"{name} called on empty list")
+    result = elements[0]
+    for element in elements[1:]:
+        try:
+            if v.order(result, element) == replaced_when:
+                result = element
+        except CelError:
+            continue
+    return result
+
+
+@overload("list_a_index_of_int", list, object)
+def index_of(elements: list[Any], wanted: Any) -> int:
+    return next((i for i, element in enumerate(elements) if _is(element, wanted)), -1)
+
+
+@overload("list_a_last_index_of_int", list, object)
+def last_index_of(elements: list[Any], wanted: Any) -> int:
+    return next((i for i in reversed(range(len(elements))) if _is(elements[i], wanted)), -1)
+
+
+@overload("list_includes_dyn_dyn", object, object)
+def includes(target: Any, wanted: Any) -> bool:
+    if type(target) is list:
+        return any(_is(element, wanted) for element in target)
+    return _is(target, wanted)
+
+
+@overload("dra_includes_dyn_dyn", object, object)
+def includes_bounded(target: Any, wanted: Any) -> bool:
+    """``includes`` of 1.36: dynamic-resource-allocation/cel/compile.go includesFunc."""
+    if type(target) is list:
+        for i, element in enumerate(target):
+            if i >= _INCLUDES_LONGEST:
+                raise CelError(f"'includes' function cannot be applied to lists longer than {_INCLUDES_LONGEST} values")
+            if _is(element, wanted):
+                return True
+        return False
+    return _is(target, wanted)
+
+
+@overload("list_sets_contains_list", list, list)
+def sets_contains(whole: list[Any], part: list[Any]) -> bool:
+    return all(v.contains(element, whole) for element in part)
+
+
+@overload("list_sets_equivalent_list", list, list)
+def sets_equivalent(a: list[Any], b: list[Any]) -> bool:
+    return sets_contains(a, b) and sets_contains(b, a)
+
+
+@overload("list_sets_intersects_list", list, list)
+def sets_intersects(a: list[Any], b: list[Any]) -> bool:
+    return any(v.contains(element, b) for element in a)
+
+
+def _sum(zero: Any) -> Callable[[list[Any]], Any]:
+    return lambda elements: reduce(v.add, elements) if elements else zero
+
+
+_KINDS: dict[str, tuple[type, Any]] = {
+    "int": (int, 0),
+    "uint": (Uint, Uint(0)),
+    "double": (float, 0.0),
+    "duration": (Duration, Duration(0)),
+    "bool": (bool, None),
+    "timestamp": (Timestamp, None),
+    "string": (str, None),
+    "bytes": (bytes, None),
+}
+_LONG_NAMES = {"duration": "google.protobuf.Duration", "timestamp": "google.protobuf.Timestamp"}
+
+for _name, (_kind, _zero) in _KINDS.items():
+    _operand = (ListOf(_kind),)
+    OVERLOADS[f"list_{_name}_is_sorted_bool"] = Overload(_operand, is_sorted)
+    OVERLOADS[f"list_{_name}_min_{_name}"] = Overload(_operand, smallest)
+    OVERLOADS[f"list_{_name}_max_{_name}"] = Overload(_operand, largest)
+    if _zero is not None:
+        OVERLOADS[f"list_{_name}_sum_{_name}"] = Overload(_operand, _sum(_zero))
+    _long = _LONG_NAMES.get(_name, _name)
+    OVERLOADS[f"list_{_long}_sort"] = Overload(_operand, sort)
+    OVERLOADS[f"list_{_long}_sortByAssociatedKeys"] = Overload((list, ListOf(_kind)), sort_by_keys)

@@ -1,0 +1,384 @@
+"""Addresses and URLs: apiserver/pkg/cel/library/{ip,cidr,urls}.go over Go's net/netip and net/url."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from dractl.cel.functions.registry import overload
+from dractl.cel.go import quoted
+from dractl.cel.values import CIDR, IP, URL, CelError
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+# -- addresses --------------------------------------------------------------------------------------------------------
+
+
+def _parse_address(text: str) -> Address:
+    """netip.ParseAddr; ValueError with its text."""
+    plain = text.partition("%")[0] if ":" in text.partition("%")[0] else text
+    try:
+        return ipaddress.ip_address(plain)
+    except ValueError:
+        message = _address_fault(text)
+        raise ValueError(f"ParseAddr({quoted(text)}): {message}") from None
+
+
+def _address_fault(text: str) -> str:
+    kind = re.search(r"[.:%]", text)
+    if not kind:
+        return "unable to parse IP"
+    if kind[0] == "%":
+        return "missing IPv6 address"
+    if kind[0] == ".":
+        return _ipv4_fault(text)
+    return "each colon-separated field must have at least one digit" if text.startswith(":") else "unexpected character"
+
+
+def _ipv4_fault(text: str) -> str:
+    value = digits = dots = 0
+    for i, c in enumerate(text):
+        if "0" <= c <= "9":
+            if digits == 1 and value == 0:
+                return "IPv4 field has octet with leading zero"
+            value = value * 10 + int(c)
+            digits += 1
+            if value > 255:
+                return "IPv4 field has value >255"
+        elif c == ".":
+            if i == 0 or i == len(text) - 1 or text[i - 1] == ".":
+                return f"IPv4 field must have at least one digit (at {quoted(text[i:])})"
+            if dots == 3:
+                return "IPv4 address too long"
+            dots += 1
+            value = digits = 0
+        else:
+            return f"unexpected character (at {quoted(text[i:])})"
+    return "IPv4 address too short"
+
+
+@overload("string_to_ip", str)
+def ip(text: str) -> IP:
+    try:
+        address = _parse_address(text)
+    except ValueError as error:
+        raise CelError(f"IP Address {quoted(text)} parse error during conversion from string: {error}") from None
+    if "%" in text:
+        raise CelError(f"IP address {quoted(text)} with zone value is not allowed")
+    if _mapped(address):
+        raise CelError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
+    return IP(address)
+
+
+def _mapped(address: Address) -> bool:
+    return isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
+
+
+@overload("is_ip", str)
+def is_ip(text: str) -> bool:
+    try:
+        ip(text)
+    except CelError:
+        return False
+    return True
+
+
+@overload("ip_is_canonical", str)
+def is_canonical(text: str) -> bool:
+    return str(ip(text).address) == text
+
+
+@overload("ip_to_string", IP)
+def ip_to_string(value: IP) -> str:
+    return str(value.address)
+
+
+@overload("ip_family", IP)
+def family(value: IP) -> int:
+    return value.address.version
+
+
+@overload("ip_is_unspecified", IP)
+def is_unspecified(value: IP) -> bool:
+    return value.address.is_unspecified
+
+
+@overload("ip_is_loopback", IP)
+def is_loopback(value: IP) -> bool:
+    return value.address.is_loopback
+
+
+@overload("ip_is_link_local_multicast", IP)
+def is_link_local_multicast(value: IP) -> bool:
+    packed = value.address.packed
+    return packed[:3] == b"\xe0\x00\x00" if len(packed) == 4 else packed[0] == 0xFF and packed[1] & 0x0F == 2
+
+
+@overload("ip_is_link_local_unicast", IP)
+def is_link_local_unicast(value: IP) -> bool:
+    packed = value.address.packed
+    return packed[:2] == b"\xa9\xfe" if len(packed) == 4 else packed[0] == 0xFE and packed[1] & 0xC0 == 0x80
+
+
+@overload("ip_is_global_unicast", IP)
+def is_global_unicast(value: IP) -> bool:
+    address = value.address
+    return not (
+        address.is_unspecified
+        or address.packed == b"\xff\xff\xff\xff"
+        or address.is_loopback
+        or address.is_multicast
+        or is_link_local_unicast(value)
+    )
+
+
+@overload("string_to_cidr", str)
+def cidr(text: str) -> CIDR:
+    try:
+        return _parse_cidr(text)
+    except ValueError as error:
+        raise CelError(f"network address parse error during conversion from string: {error}") from None
+
+
+def _parse_cidr(text: str) -> CIDR:
+    host, slash, bits = text.rpartition("/")
+    try:
+        if not slash:
+            raise ValueError("no '/'")
+        address = _parse_address(host)
+        if "%" in host:
+            raise ValueError("IPv6 zones cannot be present in a prefix")
+        if not re.fullmatch("0|[1-9][0-9]{0,17}", bits, re.ASCII):
+            raise ValueError(f"bad bits after slash: {quoted(bits)}")
+        if int(bits) > address.max_prefixlen:
+            raise ValueError("prefix length out of range")
+    except ValueError as error:
+        raise ValueError(
+            f"network address parse error during conversion from string: netip.ParsePrefix({quoted(text)}): {error}"
+        ) from None
+    if _mapped(address):
+        raise ValueError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
+    return CIDR(address, int(bits))
+
+
+@overload("is_cidr", str)
+def is_cidr(text: str) -> bool:
+    try:
+        cidr(text)
+    except CelError:
+        return False
+    return True
+
+
+@overload("cidr_to_string", CIDR)
+def cidr_to_string(value: CIDR) -> str:
+    return f"{value.address}/{value.length}"
+
+
+@overload("cidr_ip", CIDR)
+def cidr_ip(value: CIDR) -> IP:
+    return IP(value.address)
+
+
+@overload("cidr_prefix_length", CIDR)
+def prefix_length(value: CIDR) -> int:
+    return value.length
+
+
+@overload("cidr_masked", CIDR)
+def masked(value: CIDR) -> CIDR:
+    spare = value.address.max_prefixlen - value.length
+    return CIDR(type(value.address)(int(value.address) >> spare << spare), value.length)
+
+
+def _within(value: CIDR, address: Address, length: int) -> bool:
+    """Whether the first ``length`` bits of both are equal."""
+    spare = address.max_prefixlen - length
+    return address.version == value.address.version and int(address) >> spare == int(value.address) >> spare
+
+
+@overload("cidr_contains_ip_ip", CIDR, IP)
+def contains_ip(value: CIDR, other: IP) -> bool:
+    return _within(value, other.address, value.length)
+
+
+@overload("cidr_contains_ip_string", CIDR, str)
+def contains_ip_text(value: CIDR, text: str) -> bool:
+    return contains_ip(value, ip(text))
+
+
+@overload("cidr_contains_cidr", CIDR, CIDR)
+def contains_cidr(value: CIDR, other: CIDR) -> bool:
+    return value.length <= other.length and _within(value, other.address, value.length)
+
+
+@overload("cidr_contains_cidr_string", CIDR, str)
+def contains_cidr_text(value: CIDR, text: str) -> bool:
+    return contains_cidr(value, cidr(text))
+
+
+# -- URLs -------------------------------------------------------------------------------------------------------------
+
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
+_HOST = _UNRESERVED | frozenset("!$&'()*+,;=:[]<>\"")
+_PATH = _UNRESERVED | frozenset("$&+,/:;=@")
+_ENCODED_PATH = _PATH | frozenset("!'()*[]%")
+_BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
+@overload("string_to_url", str)
+def url(text: str) -> URL:
+    try:
+        _parse_url(text, request=True)
+        return _parse_url(text, request=False)
+    except ValueError as error:
+        raise CelError(f"URL parse error during conversion from string: parse {quoted(text)}: {error}") from None
+
+
+@overload("is_url_string", str)
+def is_url(text: str) -> bool:
+    try:
+        _parse_url(text, request=True)
+    except ValueError:
+        return False
+    return True
+
+
+def _parse_url(text: str, *, request: bool) -> URL:
+    """net/url.ParseRequestURI or net/url.Parse; ValueError with its text."""
+    rest = text
+    if not request:
+        rest, _, fragment = text.partition("#")
+        _check_escapes(fragment)
+    if any(c < " " or c == "\x7f" for c in rest):
+        raise ValueError("net/url: invalid control character in URL")
+    if not rest and request:
+        raise ValueError("empty url")
+    if rest == "*":
+        return URL(text, "", "", "*", "")
+    scheme, rest = _split_scheme(rest)
+    rest, _, query = rest.partition("?")
+    host = ""
+    if not rest.startswith("/"):
+        if scheme:  # opaque, such as mailto:a@b
+            return URL(text, scheme, "", "", query)
+        if request:
+            raise ValueError("invalid URI for request")
+        if ":" in rest.partition("/")[0]:
+            raise ValueError("first path segment in URL cannot contain colon")
+    if rest.startswith("//") and (scheme or not (request or rest.startswith("///"))):
+        authority, slash, rest = rest[2:].partition("/")
+        rest = slash + rest
+        host = _parse_host(authority)
+    _check_escapes(rest)
+    return URL(text, scheme, host, rest, query)
+
+
+def _split_scheme(text: str) -> tuple[str, str]:
+    for i, c in enumerate(text):
+        if c.isascii() and c.isalpha():
+            continue
+        if (c.isascii() and c.isdigit()) or c in "+-.":
+            if i == 0:
+                return "", text
+            continue
+        if c == ":":
+            if i == 0:
+                raise ValueError("missing protocol scheme")
+            return text[:i].lower(), text[i + 1 :]
+        return "", text
+    return "", text
+
+
+def _check_escapes(text: str) -> None:
+    bad = _BAD_ESCAPE.search(text)
+    if bad:
+        raise ValueError(f"invalid URL escape {quoted(text[bad.start() : bad.start() + 3])}")
+
+
+def _parse_host(authority: str) -> str:
+    user, at, host = authority.rpartition("@")
+    if at and not re.fullmatch(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*", user):
+        raise ValueError("net/url: invalid userinfo")
+    if at:
+        _check_escapes(user)
+    if host.startswith("["):
+        end = host.rfind("]")
+        if end < 0:
+            raise ValueError("missing ']' in host")
+        _check_port(host[end + 1 :])
+        inside = host[1:end].partition("%25")[0]
+    else:
+        colon = host.rfind(":")
+        if colon >= 0:
+            _check_port(host[colon:])
+        inside = host
+    for escape in re.finditer("%(.{0,2})", inside, re.DOTALL):
+        # Only non-ASCII bytes may be escaped in a host name.
+        if not re.fullmatch("[89A-Fa-f][0-9A-Fa-f]", escape[1]):
+            raise ValueError(f"invalid URL escape {quoted(escape[0])}")
+    for c in inside:
+        if c.isascii() and c != "%" and c not in _HOST:
+            raise ValueError(f"invalid character {quoted(c)} in host name")
+    return _unescape(host)
+
+
+def _check_port(port: str) -> None:
+    if port and not re.fullmatch(":[0-9]*", port, re.ASCII):
+        raise ValueError(f"invalid port {quoted(port)} after host")
+
+
+def _unescape(text: str) -> str:
+    return unquote_to_bytes(text).decode("utf-8", "replace") if "%" in text else text
+
+
+@overload("url_get_scheme", URL)
+def get_scheme(value: URL) -> str:
+    return value.scheme
+
+
+@overload("url_get_host", URL)
+def get_host(value: URL) -> str:
+    return value.host
+
+
+def _split_host(host: str) -> tuple[str, str]:
+    colon = host.rfind(":")
+    port = ""
+    if colon >= 0 and re.fullmatch(":[0-9]*", host[colon:], re.ASCII):
+        host, port = host[:colon], host[colon + 1 :]
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    return host, port
+
+
+@overload("url_get_hostname", URL)
+def get_hostname(value: URL) -> str:
+    return _split_host(value.host)[0]
+
+
+@overload("url_get_port", URL)
+def get_port(value: URL) -> str:
+    return _split_host(value.host)[1]
+
+
+@overload("url_get_escaped_path", URL)
+def get_escaped_path(value: URL) -> str:
+    if all(c in _ENCODED_PATH for c in value.path):
+        return value.path
+    plain = unquote_to_bytes(value.path)
+    return "".join(chr(b) if chr(b) in _PATH else f"%{b:02X}" for b in plain)
+
+
+@overload("url_get_query", URL)
+def get_query(value: URL) -> dict[Any, Any]:
+    found: dict[Any, Any] = {}
+    for part in value.query.split("&"):
+        if not part or ";" in part or _BAD_ESCAPE.search(part):
+            continue
+        name, _, content = part.replace("+", " ").partition("=")
+        found.setdefault(_unescape(name), []).append(_unescape(content))
+    return found

@@ -1,0 +1,58 @@
+"""Operators: common/stdlib/standard.go. ``&&``, ``||``, ``?:`` and ``[]`` are evaluated by :mod:`dractl.cel.evaluation`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dractl.cel import values as v
+from dractl.cel.functions.registry import OVERLOADS, Overload
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "_+_": v.add,
+    "_-_": v.subtract,
+    "_*_": v.multiply,
+    "_/_": v.divide,
+    "_%_": v.modulo,
+}
+
+
+def not_equal(a: Any, b: Any) -> bool:
+    """Unlike ``==``, never an error: what cannot be compared is different."""
+    try:
+        return not v.equal(a, b)
+    except v.CelError:
+        return True
+
+
+def logical_not(a: Any) -> bool:
+    if type(a) is bool:
+        return not a
+    raise v.no_overload()
+
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    **_ARITHMETIC,
+    "_==_": v.equal,
+    "_!=_": not_equal,
+    "_<_": lambda a, b: v.compare(a, b, "_<_") < 0,
+    "_<=_": lambda a, b: v.compare(a, b, "_<=_") <= 0,
+    "_>_": lambda a, b: v.compare(a, b, "_>_") > 0,
+    "_>=_": lambda a, b: v.compare(a, b, "_>=_") >= 0,
+    "@in": v.contains,
+    "_in_": v.contains,
+    "in": v.contains,
+}
+UNARY: dict[str, Callable[[Any], Any]] = {"!_": logical_not, "-_": v.negate}
+
+for _name in (
+    "size_bytes",
+    "bytes_size",
+    "size_list",
+    "list_size",
+    "size_map",
+    "map_size",
+    "size_string",
+    "string_size",
+):
+    OVERLOADS[_name] = Overload((object,), v.size)

@@ -1,0 +1,97 @@
+"""Regular expressions are RE2: common/types/string.go, apiserver/pkg/cel/library/regex.go."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from dractl.cel.functions.registry import overload
+from dractl.cel.values import CelError
+
+
+class BadPattern(Exception):
+    """A pattern that Go does not compile. ``str()`` is Go's text."""
+
+
+@lru_cache(512)
+def compiled(pattern: str) -> Any:
+    """The pattern as google-re2 compiles it; BadPattern where Go does not."""
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    options.never_nl = False
+    if re.search(r"(?<!\\)(?:\\\\)*\\C", pattern):  # one byte: RE2 in C++ has it, Go has not
+        raise BadPattern(r"error parsing regexp: invalid escape sequence: `\C`")
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        raise BadPattern(_go_text(pattern, error)) from None
+
+
+_TEXTS = {
+    "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "unexpected )": "unexpected )",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid character class range": "invalid character class range",
+    "invalid escape sequence": "invalid escape sequence",
+    "trailing \\": "trailing backslash at end of expression",
+    "invalid repetition size": "invalid repeat count",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid named capture group": "invalid named capture",
+    "invalid UTF-8": "invalid UTF-8",
+}
+
+
+def _go_text(pattern: str, error: Exception) -> str:
+    """The words of regexp/syntax for what RE2 says."""
+    detail = error.args[0] if error.args else ""
+    text = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
+    what, _, argument = text.partition(": ")
+    code = _TEXTS.get(what, what)
+    if code in ("missing closing )", "unexpected )"):
+        argument = pattern
+    if code == "trailing backslash at end of expression":
+        argument = ""
+    return f"error parsing regexp: {code}: `{argument}`"
+
+
+@overload("matches", str, str)
+@overload("matches_string", str, str)
+def matches(text: str, pattern: str) -> bool:
+    try:
+        return compiled(pattern).search(text) is not None
+    except BadPattern as error:
+        raise CelError(str(error)) from None
+
+
+@overload("string_find_string", str, str)
+def find(text: str, pattern: str) -> str:
+    found = _search(text, pattern)
+    return str(found[0]) if found else ""
+
+
+def _search(text: str, pattern: str) -> Any:
+    try:
+        return compiled(pattern).search(text)
+    except BadPattern as error:
+        raise CelError(f"Illegal regex: {error}") from None
+
+
+@overload("string_find_all_string", str, str)
+@overload("string_find_all_string_int", str, str, int)
+def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    _search("", pattern)
+    found: list[str] = []
+    previous_end = -1
+    for match in compiled(pattern).finditer(text):
+        if 0 <= limit <= len(found):
+            break
+        if match.start() == match.end() == previous_end:  # Go takes no empty match right after another match
+            continue
+        previous_end = match.end()
+        found.append(match[0])
+    return found

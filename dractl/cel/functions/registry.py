@@ -1,0 +1,32 @@
+"""The table that the libraries fill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+Run = TypeVar("Run", bound=Callable[..., Any])
+
+
+class ListOf(NamedTuple):
+    """A list whose first element has this type: how cel-go tells typed lists apart at run time."""
+
+    element: type
+
+
+class Overload(NamedTuple):
+    operands: tuple[type | ListOf, ...]
+    run: Callable[..., Any]
+
+
+OVERLOADS: dict[str, Overload] = {}
+
+
+def overload(name: str, *operands: type | ListOf) -> Callable[[Run], Run]:
+    """Register an implementation under cel-go's overload id; a member's target is its first operand."""
+
+    def register(run: Run) -> Run:
+        OVERLOADS[name] = Overload(operands, run)
+        return run
+
+    return register

@@ -1,0 +1,147 @@
+"""Strings: ext/strings.go (version 2). Positions count code points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dractl.cel.functions.registry import overload
+from dractl.cel.values import LARGEST, CelError, CostExceeded
+
+_GO_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_LOWER = {c: c + 32 for c in range(ord("A"), ord("Z") + 1)}
+_UPPER = {c: c - 32 for c in range(ord("a"), ord("z") + 1)}
+_ESCAPES = str.maketrans(
+    {
+        "\a": "\\a",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\n": "\\n",
+        "\r": "\\r",
+        "\t": "\\t",
+        "\v": "\\v",
+        "\\": "\\\\",
+        '"': '\\"',
+    }
+)
+
+
+def _out_of_range(position: int) -> CelError:
+    return CelError(f"index out of range: {position}")
+
+
+@overload("contains_string", str, str)
+def contains(text: str, part: str) -> bool:
+    return part in text
+
+
+@overload("starts_with_string", str, str)
+def starts_with(text: str, prefix: str) -> bool:
+    return text.startswith(prefix)
+
+
+@overload("ends_with_string", str, str)
+def ends_with(text: str, suffix: str) -> bool:
+    return text.endswith(suffix)
+
+
+@overload("string_char_at_int", str, int)
+def char_at(text: str, position: int) -> str:
+    if not 0 <= position <= len(text):
+        raise _out_of_range(position)
+    return text[position : position + 1]
+
+
+@overload("string_index_of_string", str, str)
+@overload("string_index_of_string_int", str, str, int)
+def index_of(text: str, part: str, offset: int = 0) -> int:
+    if offset < 0:
+        raise _out_of_range(offset)
+    if not part:
+        return min(offset, len(text))
+    return text.find(part, offset)
+
+
+@overload("string_last_index_of_string", str, str)
+def last_index_of(text: str, part: str) -> int:
+    return text.rfind(part)
+
+
+@overload("string_last_index_of_string_int", str, str, int)
+def last_index_of_offset(text: str, part: str, offset: int) -> int:
+    if offset < 0:
+        raise _out_of_range(offset)
+    if not part:
+        return min(offset, len(text))
+    if offset >= len(text):
+        return -1
+    return text.rfind(part, 0, offset + len(part))
+
+
+@overload("string_lower_ascii", str)
+def lower_ascii(text: str) -> str:
+    return text.translate(_LOWER)
+
+
+@overload("string_upper_ascii", str)
+def upper_ascii(text: str) -> str:
+    return text.translate(_UPPER)
+
+
+@overload("string_replace_string_string", str, str, str)
+@overload("string_replace_string_string_int", str, str, str, int)
+def replace(text: str, old: str, new: str, limit: int = -1) -> str:
+    count = text.count(old) if limit < 0 else min(limit, text.count(old))
+    if len(text) + count * len(new) > LARGEST:
+        raise CostExceeded()
+    return text.replace(old, new, count)
+
+
+@overload("string_split_string", str, str)
+@overload("string_split_string_int", str, str, int)
+def split(text: str, separator: str, limit: int = -1) -> list[str]:
+    if limit == 0:
+        return []
+    if not separator:  # into characters, the rest in the last part
+        parts = list(text) if limit < 0 else list(text[: limit - 1])
+        return parts if limit < 0 or len(text) <= limit - 1 else [*parts, text[limit - 1 :]]
+    return text.split(separator, -1 if limit < 0 else limit - 1)
+
+
+@overload("string_substring_int", str, int)
+def substring(text: str, start: int) -> str:
+    if not 0 <= start <= len(text):
+        raise _out_of_range(start)
+    return text[start:]
+
+
+@overload("string_substring_int_int", str, int, int)
+def substring_range(text: str, start: int, end: int) -> str:
+    if start > end:
+        raise CelError(f"invalid substring range. start: {start}, end: {end}")
+    for position in (start, end):
+        if not 0 <= position <= len(text):
+            raise _out_of_range(position)
+    return text[start:end]
+
+
+@overload("string_trim", str)
+def trim(text: str) -> str:
+    return text.strip(_GO_SPACE)
+
+
+@overload("list_join", list)
+@overload("list_join_string", list, str)
+def join(parts: list[Any], separator: str = "") -> str:
+    for part in parts:
+        if type(part) is not str:
+            from dractl.cel.values import text_of_key
+
+            raise CelError(f"join: invalid input: {text_of_key(part)}")
+    if sum(map(len, parts)) + len(parts) * len(separator) > LARGEST:
+        raise CostExceeded()
+    return separator.join(parts)
+
+
+@overload("strings_quote", str)
+def quote(text: str) -> str:
+    return f'"{text.translate(_ESCAPES)}"'

@@ -1,0 +1,172 @@
+"""Durations and timestamps: texts as Go's package time reads and writes them, and the getters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from typing import Any
+
+from dractl.cel import values as v
+from dractl.cel.functions.registry import OVERLOADS, Overload
+from dractl.cel.values import CelError, Duration, Timestamp
+
+_UNITS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+_PART = re.compile(r"([0-9]*)(\.?)([0-9]*)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_RFC3339 = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
+    re.ASCII,
+)
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def parse_duration(text: str) -> int | None:
+    """time.ParseDuration in nanoseconds; None where it fails."""
+    sign = -1 if text[:1] == "-" else 1
+    rest = text[1:] if text[:1] in ("+", "-") else text
+    if rest == "0":
+        return 0
+    total = i = 0
+    while i < len(rest):
+        part = _PART.match(rest, i)
+        if not part or not (part[1] or part[3]) or len(part[1].lstrip("0")) > 20:
+            return None
+        unit = _UNITS[part[4]]
+        total += int(part[1] or 0) * unit
+        if part[3]:
+            digits = part[3][:30]  # a digit further right is below a nanosecond
+            total += int(digits) * unit // 10 ** len(digits)
+        if total > (1 << 63):
+            return None
+        i = part.end()
+    if i == 0 or not -(1 << 63) <= sign * total < 1 << 63:
+        return None
+    return sign * total
+
+
+def duration_text(nanoseconds: int) -> str:
+    """Seconds with as many decimals as needed, and ``s``."""
+    seconds = nanoseconds / v.GIGA  # a float64, as time.Duration.Seconds gives it
+    text = format(seconds, ".9f").rstrip("0").rstrip(".")
+    return f"{'0' if text == '-0' else text}s"
+
+
+def parse_timestamp(text: str) -> int | None:
+    """time.Parse(time.RFC3339, text) in nanoseconds since the epoch; None where it fails. The year 0 is taken."""
+    match = _RFC3339.fullmatch(text)
+    if not match:
+        return None
+    year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
+    if len(match[4]) != 2 or hour > 23 or minute > 59 or second > 59:
+        return None
+    try:
+        # The year 0 is a leap year that Python's calendar does not have; 2000 is another.
+        days = date(year or 2000, month, day).toordinal() - (0 if year else 2000 * 365 + 2000 // 4 - 15)
+    except ValueError:
+        return None
+    offset = 0
+    if match[8]:
+        hours, minutes = int(match[9]), int(match[10])
+        if hours > 24 or minutes > 60:
+            return None
+        offset = (hours * 3600 + minutes * 60) * (-1 if match[8] == "-" else 1)
+    seconds = (days - _EPOCH) * 86400 + hour * 3600 + minute * 60 + second - offset
+    return seconds * v.GIGA + int((match[7] or "")[:9].ljust(9, "0"))
+
+
+def timestamp_text(nanoseconds: int) -> str:
+    """time.RFC3339Nano in UTC."""
+    seconds, fraction = divmod(nanoseconds, v.GIGA)
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    decimals = f"{fraction:09}".rstrip("0")
+    return (
+        f"{moment.year:04}-{moment.month:02}-{moment.day:02}T{moment.hour:02}:{moment.minute:02}:{moment.second:02}"
+        f"{'.' + decimals if decimals else ''}Z"
+    )
+
+
+def _zone(name: str) -> tzinfo:
+    """common/types/timestamp.go timeZone: a name of the time zone database, or an offset such as ``+02:00``."""
+    if ":" in name:
+        match = re.fullmatch(r"([+-]?[0-9]{1,9}):([+-]?[0-9]{1,9})", name, re.ASCII)
+        if match:
+            hours, minutes = int(match[1]), int(match[2])
+            total = hours * 60 + (minutes if hours >= 0 else -minutes)
+            if abs(total) < 24 * 60:
+                return timezone(timedelta(minutes=total))
+        raise CelError(f'strconv.Atoi: parsing "{name.partition(":")[0]}": invalid syntax')
+    from zoneinfo import ZoneInfo
+
+    try:
+        return UTC if name in ("", "UTC") else ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        raise CelError(f"unknown time zone {name}") from None
+
+
+def _local(timestamp: Timestamp, zone: str) -> datetime:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=timestamp.nanoseconds // v.GIGA)
+    try:
+        return moment.astimezone(_zone(zone))
+    except OverflowError:
+        raise CelError("timestamp overflow") from None
+
+
+_FIELDS: dict[str, Callable[[datetime], int]] = {
+    "year": lambda t: t.year,
+    "month": lambda t: t.month - 1,
+    "day_of_month": lambda t: t.day - 1,
+    "day_of_month_1_based": lambda t: t.day,
+    "day_of_year": lambda t: t.timetuple().tm_yday - 1,
+    "day_of_week": lambda t: t.isoweekday() % 7,
+    "hours": lambda t: t.hour,
+    "minutes": lambda t: t.minute,
+    "seconds": lambda t: t.second,
+}
+
+
+def _getter(field: Callable[[datetime], int]) -> Callable[..., int]:
+    def get(timestamp: Timestamp, zone: str = "") -> int:
+        return field(_local(timestamp, zone))
+
+    return get
+
+
+def _milliseconds(timestamp: Timestamp, zone: str = "") -> int:
+    _local(timestamp, zone)
+    return timestamp.nanoseconds % v.GIGA // 10**6
+
+
+def _whole(unit: int) -> Callable[[Duration], int]:
+    def get(duration: Duration) -> int:
+        whole = abs(duration.nanoseconds) // unit
+        return whole if duration.nanoseconds >= 0 else -whole
+
+    return get
+
+
+def _register() -> None:
+    getters: dict[str, Callable[..., Any]] = {name: _getter(field) for name, field in _FIELDS.items()}
+    getters["milliseconds"] = _milliseconds
+    for name, run in getters.items():
+        OVERLOADS[f"timestamp_to_{name}"] = Overload((Timestamp,), run)
+        OVERLOADS[f"timestamp_to_{name}_with_tz"] = Overload((Timestamp, str), run)
+    OVERLOADS["timestamp_to_seconds_tz"] = OVERLOADS["timestamp_to_seconds_with_tz"]
+    for name, unit in (
+        ("hours", 3600 * v.GIGA),
+        ("minutes", 60 * v.GIGA),
+        ("seconds", v.GIGA),
+        ("milliseconds", 10**6),
+    ):
+        OVERLOADS[f"duration_to_{name}"] = Overload((Duration,), _whole(unit))
+
+
+_register()

@@ -1,0 +1,31 @@
+"""Texts as Go prints them."""
+
+from __future__ import annotations
+
+_ESCAPES = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    "\\": "\\\\",
+    '"': '\\"',
+}
+
+
+def quoted(text: str) -> str:
+    """strconv.Quote."""
+    return '"' + "".join(map(_quote, text)) + '"'
+
+
+def _quote(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character == " " or character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,85 @@
+"""Texts of numbers as Go's strconv reads and writes them."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_INT = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_UINT = re.compile(r"[0-9]+", re.ASCII)
+_DECIMAL = re.compile(
+    r"[+-]?(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9](?:_?[0-9])*)?", re.ASCII
+)
+_HEX = re.compile(r"[+-]?0[xX]_?(?:[0-9a-fA-F_]+\.?[0-9a-fA-F_]*|\.[0-9a-fA-F_]+)[pP][+-]?[0-9_]+", re.ASCII)
+_SPECIAL = re.compile(r"[+-]?(?:inf|infinity)|nan", re.ASCII | re.IGNORECASE)
+_LONGEST = 400  # characters; a number that needs more digits than this is out of any range
+
+
+def parse_int(text: str) -> int | None:
+    """strconv.ParseInt(text, 10, 64); None where it fails."""
+    if _INT.fullmatch(text) and len(text.lstrip("+-0")) < 20 and -(1 << 63) <= (number := _integer(text)) < 1 << 63:
+        return number
+    return None
+
+
+def parse_uint(text: str) -> int | None:
+    """strconv.ParseUint(text, 10, 64); None where it fails."""
+    if _UINT.fullmatch(text) and len(text.lstrip("0")) < 21 and (number := _integer(text)) < 1 << 64:
+        return number
+    return None
+
+
+def _integer(text: str) -> int:
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    return -int(digits) if text[0] == "-" else int(digits)
+
+
+def parse_double(text: str) -> float | None:
+    """strconv.ParseFloat(text, 64); None where it fails."""
+    if _SPECIAL.fullmatch(text):
+        return float(text)
+    if _DECIMAL.fullmatch(text):
+        number = float(text.replace("_", ""))
+    elif _HEX.fullmatch(text) and len(text) < _LONGEST:
+        try:
+            number = float.fromhex(text.replace("_", ""))
+        except (ValueError, OverflowError):
+            return None
+    else:
+        return None
+    return None if math.isinf(number) else number
+
+
+def format_double(number: float) -> str:
+    """``%g`` with the shortest digits that read back as the same number."""
+    if math.isnan(number):
+        return "NaN"
+    if math.isinf(number):
+        return "+Inf" if number > 0 else "-Inf"
+    sign = "-" if math.copysign(1, number) < 0 else ""
+    mantissa, _, exponent_text = repr(abs(number)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + ("" if fraction == "0" else fraction)).lstrip("0")
+    if not digits:
+        return sign + "0"
+    exponent = int(exponent_text or 0) + len(whole) - 1
+    if whole == "0":
+        exponent = int(exponent_text or 0) - (len(fraction) - len(fraction.lstrip("0"))) - 1
+    digits = digits.rstrip("0") or "0"
+    if exponent < -4 or exponent >= 6:
+        return sign + _scientific(digits, exponent)
+    return sign + fixed(digits, exponent)
+
+
+def _scientific(digits: str, exponent: int) -> str:
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02}"
+
+
+def fixed(digits: str, exponent: int) -> str:
+    """``%f`` with no more digits than needed: ``digits`` with the point after the first one moved by ``exponent``."""
+    if exponent < 0:
+        return "0." + "0" * (-exponent - 1) + digits
+    if len(digits) <= exponent + 1:
+        return digits + "0" * (exponent + 1 - len(digits))
+    return f"{digits[: exponent + 1]}.{digits[exponent + 1 :]}"

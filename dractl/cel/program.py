@@ -1,0 +1,122 @@
+"""A compiled expression: its verdict at admission, and what it says of devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from dractl.cel.device import DeviceLike, Field, View
+
+if TYPE_CHECKING:
+    from dractl.cel.ast import Checked
+    from dractl.cel.environment import Declarations
+    from dractl.cel.tracing import Trace
+
+Admission = Literal["ok", "invalid", "tooComplex", "tooLong"]
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One thing that is wrong with an expression. ``offset`` counts code points into it, ``line`` and ``column`` are 1-based
+    as upstream prints them; all three are None for what has no place (the output type, a constant that fails)."""
+
+    message: str
+    offset: int | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvalError:
+    """An evaluation that failed. ``text`` is upstream's, without the names of selector and device."""
+
+    text: str
+
+
+_UNKNOWN = object()
+_MEMORY = 65536  # results remembered for one expression
+
+
+@dataclass(eq=False)
+class Program:
+    """The result of ``Environment.compile``.
+
+    ``error`` and ``error_type`` are what the API server reports (None when it compiles); ``output_type`` and ``max_cost`` are
+    None when it does not. ``admission`` is the server's answer: ``invalid``, ``tooComplex`` (``max_cost`` above 1,000,000),
+    ``tooLong`` (more than 10,240 bytes), else ``ok``. Whatever ``admission`` is, a program that is ``ok`` can be evaluated.
+    """
+
+    text: str
+    declarations: Declarations
+    admission: Admission
+    issues: tuple[Issue, ...] = ()
+    error: str | None = None
+    error_type: Literal["RuleInvalid", "InternalError"] | None = None
+    output_type: str | None = None
+    max_cost: int | None = None
+    checked: Checked | None = field(default=None, repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether it compiles."""
+        return self.error is None
+
+    @cached_property
+    def reads(self) -> frozenset[Field] | None:
+        """The parts of a device that the result depends on; None when it may depend on all of them."""
+        from dractl.cel.reads import reads
+
+        assert self.checked is not None
+        return reads(self.checked.root)
+
+    def evaluate(self, driver: str, device: DeviceLike) -> bool | EvalError:
+        """What kube-scheduler gets for this device. Results are remembered by the fields that the expression reads."""
+        view = View(driver, device)
+        fault = view.fault(self.declarations.list_values)
+        if fault is not None:
+            return EvalError(fault)
+        fields = self._fields
+        if fields is None:
+            return self._run(view)
+        key = view.memory_key(fields)
+        result = self._memory.get(key)
+        if result is None:
+            result = self._run(view)
+            if len(self._memory) < _MEMORY:
+                self._memory[key] = result
+        return result
+
+    def trace(self, driver: str, device: DeviceLike) -> Trace:
+        """The evaluation, sub-expression by sub-expression."""
+        from dractl.cel.tracing import trace
+
+        assert self.checked is not None
+        return trace(self.checked, self.declarations, driver, device)
+
+    @cached_property
+    def _memory(self) -> dict[Any, bool | EvalError]:
+        return {}
+
+    @cached_property
+    def _fields(self) -> tuple[Field, ...] | None:
+        return None if self.reads is None else tuple(sorted(self.reads, key=str))
+
+    @cached_property
+    def _run(self) -> Callable[[View], bool | EvalError]:
+        from dractl.cel.evaluation import build, frame
+        from dractl.cel.values import CelError, CostExceeded, to_bool
+
+        if self.checked is None:
+            raise ValueError(f"this expression does not compile: {self.error}")
+        run = build(self.checked.root, self.declarations.release)
+
+        def evaluate(view: View) -> bool | EvalError:
+            try:
+                result = run(frame(view))
+                return result if result is True or result is False else to_bool(result)
+            except (CelError, CostExceeded) as error:
+                return EvalError(str(error))
+
+        return evaluate

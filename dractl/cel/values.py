@@ -1,0 +1,578 @@
+"""The values of CEL in Python, and what cel-go's common/types does with them: equality, order, arithmetic, conversion.
+
+========================= =====================================================================
+CEL                       Python
+========================= =====================================================================
+bool, int, double         bool, int, float
+uint                      :class:`Uint`
+string, bytes, null_type  str, bytes, None
+list(T), map(K, V)        list; dict whose keys went through :func:`encode_key`
+optional_type(T)          :class:`Optional`
+type                      :class:`TypeValue`
+duration, timestamp       :class:`Duration`, :class:`Timestamp`, both in nanoseconds
+Quantity, Semver          :class:`dractl.model.Quantity`, :class:`dractl.model.Version`
+net.IP, net.CIDR, URL     :class:`IP`, :class:`CIDR`, :class:`URL`
+NamedFormat               :class:`NamedFormat`
+========================= =====================================================================
+
+An operation that fails raises :class:`CelError` with upstream's text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.model import Quantity, Version
+
+if TYPE_CHECKING:
+    import ipaddress
+
+MIN_INT, MAX_INT, MAX_UINT = -(1 << 63), (1 << 63) - 1, (1 << 64) - 1
+MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799  # 0001-01-01T00:00:00Z, 9999-12-31T23:59:59Z
+GIGA = 10**9
+
+LARGEST = 10_000_000
+"""Elements or characters. Upstream's limit of actual cost ends an evaluation before it holds a larger value."""
+
+COST_LIMIT = 1_000_000
+"""resourceapi.CELSelectorExpressionMaxCost: for the estimate and for what an evaluation really costs."""
+
+
+class CelError(Exception):
+    """An evaluation that fails. ``str()`` is upstream's text."""
+
+
+class CostExceeded(Exception):
+    """An evaluation that upstream ends because it has cost too much; unlike an error, ``||`` cannot absorb it."""
+
+    def __init__(self) -> None:
+        super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+NO_OVERLOAD = "no such overload"
+
+
+def no_overload() -> CelError:
+    return CelError(NO_OVERLOAD)
+
+
+class Uint(int):
+    """An unsigned integer: 0 to 2^64-1."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TypeValue:
+    """A type as a value, such as ``int`` or ``type(x)``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    nanoseconds: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """Nanoseconds since 1970-01-01T00:00:00Z."""
+
+    nanoseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """``optional.of(value)``; ``optional.none()`` has no value."""
+
+    value: Any = None
+    present: bool = True
+
+
+NONE = Optional(None, False)
+
+
+@dataclass(frozen=True, slots=True)
+class IP:
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+@dataclass(frozen=True, slots=True)
+class CIDR:
+    """An address with a prefix length; the address may have host bits."""
+
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class URL:
+    """The parts of net/url.URL that CEL can ask for."""
+
+    text: str
+    scheme: str
+    host: str
+    path: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFormat:
+    name: str
+
+
+class Domains(dict[str, Any]):
+    """An outer map of a device: every lookup finds (an empty map for unknown domains), membership and iteration do not.
+
+    compile.go newStringInterfaceMapWithDefault.
+    """
+
+    __slots__ = ()
+
+
+_NAMES: dict[type, str] = {
+    bool: "bool",
+    int: "int",
+    Uint: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    type(None): "null_type",
+    list: "list",
+    dict: "map",
+    Domains: "map",
+    Optional: "optional_type",
+    TypeValue: "type",
+    Duration: "google.protobuf.Duration",
+    Timestamp: "google.protobuf.Timestamp",
+    Quantity: "kubernetes.Quantity",
+    Version: "kubernetes.Semver",
+    URL: "kubernetes.URL",
+    NamedFormat: "kubernetes.NamedFormat",
+    IP: "net.IP",
+    CIDR: "net.CIDR",
+}
+
+
+def type_name(value: Any) -> str:
+    """The name of the run-time type of a value."""
+    return _NAMES.get(type(value), "kubernetes.DRADevice")
+
+
+# -- map keys ---------------------------------------------------------------------------------------------------------
+
+
+def encode_key(key: Any) -> Any:
+    """A key as the dict holds it. Numbers are one key whatever their type, as in CEL; a bool is no number, as in Python."""
+    return (key,) if type(key) is bool else key
+
+
+def decode_key(key: Any) -> Any:
+    return key[0] if type(key) is tuple else key
+
+
+def keys(mapping: dict[Any, Any]) -> Iterator[Any]:
+    """The keys of a map, in a fixed order (upstream's is random)."""
+    try:
+        ordered = sorted(mapping)
+    except TypeError:
+        ordered = sorted(mapping, key=lambda k: (type(k).__name__, k))
+    return map(decode_key, ordered)
+
+
+KEY_TYPES = {str, int, Uint, bool, float}
+
+
+def find(mapping: dict[Any, Any], key: Any) -> tuple[Any, bool]:
+    """The value of a key, and whether there is one."""
+    if type(mapping) is Domains:
+        return (mapping.get(key) if type(key) is str else None) or {}, True
+    if type(key) in KEY_TYPES:
+        encoded = encode_key(key)
+        if encoded in mapping:
+            return mapping[encoded], True
+    return None, False
+
+
+def has_key(mapping: dict[Any, Any], key: Any) -> bool:
+    """``key in mapping``: unlike :func:`find`, an outer map of a device says no to an unknown domain."""
+    return type(key) in KEY_TYPES and encode_key(key) in mapping
+
+
+# -- equality and order -----------------------------------------------------------------------------------------------
+
+_NUMBERS = {int, Uint, float}
+_STRICT = (Quantity, Version, IP, CIDR, URL, NamedFormat)
+
+
+def equal(a: Any, b: Any) -> bool:
+    """``a == b``. Values of different kinds differ; but a Kubernetes type on the left knows only its own kind."""
+    kind, other = type(a), type(b)
+    if kind is other:
+        if kind is list:
+            return len(a) == len(b) and all(map(_same, a, b))
+        if kind is dict:
+            return _equal_maps(a, b)
+        if kind is Optional:
+            return a.present == b.present and (not a.present or _same(a.value, b.value))
+        return bool(a == b)
+    if kind in _NUMBERS and other in _NUMBERS:
+        return _compare_numbers(a, b) == 0
+    if a is None or b is None:
+        return False
+    if isinstance(a, dict) and isinstance(b, dict):
+        return _equal_maps(a, b)
+    if isinstance(a, _STRICT):
+        raise no_overload()
+    return False
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Equality inside lists and maps, where upstream takes an error for no difference."""
+    try:
+        return equal(a, b)
+    except CelError:
+        return True
+
+
+def _equal_maps(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
+    if len(a) != len(b):
+        return False
+    for key, value in a.items():
+        other, found = find(b, decode_key(key))
+        if not found or not _same(value, other):
+            return False
+    return True
+
+
+def _compare_numbers(a: Any, b: Any) -> int | None:
+    """-1, 0, 1; None where one is NaN. An int and a double compare as doubles, as in common/types/compare.go."""
+    if type(a) is float or type(b) is float:
+        if math.isnan(a) or math.isnan(b):
+            return None
+        if type(a) is not float:
+            a = _as_double(a, b)
+        elif type(b) is not float:
+            b = _as_double(b, a)
+    return (a > b) - (a < b)
+
+
+def _as_double(number: int, other: float) -> float:
+    """The double that stands for an integer beside ``other``: a double outside the integer's range stays outside."""
+    low, high = (0, MAX_UINT) if type(number) is Uint else (MIN_INT, MAX_INT)
+    if other < low:
+        return math.inf
+    if other > high:
+        return -math.inf
+    return float(number)
+
+
+_ORDERED = {bool, int, Uint, float, str, bytes, Duration, Timestamp}
+
+
+def is_ordered(value: Any) -> bool:
+    """traits.ComparerType."""
+    return type(value) in _ORDERED
+
+
+def compare(a: Any, b: Any, operator: str) -> int:
+    """-1, 0 or 1. ``operator`` is named when the left kind has no order."""
+    kind = type(a)
+    if kind not in _ORDERED:
+        raise CelError(f"{NO_OVERLOAD}: {operator}")
+    return order(a, b)
+
+
+def order(a: Any, b: Any) -> int:
+    """traits.Comparer.Compare."""
+    kind, other = type(a), type(b)
+    if kind is other:
+        if kind is float and (math.isnan(a) or math.isnan(b)):
+            raise CelError("NaN values cannot be ordered")
+        return (a > b) - (a < b)
+    if kind in _NUMBERS and other in _NUMBERS:
+        result = _compare_numbers(a, b)
+        if result is None:
+            raise CelError("NaN values cannot be ordered")
+        return result
+    raise no_overload()
+
+
+# -- arithmetic -------------------------------------------------------------------------------------------------------
+
+
+def _checked(number: int, kind: type) -> Any:
+    if kind is int:
+        if not MIN_INT <= number <= MAX_INT:
+            raise CelError("integer overflow")
+        return number
+    if not 0 <= number <= MAX_UINT:
+        raise CelError("unsigned integer overflow")
+    return Uint(number)
+
+
+def _duration(nanoseconds: int) -> Duration:
+    if not MIN_INT <= nanoseconds <= MAX_INT:
+        raise CelError("duration overflow")
+    return Duration(nanoseconds)
+
+
+def timestamp(nanoseconds: int) -> Timestamp:
+    """CelError outside the years 1 to 9999."""
+    if not MIN_SECONDS <= nanoseconds // GIGA <= MAX_SECONDS:
+        raise CelError("timestamp overflow")
+    return Timestamp(nanoseconds)
+
+
+def bounded(value: Any) -> Any:
+    """A string, bytes or list that is not too large to have been made within the cost limit."""
+    if len(value) > LARGEST:
+        raise CostExceeded
+    return value
+
+
+def add(a: Any, b: Any) -> Any:
+    kind, other = type(a), type(b)
+    if kind is Timestamp and other is Duration:
+        return timestamp(a.nanoseconds + b.nanoseconds)
+    if kind is Duration and other in (Duration, Timestamp):
+        total = a.nanoseconds + b.nanoseconds
+        return _duration(total) if other is Duration else timestamp(total)
+    if kind not in (int, Uint, float, str, bytes, list, Duration, Timestamp):
+        raise CelError(f"{NO_OVERLOAD}: _+_")
+    if kind is not other or kind is Timestamp:
+        raise no_overload()
+    if kind is int or kind is Uint:
+        return _checked(int(a) + int(b), kind)
+    if kind is not float and len(a) + len(b) > LARGEST:
+        raise CostExceeded
+    return a + b
+
+
+def subtract(a: Any, b: Any) -> Any:
+    kind, other = type(a), type(b)
+    if kind is Timestamp and other in (Duration, Timestamp):
+        rest = a.nanoseconds - b.nanoseconds
+        return timestamp(rest) if other is Duration else _duration(rest)
+    if kind not in (int, Uint, float, Duration, Timestamp):
+        raise CelError(f"{NO_OVERLOAD}: _-_")
+    if kind is not other:
+        raise no_overload()
+    if kind is Duration:
+        return _duration(a.nanoseconds - b.nanoseconds)
+    return a - b if kind is float else _checked(int(a) - int(b), kind)
+
+
+def multiply(a: Any, b: Any) -> Any:
+    kind = _numeric(a, b, "_*_", {int, Uint, float})
+    return a * b if kind is float else _checked(int(a) * int(b), kind)
+
+
+def divide(a: Any, b: Any) -> Any:
+    kind = _numeric(a, b, "_/_", {int, Uint, float})
+    if kind is float:
+        if b:
+            return a / b
+        # IEEE 754: a division by zero is no error.
+        return math.nan if not a or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1, b)
+    if b == 0:
+        raise CelError("division by zero")
+    quotient = abs(int(a)) // abs(int(b))
+    return _checked(quotient if (a < 0) == (b < 0) else -quotient, kind)
+
+
+def modulo(a: Any, b: Any) -> Any:
+    kind = _numeric(a, b, "_%_", {int, Uint})
+    if b == 0:
+        raise CelError("modulus by zero")
+    if kind is int and a == MIN_INT and b == -1:
+        raise CelError("integer overflow")
+    rest = abs(int(a)) % abs(int(b))
+    return _checked(-rest if a < 0 else rest, kind)
+
+
+def _numeric(a: Any, b: Any, operator: str, allowed: set[type]) -> type:
+    kind = type(a)
+    if kind not in allowed:
+        raise CelError(f"{NO_OVERLOAD}: {operator}")
+    if kind is not type(b):
+        raise no_overload()
+    return kind
+
+
+def negate(a: Any) -> Any:
+    kind = type(a)
+    if kind is float:
+        return -a
+    if kind is int:
+        return _checked(-a, int)
+    if kind is Duration:
+        return _duration(-a.nanoseconds)
+    raise CelError(f"{NO_OVERLOAD}: -_")
+
+
+# -- access -----------------------------------------------------------------------------------------------------------
+
+
+def text_of_key(key: Any) -> str:
+    """A key as Go's ``%v`` prints it."""
+    from dractl.cel.numbers import format_double
+
+    if type(key) is str:
+        return key
+    if type(key) is bool:
+        return "true" if key else "false"
+    if type(key) is float:
+        return format_double(key)
+    if isinstance(key, int):
+        return str(int(key))
+    return "null" if key is None else type_name(key)
+
+
+def index(container: Any, key: Any) -> Any:
+    """``container[key]``."""
+    if isinstance(container, dict):
+        value, found = find(container, key)
+        if found:
+            return value
+        raise CelError(f"no such key: {text_of_key(key)}")
+    if type(container) is list:
+        position = list_index(key)
+        if 0 <= position < len(container):
+            return container[position]
+        raise CelError(f"index out of bounds: {position}")
+    raise CelError(f"no such key: {text_of_key(key)}")
+
+
+def list_index(key: Any) -> int:
+    if type(key) is int:
+        return key
+    if type(key) is Uint:
+        if key > MAX_INT:
+            raise CelError(f"unsupported index value {int(key)} in list")
+        return int(key)
+    if type(key) is float:
+        if key.is_integer() and MIN_INT <= key <= MAX_INT:
+            return int(key)
+        raise CelError(f"unsupported index value {text_of_key(key)} in list")
+    raise CelError(f"unsupported index type '{type_name(key)}' in list")
+
+
+def select(container: Any, field: str) -> Any:
+    """``container.field``."""
+    if isinstance(container, dict):
+        value, found = find(container, field)
+        if found:
+            return value
+    raise CelError(f"no such key: {field}")
+
+
+_GO_NAMES = {
+    bool: "types.Bool",
+    int: "types.Int",
+    Uint: "types.Uint",
+    float: "types.Double",
+    str: "types.String",
+    bytes: "types.Bytes",
+    type(None): "types.Null",
+    Duration: "types.Duration",
+    Timestamp: "types.Timestamp",
+    Version: "cel.Semver",
+    Quantity: "cel.Quantity",
+    IP: "cel.IP",
+    CIDR: "cel.CIDR",
+    URL: "cel.URL",
+    NamedFormat: "*cel.Format",
+    Optional: "*types.Optional",
+    TypeValue: "*types.Type",
+}
+
+
+def go_name(value: Any) -> str:
+    """The Go type of a value, which some messages name."""
+    return _GO_NAMES.get(type(value), "types.Unknown")
+
+
+def elements(container: Any) -> list[Any]:
+    """What a loop with one variable goes over: the elements of a list, the keys of a map."""
+    if type(container) is list:
+        return container
+    if isinstance(container, dict):
+        return list(keys(container))
+    raise CelError(f"got '{go_name(container)}', expected iterable type")
+
+
+def pairs(container: Any) -> list[tuple[Any, Any]]:
+    """What a loop with two variables goes over: index and element, or key and value."""
+    if type(container) is list:
+        return list(enumerate(container))
+    if isinstance(container, dict):
+        return [(key, container[encode_key(key)]) for key in keys(container)]
+    raise CelError(f"got '{go_name(container)}', expected iterable type")
+
+
+def contains(element: Any, container: Any) -> bool:
+    """``element in container``."""
+    if isinstance(container, dict):
+        return has_key(container, element)
+    if type(container) is list:
+        for other in container:
+            try:
+                if equal(element, other):
+                    return True
+            except CelError:
+                continue
+        return False
+    raise CelError(f"{NO_OVERLOAD}: @in")
+
+
+def size(value: Any) -> int:
+    if isinstance(value, (str, bytes, list, dict)):
+        return len(value)
+    raise CelError(f"{NO_OVERLOAD}: size")
+
+
+def is_zero(value: Any) -> bool:
+    """traits.Zeroer, for ``optional.ofNonZeroValue``."""
+    if value is None or isinstance(value, (bool, int, float, str, bytes, list, dict)):
+        return not value
+    if isinstance(value, (Duration, Timestamp)):
+        return value.nanoseconds == (0 if isinstance(value, Duration) else MIN_SECONDS * GIGA)
+    return isinstance(value, Optional) and not value.present
+
+
+def to_bool(value: Any) -> bool:
+    """The result of a selector as Go's bool (ConvertToNative)."""
+    if value is True or value is False:
+        return bool(value)
+    name = type_name(value)
+    inner = value
+    while type(inner) is Optional and inner.present:
+        inner = inner.value
+    if inner is True or inner is False:
+        return bool(inner)
+    reasons = {
+        int: "unsupported type conversion from 'int' to bool",
+        Uint: "unsupported type conversion from 'uint' to bool",
+        str: "unsupported native conversion from string to 'bool'",
+        float: "type conversion error from Double to 'bool'",
+        bytes: "type conversion error from Bytes to 'bool'",
+        list: "type conversion error from list to 'bool'",
+        dict: "type conversion error from map to 'bool'",
+        Domains: "type conversion error from map to 'bool'",
+        type(None): "type conversion error from 'null_type' to 'bool'",
+        Timestamp: "type conversion error from 'Timestamp' to 'bool'",
+        Duration: "type conversion error from 'Duration' to 'bool'",
+        Version: "type conversion error from 'Semver' to 'bool'",
+        Quantity: "type conversion error from 'Quantity' to 'bool'",
+        IP: "type conversion error from 'IP' to 'bool'",
+        CIDR: "type conversion error from 'CIDR' to 'bool'",
+        URL: "type conversion error from 'URL' to 'bool'",
+        NamedFormat: "type conversion error from 'Format' to 'bool'",
+        TypeValue: "type conversion not supported for 'type'",
+        Optional: "optional.none() dereference",
+    }
+    raise CelError(f"CEL result of type {name} could not be converted to bool: {reasons.get(type(inner), name)}")
