@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dractl.cli import terminal
 from dractl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from dractl.model import Target
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notices and no progress on standard error.")]
 Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="Say more; may be given twice.")]
@@ -16,11 +19,10 @@ Color = Annotated[
     str, typer.Option("--color", metavar="WHEN", help="auto, always or never. NO_COLOR and FORCE_COLOR are honoured.")
 ]
 OutputFile = Annotated[
-    Path | None, typer.Option("--output-file", metavar="FILE", help="Write the report to FILE instead of standard output.")
+    Path | None,
+    typer.Option("--output-file", metavar="FILE", help="Write the report to FILE instead of standard output."),
 ]
-Config = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="This configuration file and no other.")
-]
+Config = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="This configuration file and no other.")]
 Isolated = Annotated[bool, typer.Option("--isolated", help="Ignore configuration files and DRACTL_* variables.")]
 KubernetesVersion = Annotated[
     str | None,
@@ -28,7 +30,9 @@ KubernetesVersion = Annotated[
 ]
 FeatureGates = Annotated[
     str | None,
-    typer.Option("--feature-gates", metavar="NAME=BOOL,...", help="Feature gates that differ from the release's defaults."),
+    typer.Option(
+        "--feature-gates", metavar="NAME=BOOL,...", help="Feature gates that differ from the release's defaults."
+    ),
 ]
 
 
@@ -77,3 +81,13 @@ def write_report(text: str, output_file: Path | None) -> None:
         output_file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write the report: {error.strerror}", place=str(output_file)) from error
+
+
+def target(release: str | None, gates: dict[str, bool]) -> Target:
+    """What ``--kubernetes-version`` and ``--feature-gates`` ask about; says so where a release is newer than we know."""
+    from dractl.model import NEWEST, Target
+    from dractl.model.releases import is_newer
+
+    if release and is_newer(release):
+        terminal.notice(f"Kubernetes {release} is newer than dractl knows: the rules of {NEWEST} are used")
+    return Target.of(release or NEWEST, gates)

@@ -1,0 +1,194 @@
+"""``dractl lint``: what is wrong in these manifests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dractl.cli import common
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.lint.config import Config
+    from dractl.lint.finding import Report
+    from dractl.lint.selection import Selection
+
+FORMATS = ("full", "concise", "json", "sarif", "junit", "github", "gitlab")
+SEVERITIES = ("error", "warning", "info")
+
+Paths = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="PATH...", help="Files, folders, archives; - for standard input.", show_default=False),
+]
+Files = Annotated[list[str] | None, typer.Option("--filename", "-f", metavar="PATH", help="The same as PATH.")]
+StdinName = Annotated[str, typer.Option("--stdin-filename", metavar="NAME", help="What to call standard input.")]
+Exclude = Annotated[
+    list[str] | None, typer.Option("--exclude", metavar="PATTERN", help="Pass over, as in .gitignore; repeatable.")
+]
+ShowFiles = Annotated[bool, typer.Option("--show-files", help="List the files that would be linted, and stop.")]
+Select = Annotated[
+    list[str] | None,
+    typer.Option("--select", metavar="CODES", help="Only these rules: codes, names or prefixes (DRA7), with commas."),
+]
+Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="CODES", help="Not these rules.")]
+FailOn = Annotated[
+    str | None,
+    typer.Option("--fail-on", metavar="SEVERITY", help="Exit with 1 from this on: error (default), warning, info."),
+]
+Baseline = Annotated[
+    Path | None,
+    typer.Option("--baseline", metavar="FILE", help="Say nothing of what an earlier report (-o json) holds already."),
+]
+Statistics = Annotated[bool, typer.Option("--statistics", help="Count the findings of each rule.")]
+ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even if there are findings.")]
+Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+
+
+def command(
+    paths: Paths = None,
+    filename: Files = None,
+    stdin_filename: StdinName = "<stdin>",
+    exclude: Exclude = None,
+    show_files: ShowFiles = False,
+    select: Select = None,
+    ignore: Ignore = None,
+    fail_on: FailOn = None,
+    baseline: Baseline = None,
+    statistics: Statistics = False,
+    exit_zero: ExitZero = False,
+    kubernetes_version: common.KubernetesVersion = None,
+    feature_gates: common.FeatureGates = None,
+    config: common.Config = None,
+    isolated: common.Isolated = False,
+    output: Output = None,
+    output_file: common.OutputFile = None,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = 0,
+    color: common.Color = "auto",
+) -> None:
+    """Say what an API server would reject in manifests, and what it accepts although it can never work.
+
+    Looks at ResourceClaims, their templates, DeviceClasses, ResourceSlices, DeviceTaintRules, and pods that use claims.
+
+    Examples: `dractl lint manifests/`, `helm template chart | dractl lint -`, `dractl lint -o sarif . > dractl.sarif`
+    """
+    from dractl.cli.terminal import notice
+    from dractl.errors import UsageError
+
+    common.settle(color, quiet)
+    settings = _settings(config, isolated)
+    environment = _environment(isolated)
+    output = common.choose("--output", output or environment.get("OUTPUT") or "full", FORMATS)
+    threshold = fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
+    common.choose("--fail-on", threshold, SEVERITIES)
+    wanted = [*(paths or []), *(filename or [])]
+    if not wanted:
+        raise UsageError("nothing to lint", hint="name files or folders, or - for standard input")
+    excluded = (*settings.exclude, *_split(exclude))
+    if show_files:
+        _show_files(wanted, excluded, output_file)
+        return
+
+    from dractl.lint import lint
+    from dractl.manifests import load
+
+    selection = _selection(settings, environment, select, ignore, baseline)
+    target = common.target(
+        kubernetes_version or environment.get("KUBERNETES_VERSION") or settings.kubernetes_version,
+        {**settings.feature_gates, **common.parse_gates(feature_gates or environment.get("FEATURE_GATES"))},
+    )
+    inputs = load(wanted, stdin=_stdin(wanted), stdin_name=stdin_filename, exclude=excluded)
+    for skipped in inputs.skipped:
+        notice(f"{skipped.file}: skipped, {skipped.why}" + (f"; {skipped.hint}" if skipped.hint else ""))
+    report = lint(inputs, target, config=selection)
+    if not report.documents:
+        notice("nothing here concerns DRA: no claim, class, slice or taint rule, and no pod that uses one")
+    common.write_report(_render(report, output, statistics, quiet, to_file=output_file is not None), output_file)
+    if report.reaches(threshold) and not exit_zero:  # type: ignore[arg-type]
+        raise typer.Exit(1)
+
+
+def _settings(config: Path | None, isolated: bool) -> Config:
+    """The configuration file's; what it says is not read with ``--isolated``."""
+    from dractl.lint.config import Config, find, read
+
+    if config is not None:
+        return read(config)
+    found = None if isolated else find(Path.cwd())
+    return read(found) if found else Config()
+
+
+def _environment(isolated: bool) -> dict[str, str]:
+    """The ``DRACTL_*`` variables without their prefix."""
+    import os
+
+    if isolated:
+        return {}
+    return {name[7:]: value for name, value in os.environ.items() if name.startswith("DRACTL_") and value}
+
+
+def _split(values: list[str] | None) -> list[str]:
+    return [part.strip() for value in values or [] for part in value.split(",") if part.strip()]
+
+
+def _selection(
+    settings: Config,
+    environment: Mapping[str, str],
+    select: list[str] | None,
+    ignore: list[str] | None,
+    baseline: Path | None,
+) -> Selection:
+    from dractl.lint.selection import Selection
+
+    chosen = _split(select) or _split([environment.get("SELECT", "")]) or list(settings.select)
+    left_out = [*settings.ignore, *_split([environment.get("IGNORE", "")]), *_split(ignore)]
+    path = baseline or environment.get("BASELINE") or settings.baseline
+    if not (chosen or left_out or settings.per_file_ignores or path):
+        return Selection()
+    from dractl.lint import registry
+    from dractl.lint.config import baseline as fingerprints
+
+    codes = registry.expand(chosen, "--select") if chosen else frozenset(registry.rules())
+    return Selection(
+        codes - registry.expand(left_out, "--ignore"),
+        tuple((pattern, registry.expand(c, pattern)) for pattern, c in settings.per_file_ignores.items()),
+        fingerprints(Path(path)) if path else {},
+    )
+
+
+def _stdin(paths: list[str]) -> bytes | None:
+    import sys
+
+    return sys.stdin.buffer.read() if "-" in paths else None
+
+
+def _show_files(paths: list[str], exclude: tuple[str, ...], output_file: Path | None) -> None:
+    from dractl.manifests import load
+
+    inputs = load(paths, stdin=_stdin(paths), exclude=exclude)
+    names = {item.file for item in (*inputs.documents, *inputs.broken)}
+    common.write_report("\n".join(sorted(names)), output_file)
+
+
+def _render(report: Report, output: str, statistics: bool, quiet: bool, *, to_file: bool) -> str:
+    import sys
+    from importlib import import_module
+
+    module = import_module(f"dractl.report.lint_{output}")
+    if output not in ("full", "concise"):
+        return str(module.render(report))
+    from dractl.cli import terminal
+    from dractl.report import lint_summary
+    from dractl.report.canvas import Canvas
+
+    color = terminal.use_color(sys.stdout) and not to_file
+    canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), color)
+    blocks = [module.render(report, canvas)]
+    if statistics:
+        blocks.append(lint_summary.statistics(report))
+    if output == "full" and not quiet:
+        blocks.append(lint_summary.summary(report, canvas))
+    return "\n\n".join(block for block in blocks if block)

@@ -1,0 +1,45 @@
+"""What a rule's check says, before it is placed in a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dractl.lint.finding import Confidence, Severity
+    from dractl.lint.run import Subject
+    from dractl.validation.violation import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A fix that replaces one scalar (or one key) by another text; ``start`` and ``end`` are code points of its value."""
+
+    title: str
+    path: Path
+    text: str
+    key: bool = False
+    start: int | None = None
+    end: int | None = None
+    safe: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One thing that a check found in ``subject`` at ``path``, a path of the document in the shape of v1.
+
+    ``offset`` and ``end`` count code points inside the scalar there. ``severity`` differs from the rule's own where the
+    case is a lesser one. ``related`` are further places: (what is there, subject, path).
+    """
+
+    subject: Subject
+    path: Path
+    message: str
+    help: str | None = None
+    key: bool = False
+    offset: int | None = None
+    end: int | None = None
+    severity: Severity | None = None
+    confidence: Confidence = "certain"
+    fix: Replacement | None = None
+    related: tuple[tuple[str, Subject, Path], ...] = ()

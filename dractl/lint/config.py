@@ -1,0 +1,154 @@
+"""The configuration: ``dractl.toml``, ``.dractl.toml`` or ``[tool.dractl]`` of ``pyproject.toml``, and ``DRACTL_*`` variables.
+
+kubernetes-version = "1.36"
+exclude = ["vendor/"]
+
+[feature-gates]
+DRAListTypeAttributes = true
+
+[lint]
+ignore = ["DRA707"]
+fail-on = "warning"
+baseline = "dractl-baseline.json"
+devices = ["slices/"]
+
+[lint.per-file-ignores]
+"tests/**" = ["DRA7"]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from dractl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+NAMES: Final = ("dractl.toml", ".dractl.toml", "pyproject.toml")
+TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "lint")
+LINT: Final = ("select", "ignore", "fail-on", "baseline", "devices", "per-file-ignores")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a configuration file says; what it leaves out is None or empty. Paths are resolved beside the file."""
+
+    file: Path | None = None
+    kubernetes_version: str | None = None
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    fail_on: str | None = None
+    baseline: str | None = None
+    devices: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def find(start: Path) -> Path | None:
+    """The configuration file of the nearest folder, from ``start`` upwards, that has one."""
+    for folder in (start, *start.parents):
+        for name in NAMES:
+            path = folder / name
+            if path.is_file() and (name != "pyproject.toml" or b"[tool.dractl" in _bytes(path)):
+                return path
+    return None
+
+
+def read(path: Path) -> Config:
+    """The configuration in a file. UsageError for what no configuration has, InputError for a file that is not there."""
+    import tomllib
+
+    try:
+        data = tomllib.loads(_bytes(path).decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"not TOML: {error}", place=str(path)) from error
+    if path.name == "pyproject.toml":
+        data = _table(_table(data.get("tool", {}), "tool", path).get("dractl", {}), "tool.dractl", path)
+    _known(data, TOP, "", path)
+    lint = _table(data.get("lint", {}), "lint", path)
+    _known(lint, LINT, "lint.", path)
+    gates = _table(data.get("feature-gates", {}), "feature-gates", path)
+    for gate, value in gates.items():
+        if not isinstance(value, bool):
+            raise UsageError(f"feature-gates.{gate} is true or false, not {value!r}", place=str(path))
+    per_file = _table(lint.get("per-file-ignores", {}), "lint.per-file-ignores", path)
+    baseline = _text(lint, "baseline", "lint.", path)
+    return Config(
+        file=path,
+        kubernetes_version=_text(data, "kubernetes-version", "", path),
+        feature_gates=gates,
+        exclude=_texts(data, "exclude", "", path),
+        select=_texts(lint, "select", "lint.", path),
+        ignore=_texts(lint, "ignore", "lint.", path),
+        fail_on=_text(lint, "fail-on", "lint.", path),
+        baseline=str(path.parent / baseline) if baseline else None,
+        devices=tuple(_beside(path, text) for text in _texts(lint, "devices", "lint.", path)),
+        per_file_ignores={pattern: _texts(per_file, pattern, "lint.per-file-ignores.", path) for pattern in per_file},
+    )
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", place=str(path)) from error
+
+
+def _beside(path: Path, text: str) -> str:
+    return text if text in ("local", "cluster") else str(path.parent / text)
+
+
+def _table(value: Any, name: str, path: Path) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{name} is a table, not {value!r}", place=str(path))
+    return value
+
+
+def _known(table: Mapping[str, Any], known: Iterable[str], prefix: str, path: Path) -> None:
+    for key in table:
+        if key not in known:
+            from difflib import get_close_matches
+
+            everywhere = [*(f"{prefix}{name}" for name in known), *TOP, *(f"lint.{name}" for name in LINT)]
+            near = get_close_matches(f"{prefix}{key}", everywhere, 1) or [
+                n for n in everywhere if n.endswith(f".{key}")
+            ]
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(prefix + name for name in known)}"
+            raise UsageError(f"there is no setting {prefix}{key}", place=str(path), hint=hint)
+
+
+def _text(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> str | None:
+    value = table.get(key)
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"{prefix}{key} is a text, not {value!r}", place=str(path), hint="put it in quotes")
+    return value
+
+
+def _texts(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise UsageError(f"{prefix}{key} is a list of texts, not {value!r}", place=str(path))
+    return tuple(value)
+
+
+def baseline(path: Path) -> dict[str, int]:
+    """How often each fingerprint stands in an earlier report of ``dractl lint -o json``."""
+    import json
+
+    try:
+        data = json.loads(_bytes(path))
+        findings = data["findings"]
+        if data["schema"] != "dractl/lint/v1":
+            raise ValueError
+        prints = [str(finding["fingerprint"]) for finding in findings]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        hint = "make one with: dractl lint -o json PATH > baseline.json"
+        raise UsageError("no report of dractl lint -o json", place=str(path), hint=hint) from error
+    counts: dict[str, int] = {}
+    for text in prints:
+        counts[text] = counts.get(text, 0) + 1
+    return counts

@@ -1,0 +1,198 @@
+"""What lint found: one value a finding, as the JSON of ``dractl lint -o json`` shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dractl.manifests import Position
+
+Severity = Literal["error", "warning", "info"]
+Confidence = Literal["certain", "likely", "possible"]
+
+SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
+"""From the least to the gravest."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRef:
+    """The Kubernetes object that a finding is about; what the document does not say is None."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+
+    def __str__(self) -> str:
+        name = "/".join(part for part in (self.namespace, self.name) if part)
+        return " ".join(part for part in (self.kind, name) if part)
+
+    def to_json(self) -> dict[str, Any]:
+        named = {
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "namespace": self.namespace,
+            "name": self.name,
+        }
+        return {key: value for key, value in named.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """What the API server would raise: the cause's type and its field path, as the server spells it."""
+
+    type: str
+    field: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that has to do with a finding, such as the first of two equal names."""
+
+    message: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replaces the text of a range of a file; an empty range inserts."""
+
+    position: Position
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that mend a finding. A safe fix changes nothing but what was certainly meant otherwise."""
+
+    title: str
+    edits: tuple[Edit, ...]
+    safe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, and where.
+
+    ``path`` is the YAML path in the document as it was written. ``api`` is set where the API server would say it too.
+    ``excerpt`` is the source line of ``position``, for formats that show it; it is no part of the JSON.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    position: Position
+    document: int
+    path: str
+    object: ObjectRef
+    confidence: Confidence = "certain"
+    help: str | None = None
+    related: tuple[Related, ...] = ()
+    api: Api | None = None
+    origin: str | None = None
+    fix: Fix | None = None
+    excerpt: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the finding whatever the line that it stands on: a hash of code, object and path."""
+        from hashlib import sha256
+
+        subject = self.object
+        parts = (self.code, subject.kind, subject.namespace, subject.name, self.path)
+        return sha256("\0".join(part or "" for part in parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding's object in ``dractl/lint/v1``; members that have nothing to say are left out."""
+        made: dict[str, Any] = {
+            "code": self.code,
+            "name": self.name,
+            "severity": self.severity,
+            "confidence": self.confidence,
+            "message": self.message,
+            **_place(self.position),
+            "document": self.document,
+            "path": self.path,
+            "object": self.object.to_json(),
+            "fingerprint": self.fingerprint,
+        }
+        if self.help:
+            made["help"] = self.help
+        if self.related:
+            made["related"] = [{"message": item.message, **_place(item.position)} for item in self.related]
+        if self.api:
+            made["api"] = {"type": self.api.type} | ({"field": self.api.field} if self.api.field is not None else {})
+        if self.origin:
+            made["origin"] = self.origin
+        if self.fix:
+            edits = [{**_place(edit.position), "text": edit.text} for edit in self.fix.edits]
+            made["fix"] = {"title": self.fix.title, "safe": self.fix.safe, "edits": edits}
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one run of lint found, in the order of the inputs, and what it looked at.
+
+    ``documents`` counts those that concern DRA; ``suppressed`` the findings that comments, the configuration's ignores
+    or a baseline took out; ``skipped`` is (file, why) of files that are templates.
+    """
+
+    findings: tuple[Finding, ...]
+    kubernetes_version: str
+    files: int = 0
+    documents: int = 0
+    suppressed: int = 0
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    def count(self, severity: Severity) -> int:
+        """How many findings have exactly this severity."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+    def reaches(self, severity: Severity) -> bool:
+        """Whether any finding is at least as grave as ``severity``."""
+        return any(SEVERITIES.index(f.severity) >= SEVERITIES.index(severity) for f in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """``dractl/lint/v1``."""
+        return {
+            "schema": "dractl/lint/v1",
+            "kubernetesVersion": self.kubernetes_version,
+            "findings": [finding.to_json() for finding in self.findings],
+            "summary": {
+                "files": self.files,
+                "documents": self.documents,
+                "errors": self.count("error"),
+                "warnings": self.count("warning"),
+                "infos": self.count("info"),
+                "suppressed": self.suppressed,
+                "skipped": [{"file": file, "why": why} for file, why in self.skipped],
+            },
+        }
+
+
+def _place(position: Position) -> dict[str, Any]:
+    return {
+        "file": position.file,
+        "line": position.line,
+        "column": position.column,
+        "endLine": position.end_line,
+        "endColumn": position.end_column,
+    }
+
+
+def yaml_path(path: Iterable[str | int]) -> str:
+    """A path for people: ``spec.devices.requests[0].name``; keys that hold dots or slashes stand in brackets."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif step and step.replace("_", "a").replace("-", "a").isalnum():
+            text += f".{step}" if text else step
+        else:
+            text += f"[{step}]"
+    return text

@@ -1,0 +1,102 @@
+"""Puts what was found into its place in a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.lint import registry
+from dractl.lint.finding import Api, Finding, ObjectRef, Related, yaml_path
+from dractl.lint.fixes import for_violation, replacement
+
+if TYPE_CHECKING:
+    from dractl.lint.advice import Advice
+    from dractl.manifests import Broken, Document
+    from dractl.validation.violation import Path, Violation
+
+
+class Placed(NamedTuple):
+    """A finding with the document and the path that it was found at."""
+
+    finding: Finding
+    document: Document | None = None
+    path: Path = ()
+
+
+def _object(document: Document) -> ObjectRef:
+    return ObjectRef(document.api_version, document.kind, document.namespace, document.name)
+
+
+def from_broken(broken: Broken) -> Placed:
+    """A document that could not be read."""
+    rule = registry.rules()["DRA001"]
+    finding = Finding(
+        rule.code,
+        rule.name,
+        rule.severity,
+        broken.message,
+        broken.position,
+        broken.index,
+        "",
+        ObjectRef(),
+        help=broken.hint,
+        api=Api("BadRequest"),
+    )
+    return Placed(finding)
+
+
+def from_violation(document: Document, violation: Violation) -> Placed:
+    """What the API server says about a document."""
+    rule = registry.for_violation(violation.rule)
+    position = document.locate(violation.path, key=violation.key, offset=violation.offset)
+    finding = Finding(
+        rule.code,
+        rule.name,
+        rule.severity,
+        violation.message,
+        position,
+        document.index,
+        yaml_path(violation.path),
+        _object(document),
+        help=_allowed(violation),
+        api=Api(violation.type, violation.field) if violation.type else None,
+        origin=document.origin,
+        fix=for_violation(document, violation),
+        excerpt=document.line(position.line),
+    )
+    return Placed(finding, document, violation.path)
+
+
+def _allowed(violation: Violation) -> str | None:
+    """What would be right, where the message does not say it."""
+    if violation.nearest and violation.nearest not in violation.message:
+        return f"did you mean {violation.nearest}?"
+    if violation.allowed and violation.allowed[-1] not in violation.message:
+        return f"allowed: {', '.join(violation.allowed)}"
+    return None
+
+
+def from_advice(rule: registry.Rule, advice: Advice) -> Placed:
+    """What one of dractl's own rules says."""
+    document = advice.subject.document
+    position = document.locate(advice.path, key=advice.key, offset=advice.offset)
+    if advice.offset is not None and advice.end is not None and advice.end > advice.offset:
+        last = document.locate(advice.path, offset=advice.end - 1)
+        position = replace(position, end_line=last.end_line, end_column=last.end_column)
+    finding = Finding(
+        rule.code,
+        rule.name,
+        advice.severity or rule.severity,
+        advice.message,
+        position,
+        document.index,
+        yaml_path(advice.path),
+        _object(document),
+        confidence=advice.confidence,
+        help=advice.help,
+        related=tuple(Related(what, there.document.locate(path)) for what, there, path in advice.related),
+        origin=document.origin,
+        fix=replacement(document, advice.fix) if advice.fix else None,
+        excerpt=document.line(position.line),
+    )
+    return Placed(finding, document, advice.path)

@@ -1,0 +1,113 @@
+"""The rules of lint. One file in ``rules/`` is one rule; :mod:`dractl.lint.index` lists them, so that none is imported
+before it is needed.
+
+A rule file ``dra116_count_not_positive.py`` gives the code and the name; it holds a docstring (a summary, then the
+headings of :data:`HEADINGS`), ``SEVERITY`` and either
+
+- ``SERVER``: the ids of the violations (:class:`dractl.validation.violation.Violation`) that it reports, or
+- ``KINDS`` and ``check(run)``: advice of dractl's own, asked for if the run holds an object of one of the kinds.
+
+After adding one, run ``python tools/make_docs.py``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from dractl.errors import UsageError
+from dractl.lint.index import INDEX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from dractl.lint.advice import Advice
+    from dractl.lint.finding import Severity
+    from dractl.lint.run import Run
+
+HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
+
+
+class Rule(NamedTuple):
+    """What the index knows of a rule."""
+
+    code: str
+    name: str
+    severity: Severity
+    server: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+
+    @property
+    def module(self) -> str:
+        return f"dractl.lint.rules.{self.code.lower()}_{self.name.replace('-', '_')}"
+
+    @property
+    def documentation(self) -> str:
+        """The rule file's docstring."""
+        import inspect
+
+        return inspect.getdoc(import_module(self.module)) or ""
+
+    @property
+    def check(self) -> Callable[[Run], Iterator[Advice]]:
+        return cast("Callable[[Run], Iterator[Advice]]", import_module(self.module).check)
+
+    def section(self, heading: str) -> str:
+        """The text below one of :data:`HEADINGS`; with "" the summary above the first."""
+        parts = self.documentation.split("\n## ")
+        if not heading:
+            return parts[0].strip()
+        return next((text.strip() for title, _, text in (p.partition("\n") for p in parts[1:]) if title == heading), "")
+
+    def example(self, heading: str) -> str:
+        """The YAML of "Example" or "Use instead"."""
+        text = self.section(heading)
+        return text.partition("```yaml\n")[2].partition("```")[0]
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    """Every rule by its code, in order."""
+    return {row[0]: Rule(*row) for row in INDEX}  # type: ignore[arg-type]
+
+
+@cache
+def _by_violation() -> dict[str, Rule]:
+    return {violation: rule for rule in rules().values() for violation in rule.server}
+
+
+def for_violation(violation: str) -> Rule:
+    """The rule that reports a violation of this id; what has no rule of its own is DRA199."""
+    return _by_violation().get(violation) or rules()["DRA199"]
+
+
+def find(text: str) -> Rule | None:
+    """The rule with this code (in any case) or name."""
+    wanted = text.strip()
+    known = rules()
+    return known.get(wanted.upper()) or next((rule for rule in known.values() if rule.name == wanted.lower()), None)
+
+
+def expand(selectors: Iterable[str], what: str) -> frozenset[str]:
+    """The codes that codes, names or prefixes of codes (``DRA3``; ``ALL``) stand for; UsageError for what fits no rule."""
+    codes: set[str] = set()
+    for selector in filter(None, (text.strip() for text in selectors)):
+        upper = selector.upper()
+        found = {code for code in rules() if upper == "ALL" or (upper.startswith("DRA") and code.startswith(upper))}
+        named = find(selector)
+        if named:
+            found.add(named.code)
+        if not found:
+            raise UsageError(f"{what} does not know {selector!r}", hint=suggest(selector))
+        codes |= found
+    return frozenset(codes)
+
+
+def suggest(text: str, further: Sequence[str] = ()) -> str:
+    """What may have been meant by an unknown code or name."""
+    from difflib import get_close_matches
+
+    known = [name for rule in rules().values() for name in (rule.code, rule.name)] + list(further)
+    near = get_close_matches(text.upper() if text.upper().startswith("DRA") else text.lower(), known, 1, 0.7)
+    return f"did you mean {near[0]}?" if near else "`dractl rule` lists every code and name"

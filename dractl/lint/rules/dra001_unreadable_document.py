@@ -1,0 +1,42 @@
+"""A document cannot be read.
+
+## What it does
+
+Reads each YAML or JSON document as the API server does.
+
+## Why is this bad
+
+Neither kubectl nor the API server can make an object of it; the other documents of the file are looked at all the
+same.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus
+spec: {}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com}
+```
+
+## Source
+
+kubernetes-sigs/yaml; k8s.io/apimachinery/pkg/util/yaml/decoder.go
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ()

@@ -1,0 +1,19 @@
+"""A derived attribute is used by no constraint.
+
+## What it does
+
+Each derived attribute is named by a `matchAttribute` or `distinctAttribute` that applies to its request.
+
+## Why is this bad
+
+The API server rejects the claim.
+
+## Source
+
+RC-32; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDerivedAttributes
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("RC-32",)

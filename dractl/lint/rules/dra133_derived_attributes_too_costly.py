@@ -1,0 +1,19 @@
+"""The derived attributes of a claim may cost more than the API server lets them.
+
+## What it does
+
+Each expression, and all of a claim together, may cost 1,000,000.
+
+## Why is this bad
+
+The API server rejects the claim.
+
+## Source
+
+RC-33; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDerivedAttributes
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("RC-33",)

@@ -1,0 +1,128 @@
+"""Which of the findings are wanted: rules that are on, ignores in files and in comments, a baseline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dractl.errors import UsageError
+from dractl.lint import registry
+from dractl.lint.finding import Finding, ObjectRef
+from dractl.lint.ignores import ignores
+from dractl.manifests import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from dractl.lint.ignores import Ignore
+    from dractl.lint.place import Placed
+    from dractl.manifests import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which findings are wanted.
+
+    ``codes``: the rules that are on, None for all. ``per_file``: patterns as in .gitignore with the codes that are off
+    in the files that they fit. ``known``: how often each fingerprint of a baseline may occur.
+    """
+
+    codes: frozenset[str] | None = None
+    per_file: tuple[tuple[str, frozenset[str]], ...] = ()
+    known: Mapping[str, int] = field(default_factory=dict)
+
+    def wants(self, code: str) -> bool:
+        return self.codes is None or code in self.codes
+
+
+def select(found: Iterable[Placed], documents: Iterable[Document], selection: Selection) -> tuple[list[Finding], int]:
+    """The findings that are wanted, with those about ignore comments, and how many were taken out."""
+    notes = _notes(documents)
+    off = _per_file(selection)
+    known = Counter(selection.known)
+    kept: list[Finding] = []
+    suppressed = 0
+    for placed in found:
+        finding = placed.finding
+        if not selection.wants(finding.code):
+            continue
+        if _ignored(placed, notes.get(finding.position.file, ())) or off(finding):
+            suppressed += 1
+        elif known and known[finding.fingerprint] > 0:
+            known[finding.fingerprint] -= 1
+            suppressed += 1
+        else:
+            kept.append(finding)
+    for note in (note for listed in notes.values() for note in listed):
+        kept += (finding for finding in note.findings(selection) if selection.wants(finding.code) and not off(finding))
+    return kept, suppressed
+
+
+def _notes(documents: Iterable[Document]) -> dict[str, list[_Note]]:
+    """The ignore comments of each file."""
+    files = {document.file: document for document in documents}
+    return {
+        file: [_Note(document, comment) for comment in comments]
+        for file, document in files.items()
+        if (comments := ignores(document.text))
+    }
+
+
+class _Note:
+    """An ignore comment, the codes that it names, and those of them that it took out."""
+
+    def __init__(self, document: Document, ignore: Ignore) -> None:
+        self.document = document
+        self.ignore = ignore
+        self.unknown: list[str] = []
+        self.codes: dict[str, frozenset[str]] = {}
+        self.used: set[str] = set()
+        for name in ignore.names:
+            try:
+                self.codes[name] = registry.expand([name], "an ignore comment")
+            except UsageError:
+                self.unknown.append(name)
+
+    def takes_out(self, code: str) -> bool:
+        names = [name for name, codes in self.codes.items() if code in codes]
+        self.used.update(names)
+        return bool(names)
+
+    def findings(self, selection: Selection) -> Iterator[Finding]:
+        for name in self.unknown:
+            yield self._finding("DRA902", f"there is no rule {name}", registry.suggest(name))
+        if not self.ignore.names:
+            message = "the comment names no rule and takes nothing out"
+            yield self._finding("DRA902", message, "write the code: # dractl: ignore[DRA116] why")
+        for name, codes in self.codes.items():
+            if name not in self.used and any(selection.wants(code) for code in codes):
+                where = "in this file" if self.ignore.target is None else f"in line {self.ignore.target}"
+                yield self._finding("DRA901", f"{name} finds nothing {where}", "take it out of the comment")
+
+    def _finding(self, code: str, message: str, hint: str) -> Finding:
+        rule, ignore = registry.rules()[code], self.ignore
+        place = Position(self.document.file, ignore.line, ignore.column, ignore.line, ignore.end_column)
+        excerpt = self.document.line(ignore.line)
+        return Finding(
+            code, rule.name, rule.severity, message, place, 0, "", ObjectRef(), help=hint, excerpt=excerpt
+        )  # fmt: skip
+
+
+def _ignored(placed: Placed, notes: Sequence[_Note]) -> bool:
+    if not notes:
+        return False
+    lines = {placed.finding.position.line}
+    if placed.document is not None:
+        # A text of several lines holds no comments: the line where its key stands speaks for it.
+        lines.add(placed.document.locate(placed.path, key=True).line)
+    return any([note.takes_out(placed.finding.code) for note in notes if note.ignore.speaks_for(lines)])
+
+
+def _per_file(selection: Selection) -> Callable[[Finding], bool]:
+    if not selection.per_file:
+        return lambda _: False
+    from pathspec import GitIgnoreSpec
+
+    rows = [(GitIgnoreSpec.from_lines([pattern]), codes) for pattern, codes in selection.per_file]
+    return lambda finding: any(finding.code in codes and spec.match_file(finding.position.file) for spec, codes in rows)

@@ -1,0 +1,22 @@
+"""``dractl lint -o concise``: one line a finding, as editors and grep want it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.report.lint_summary import STYLES
+from dractl.report.plain import printable
+
+if TYPE_CHECKING:
+    from dractl.lint.finding import Report
+    from dractl.report.canvas import Canvas
+
+
+def render(report: Report, canvas: Canvas) -> str:
+    """``file:line:column: severity DRA116 message`` lines."""
+    lines = []
+    for finding in report.findings:
+        place = f"{printable(finding.position.file)}:{finding.position.line}:{finding.position.column}"
+        code = canvas.paint(f"{finding.severity} {finding.code}", STYLES[finding.severity])
+        lines.append(f"{place}: {code} {canvas.plain(printable(finding.message))}")
+    return "\n".join(lines)

@@ -1,0 +1,34 @@
+"""The last lines of lint's text formats: how much was found in how much, and how often each rule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from dractl.report.plain import plural
+
+if TYPE_CHECKING:
+    from dractl.lint.finding import Report
+    from dractl.report.canvas import Canvas
+
+STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36"}
+
+
+def summary(report: Report, canvas: Canvas) -> str:
+    """One line: ``2 errors, 1 warning in 3 documents of 2 files``."""
+    counts = [(report.count("error"), "error"), (report.count("warning"), "warning"), (report.count("info"), "info")]
+    found = ", ".join(canvas.paint(plural(count, noun), STYLES[noun]) for count, noun in counts if count)
+    where = f"in {plural(report.documents, 'document')} of {plural(report.files, 'file')}"
+    asides = [f"{report.suppressed} suppressed"] if report.suppressed else []
+    if report.skipped:
+        asides.append(f"{len(report.skipped)} skipped")
+    aside = f" ({', '.join(asides)})" if asides else ""
+    return f"{found or 'nothing found'} {where} for Kubernetes {report.kubernetes_version}{aside}"
+
+
+def statistics(report: Report) -> str:
+    """How often each rule found something, the most frequent first."""
+    counts = Counter((finding.code, finding.name) for finding in report.findings)
+    rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
+    width = max((len(str(count)) for _, count in rows), default=1)
+    return "\n".join(f"{count:>{width}}  {code}  {name}" for (code, name), count in rows)
