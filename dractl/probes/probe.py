@@ -47,6 +47,9 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
     for interface in interfaces:
         if interface.bdf:
             named.setdefault(interface.bdf, []).append(interface.name)
+    for controller in controllers:
+        if controller.bdf:
+            named.setdefault(controller.bdf, []).extend(space.name for space in controller.namespaces)
     for device in rdmas:
         if device.bdf:
             named.setdefault(device.bdf, []).append(device.name)

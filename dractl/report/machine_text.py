@@ -50,14 +50,27 @@ def description(device: PciDevice, gpu: Gpu | None) -> str:
     return name
 
 
+def is_nvswitch(device: PciDevice) -> bool:
+    """Whether the function is an NVSwitch: NVIDIA's only function of the class "other bridge"."""
+    return device.vendor == "0x10de" and (device.class_code or "").startswith("0x0680")
+
+
 def product(device: PciDevice) -> str:
     """Vendor and device, by name where pci.ids has one, else by number."""
+    if is_nvswitch(device):
+        return device.device_name or "NVIDIA NVSwitch"
     vendor = device.vendor_name
     if vendor and device.device_name:
-        return f"{short_vendor(vendor)} {device.device_name}"
+        return f"{short_vendor(vendor)} {_marketed(device.device_name)}"
     number = f"[{(device.vendor or '?')[2:]}:{(device.device or '?')[2:]}]"
     kind = device.class_name or (f"class {device.class_code}" if device.class_code else "function")
     return f"{short_vendor(vendor)} {kind} {number}" if vendor else f"{kind} {number}"
+
+
+def _marketed(name: str) -> str:
+    """pci.ids has a chip's own name first and in brackets the one it is sold by: ``MT2910 Family [ConnectX-7]``."""
+    chip, bracket, sold = name.partition("[")
+    return sold[:-1] if bracket and sold.endswith("]") and chip.strip() else name
 
 
 def short_vendor(name: str) -> str:
@@ -80,19 +93,17 @@ def short_vendor(name: str) -> str:
 
 
 def link(device: PciDevice, canvas: Canvas) -> tuple[str, bool]:
-    """The PCIe link as ``x16 32 GT/s`` and whether it is below what the function can do."""
+    """The PCIe link as ``x16 32 GT/s``; ``x8/16 32 GT/s`` and true where the function could do more than it does."""
     if device.link_width is None or device.link_speed is None:
         return "", False
-    times = canvas.glyph("×", "x")
-    now = f"{times}{device.link_width} {device.link_speed:g} GT/s"
-    most_width, most_speed = device.max_link_width, device.max_link_speed
-    if (
-        most_width is None
-        or most_speed is None
-        or (most_width <= device.link_width and most_speed <= device.link_speed)
-    ):
-        return now, False
-    return f"{now} of {times}{most_width} {most_speed:g}", True
+    most_width, most_speed = device.max_link_width or 0, device.max_link_speed or 0
+    width, speed = f"{device.link_width}", f"{device.link_speed:g}"
+    slow = most_width > device.link_width or most_speed > device.link_speed
+    if most_width > device.link_width:
+        width += f"/{most_width}"
+    if most_speed > device.link_speed:
+        speed += f"/{most_speed:g}"
+    return f"{canvas.glyph('×', 'x')}{width} {speed} GT/s", slow
 
 
 def node_line(node: NumaNode) -> str:
@@ -103,10 +114,8 @@ def node_line(node: NumaNode) -> str:
     elif node.memory_bytes == 0:
         parts.append("no memory")
     else:
-        owner = {"gpu": " of a GPU", "cpuless": " (no CPUs: CXL, HBM or persistent memory)"}.get(
-            node.memory_kind or "", ""
-        )
-        parts.append(size(node.memory_bytes) + owner)
+        owner = {"gpu": " of a GPU", "cpuless": " of CXL, HBM or persistent memory"}
+        parts.append(size(node.memory_bytes) + owner.get(node.memory_kind or "", ""))
     parts += [f"{h.total} huge pages of {size(h.size_bytes)}" for h in node.huge_pages if h.total]
     return " · ".join(parts)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dractl.report import machine_text as words
-from dractl.topology.machine import PciDevice
+from dractl.topology import cpulist
+from dractl.topology.machine import BDF, PciDevice
 
 if TYPE_CHECKING:
     from dractl.report.canvas import Canvas
@@ -42,6 +43,7 @@ class _Row:
     kind: str = ""
     names: str = ""
     text: str = ""
+    driver: str = ""
     link: str = ""
     slow: bool = False
 
@@ -62,13 +64,17 @@ def _numa(machine: Machine, canvas: Canvas) -> list[str]:
     nodes = machine.numa_nodes
     if not nodes:
         return []
-    shown = [(f"  node {n.id}", words.node_line(n), n.distances) for n in nodes]
+    # Grace reserves a node for each MIG instance that a GPU could have: empty ones are one line.
+    empty = [n for n in nodes if not n.cpus and n.memory_bytes == 0]
+    shown = [(f"  node {n.id}", words.node_line(n), n.distances) for n in nodes if len(empty) < 2 or n not in empty]
+    if len(empty) > 1:
+        shown.append((f"  nodes {cpulist.show(n.id for n in empty)}", words.node_line(empty[0]), ()))
     left = max(len(name) for name, _, _ in shown)
     middle = max(len(text) for _, text, _ in shown)
     wide = left + 2 + middle + 3 + len("distance") + 4 * len(nodes) <= canvas.width
     lines = ["", canvas.paint("NUMA nodes", "1")]
     for name, text, distances in shown:
-        row = "".join(f"{d:>4}" for d in distances) if len(nodes) > 1 else ""
+        row = "".join(f"{d:>4}" for d in distances) if len(nodes) > 1 and distances else ""
         if row and wide:
             lines.append(f"{name:<{left}}  {text:<{middle}}   distance{row}")
         else:
@@ -89,7 +95,7 @@ def _rows(machine: Machine, canvas: Canvas, verbose: bool) -> list[_Row]:
         if not single:
             draw.title("", "NUMA node unknown" if node is None else f"NUMA node {node}", "1")
         for name in groups[node]:
-            draw.root("" if single else "  ", name, _inside(roots[name]))
+            draw.root("" if single else "  ", name + _nested(machine, name), _inside(roots[name]))
     return draw.rows
 
 
@@ -116,6 +122,15 @@ def _node_of(root: _Bridge) -> int | None:
         found = [*here.devices, *([here.device] if here.device else [])]
         counts.update(d.numa_node for d in found if d.numa_node is not None)
     return counts.most_common(1)[0][0] if counts else None
+
+
+def _nested(machine: Machine, root: str) -> str:
+    """Below what a root hangs that is not directly below /sys/devices; drivers publish no pcieRoot for it."""
+    path = next((d.path for d in machine.pci_devices if d.pcie_root == root), "")
+    above = path.split("/")[: path.split("/").index(root)] if root in path.split("/") else []
+    if not above:
+        return ""
+    return f"  below {above[-1] if BDF.match(above[-1]) else above[0]}; drivers publish no pcieRoot"
 
 
 def _inside(bridge: _Bridge) -> tuple[_Switch | PciDevice, ...]:
@@ -174,7 +189,9 @@ class _Drawing:
             self.title(branch + self._corner, _summary(hidden), "2")
 
     def _matters(self, device: PciDevice) -> bool:
-        return self._verbose or device.kind not in ("other", "bridge") or bool(device.names)
+        return (
+            self._verbose or device.kind not in ("other", "bridge") or bool(device.names) or words.is_nvswitch(device)
+        )
 
     def _switch(self, switch: _Switch) -> str:
         if switch.device is None:
@@ -185,10 +202,11 @@ class _Drawing:
         first = devices[0]
         speed, slow = words.link(first, self._canvas)
         text = words.description(first, self._gpus.get(first.bdf))
+        driver = ""
         if first.sriov and first.sriov.total_vfs:
             text += f", {first.sriov.num_vfs or 0} of {first.sriov.total_vfs} VFs"
         if first.driver != "nvidia" and first.kind != "bridge":
-            text += f" ({first.driver})" if first.driver else " (no driver)"
+            driver = f" ({first.driver})" if first.driver else " (no driver)"
         bdf = first.bdf
         if len(devices) > 1:
             alone = first.bdf.rpartition(".")[0] == devices[-1].bdf.rpartition(".")[0]
@@ -200,6 +218,7 @@ class _Drawing:
             kind="vf" if first.sriov and first.sriov.physical_function else first.kind if first.kind != "other" else "",
             names=" ".join(name for d in devices for name in d.names),
             text=text,
+            driver=driver,
             link=speed,
             slow=slow,
             style=words.STYLES[first.kind],
@@ -245,7 +264,7 @@ def _layout(rows: list[_Row], canvas: Canvas) -> list[str]:
             lines.append(row.branch + canvas.paint(canvas.cut(row.title, canvas.width - len(row.branch)), row.style))
             continue
         shown = canvas.cut(row.names, names)
-        text = canvas.cut(row.text, room)
+        text = canvas.cut(row.text, max(12, room - len(row.driver))) + row.driver
         bdf = f"{row.branch}{row.bdf:<{left - len(row.branch)}}"
         parts = [bdf, canvas.paint(f"{row.kind:<{kind}}", row.style), canvas.paint(f"{shown:<{names}}", "1")]
         if speed:

@@ -1,0 +1,134 @@
+"""``dractl discover`` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dractl.cli.main import main
+from tests import machines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def trees(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    top = tmp_path_factory.mktemp("machines")
+    return {name: machines.build(machines.describe(name), top / name) for name in machines.NAMES}
+
+
+def run(*arguments: str | Path) -> int:
+    return main(["discover", *map(str, arguments)])
+
+
+def test_the_tree_shows_roots_switches_devices_and_their_names(
+    trees: dict[str, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    assert run("--root", trees["plx-8gpu"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("  pci0000:15")
+    assert lines[at + 1].startswith("  └─ switch 0000:16:00.0  PLX Technology")
+    assert [line.split()[1:3] for line in lines[at + 2 : at + 7]] == [
+        ["0000:18:00.0", "nic"],
+        ["0000:19:00.0", "gpu"],
+        ["0000:1a:00.0", "gpu"],
+        ["0000:1b:00.0", "nic"],
+        ["0000:1c:00.0", "nvme"],
+    ]
+    assert "eth0 mlx5_0" in lines[at + 2]
+    assert [line for line in lines if line.startswith("NUMA node ")] == ["NUMA node 0", "NUMA node 1"]
+    (slow,) = (line for line in lines if "0000:9b:00.0" in line)
+    assert slow.endswith("×8/16 32 GT/s")
+
+
+@pytest.mark.parametrize("width", [80, 100, 140, 200])
+@pytest.mark.parametrize("view", ["tree", "matrix"])
+@pytest.mark.parametrize("name", machines.NAMES)
+def test_no_line_is_wider_than_the_terminal(
+    name: str,
+    view: str,
+    width: int,
+    trees: dict[str, Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert run("--root", trees[name], "-o", view) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= width
+
+
+def test_the_matrix_is_symmetric_and_complete(
+    trees: dict[str, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run("--root", trees["plx-8gpu"], "-o", "matrix") == 0
+    lines = capsys.readouterr().out.splitlines()
+    head = lines[0].split()
+    labels = head[: head.index("CPU")]
+    rows = {line.split()[0]: line.split()[1:] for line in lines[1 : len(labels) + 1]}
+    assert list(rows) == labels
+    for i, a in enumerate(labels):
+        assert rows[a][i] == "X"
+        for j, b in enumerate(labels):
+            assert rows[a][j] == rows[b][i]
+    assert rows["GPU0"][-2:] == ["0-3,8-11", "0"]
+    assert rows["GPU0"][labels.index("NVME0")] == "PIX"
+
+
+def test_json_is_a_machine_without_identity(trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--root", trees["sriov"], "-o", "json") == 0
+    text = capsys.readouterr().out
+    assert json.loads(text)["schema"] == "dractl/machine/v1"
+    assert "secret-host-name" not in text
+    assert run("--root", trees["sriov"], "-o", "json", "--with-identity") == 0
+    assert "secret-host-name" in capsys.readouterr().out
+
+
+def test_a_saved_snapshot_shows_the_same(
+    trees: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--root", trees["cxl"], "--save", tmp_path / "node.json") == 0
+    first = capsys.readouterr()
+    assert str(tmp_path / "node.json") in first.err
+    assert run("--from", tmp_path / "node.json") == 0
+    assert capsys.readouterr().out == first.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--root", "/none"], 3, "no such directory"),
+        (["--from", "/none.json"], 3, "/none.json: cannot be read: No such file or directory"),
+        (["--from", "x", "--root", "y"], 2, "give one of them"),
+        (["-o", "tre"], 2, "did you mean tree?"),
+    ],
+)
+def test_errors_are_one_message(
+    arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+
+
+def test_a_c_locale_gets_ascii(trees: dict[str, Path]) -> None:
+    import os
+    import subprocess
+    import sys
+
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for view in ("tree", "matrix"):
+        command = [sys.executable, "-m", "dractl", "discover", "--root", str(trees["plx-8gpu"]), "-o", view]
+        done = subprocess.run(command, capture_output=True, env=environment, check=True)
+        assert done.stdout.isascii()
+        assert b"\\u" not in done.stdout
+
+
+def test_this_machine_can_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-o", "json") == 0
+    assert json.loads(capsys.readouterr().out)["host"]["kernel"] is not None

@@ -1,0 +1,119 @@
+"""Snapshots and archives: what is written is read back, and what is neither ends in one clear error."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dractl import probes
+from dractl.errors import InputError
+from dractl.topology import snapshot
+from dractl.topology.machine import Machine
+from tests import machines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return machines.build(machines.describe("sriov"), tmp_path_factory.mktemp("sriov"))
+
+
+def test_a_snapshot_is_the_machine_again(tree: Path, tmp_path: Path) -> None:
+    machine = probes.read(tree)
+    file = tmp_path / "node.json"
+    snapshot.save(machine, file, identity=True)
+    assert probes.read(file) == machine
+    snapshot.save(machine, file)
+    assert probes.read(file) == machine.without_identity()
+
+
+def test_a_snapshot_holds_no_identity_unless_asked(tree: Path, tmp_path: Path) -> None:
+    machine = probes.read(tree)
+    file = tmp_path / "node.json"
+    snapshot.save(machine, file)
+    text = file.read_text()
+    assert "secret-host-name" not in text
+    assert "02:00:00:00:00:01" not in text
+    snapshot.save(machine, file, identity=True)
+    assert "secret-host-name" in file.read_text()
+    assert "02:00:00:00:00:01" in file.read_text()
+
+
+def test_serial_numbers_are_identity(tmp_path: Path) -> None:
+    machine = probes.read(machines.build(machines.describe("vmd"), tmp_path / "vmd"))
+    assert machine.nvme_controllers[0].serial == "S3CR3TSERIAL"
+    assert "S3CR3TSERIAL" not in json.dumps(machine.without_identity().to_json())
+
+
+@pytest.mark.parametrize("ending", ["tar", "tar.gz", "tar.bz2", "tar.xz", "zip"])
+@pytest.mark.parametrize("folder", ["", "node-7", "gathered/2026/node-7"])
+def test_an_archive_at_any_top_folder_is_the_tree(tree: Path, tmp_path: Path, ending: str, folder: str) -> None:
+    archive = machines.pack(tree, tmp_path / f"node.{ending}", folder=folder)
+    assert probes.read(archive) == probes.read(tree)
+
+
+def test_members_outside_the_tree_are_left_out(tmp_path: Path) -> None:
+    outside = tmp_path / "secret"
+    outside.write_text("outside")
+    archive = machines.tar_of(
+        {
+            "sys/devices/system/cpu/online": b"0",
+            "sys/devices/system/node/node0/cpulist": b"0",
+            "../../sys/devices/system/node/node1/cpulist": b"0",
+            "sys/class/dmi/id/product_name": str(outside),
+            "sys/class/dmi/id/sys_vendor": "../../../../../../../../" + str(outside),
+            "proc/sys/kernel/osrelease": "/proc/sys/kernel/osrelease",
+        },
+        tmp_path / "hostile.tar",
+    )
+    machine = probes.read(archive)
+    assert [n.id for n in machine.numa_nodes] == [0]
+    assert (machine.host.product, machine.host.vendor, machine.host.kernel) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "neither a snapshot nor an archive"),
+        (b"\x00" * 600, "holds no sys/ folder"),
+        (b"apiVersion: v1\nkind: Pod\n", "neither a snapshot nor an archive"),
+        (b"PK\x03\x04 broken", "no zip archive"),
+        (b"\x1f\x8b\x08\x00 broken", "neither a snapshot nor an archive"),
+        (b"{", "not valid JSON"),
+        (b'{"a": ' + b"[" * 200_000, "nested too deeply"),
+        (b'{"schema": "dractl/explain/v1"}', "no machine snapshot"),
+        (b'{"schema": "dractl/machine/v1", "pciDevices": {}}', "pciDevices must be a list"),
+        (b'{"schema": "dractl/machine/v1", "pciDevices": [{"bdf": "0000:00:01.0"}]}', "pciDevices[0].path is missing"),
+        (b'{"schema": "dractl/machine/v1", "numaNodes": [{"id": "0"}]}', "numaNodes[0].id must be an integer, not '0'"),
+        (
+            b'{"schema": "dractl/machine/v1", "numaNodes": [{"id": true}]}',
+            "numaNodes[0].id must be an integer, not True",
+        ),
+        (
+            b'{"schema": "dractl/machine/v1", "pciDevices": [{"bdf": "a", "path": "b", "kind": "toaster"}]}',
+            "pciDevices[0].kind must be one of 'gpu'",
+        ),
+    ],
+)
+def test_what_is_no_snapshot_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(content)
+    with pytest.raises(InputError) as error:
+        probes.read(file)
+    assert error.value.place == str(file)
+    assert message in error.value.message
+
+
+def test_an_archive_of_something_else_is_named(tmp_path: Path) -> None:
+    archive = machines.tar_of({"manifests/pod.yaml": b"kind: Pod"}, tmp_path / "manifests.tar")
+    with pytest.raises(InputError, match="holds no sys/ folder"):
+        probes.read(archive)
+
+
+def test_a_snapshot_of_a_newer_dractl_is_read_as_far_as_it_is_known() -> None:
+    value = {**Machine().to_json(), "quantumDevices": [{"id": 1}]}
+    assert Machine.from_json(value) == Machine()
