@@ -7,10 +7,12 @@ would then be copied into these nodes anyway. Field numbers: cel-spec proto/cel/
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DYN = "dyn"
 
@@ -133,7 +135,6 @@ class Checked:
 
     root: Node
     source: str
-    macros: dict[int, Any] = field(default_factory=dict)
 
     def walk(self) -> Iterator[Node]:
         """Every node, parents first, in the order of the source."""
@@ -169,12 +170,14 @@ def parameters(kind: str) -> tuple[str, ...]:
     return (*found, kind[start:-1].strip())
 
 
-def decode(serialized: bytes, source: str) -> Checked:
-    """Read what ``cel_expr_python.cel.Expression.serialize`` returned."""
+def decode(serialized: bytes, source: str, tests: dict[int, str] | None = None) -> Checked:
+    """Read what ``cel_expr_python.cel.Expression.serialize`` returned.
+
+    ``tests`` says at which offsets a ``!`` stands for ``has(device.FIELD)`` (see :mod:`dractl.cel.rewrite`).
+    """
     types: dict[int, str] = {}
     overloads: dict[int, tuple[str, ...]] = {}
     offsets: dict[int, int] = {}
-    macros: dict[int, bytes] = {}
     expression = b""
     for number, value in _fields(_only(serialized, 2)):
         if number == 3:
@@ -190,10 +193,7 @@ def decode(serialized: bytes, source: str) -> Checked:
                 if n == 4:
                     entry = dict(_fields(v))
                     offsets[entry.get(1, 0)] = entry.get(2, 0)
-                elif n == 5:
-                    entry = dict(_fields(v))
-                    macros[entry.get(1, 0)] = entry.get(2, b"")
-    return Checked(_Decoder(types, overloads, offsets).node(expression), source, macros)
+    return Checked(_Decoder(types, overloads, offsets, tests or {}).node(expression), source)
 
 
 def _fields(data: bytes) -> list[tuple[int, Any]]:
@@ -272,7 +272,14 @@ def _type(data: bytes) -> str:
 
 
 class _Decoder:
-    def __init__(self, types: dict[int, str], overloads: dict[int, tuple[str, ...]], offsets: dict[int, int]) -> None:
+    def __init__(
+        self,
+        types: dict[int, str],
+        overloads: dict[int, tuple[str, ...]],
+        offsets: dict[int, int],
+        tests: dict[int, str],
+    ) -> None:
+        self.tests = tests
         self.types = types
         self.overloads = overloads
         self.offsets = offsets
@@ -295,7 +302,11 @@ class _Decoder:
             parts = dict(_fields(body))
             return Select(*place, self.node(parts[1]), parts.get(2, b"").decode(), bool(parts.get(3, 0)))
         if kind == 6:
-            return self._call(place, body)
+            call = self._call(place, body)
+            if call.offset in self.tests and call.function == "!_":
+                device = Ident(-identity, "kubernetes.DRADevice", call.offset, "device")
+                return Select(*place, device, self.tests[call.offset], True)
+            return call
         if kind == 7:
             found = _fields(body)
             optional: set[int] = set()

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dractl.cel import checks
 from dractl.cel.ast import Checked, decode
-from dractl.cel.messages import issues_of, render
-from dractl.cel.program import Issue, Program
+from dractl.cel.cost import estimate
+from dractl.cel.messages import issues_of, quoted_names, render
+from dractl.cel.program import Admission, Issue, Program
+from dractl.cel.rewrite import rewritten
+from dractl.cel.values import COST_LIMIT, CelError
 
 if TYPE_CHECKING:
     from dractl.cel.environment import Declarations
@@ -29,7 +33,8 @@ def compile_program(text: str, declarations: Declarations, native: Any) -> Progr
     """Never raises: what is wrong is in the program."""
     too_long = len(text.encode("utf-8", "replace")) > MAX_LENGTH
     try:
-        checked = _check(text, native)
+        checked = _check(text, declarations, native)
+        _finish(checked, declarations)
     except Rejected as rejected:
         return Program(
             text,
@@ -39,21 +44,47 @@ def compile_program(text: str, declarations: Declarations, native: Any) -> Progr
             error=rejected.error,
             error_type="InternalError" if rejected.internal else "RuleInvalid",
         )
+    max_cost = estimate(checked, declarations)
+    admission: Admission = "tooLong" if too_long else "tooComplex" if max_cost > COST_LIMIT else "ok"
     return Program(
         text,
         declarations,
-        "tooLong" if too_long else "ok",
+        admission,
         output_type=checked.root.type,
-        max_cost=0,
+        max_cost=max_cost,
         checked=checked,
     )
 
 
-def _check(text: str, native: Any) -> Checked:
+def _check(text: str, declarations: Declarations, native: Any) -> Checked:
     """Parse and check; raises Rejected."""
+    source, tests = rewritten(text, declarations.shared)
+    if declarations.release < 37 and "`" in text:
+        _reject(quoted_names(text), text)
     try:
-        serialized = native.compile(text).serialize()
+        serialized = native.compile(source).serialize()
     except Exception as error:  # the binding raises RuntimeError for every fault of the expression
         issues = issues_of(str(error), text)
         raise Rejected(f"compilation failed: {render(issues, text)}", issues) from None
-    return decode(serialized, text)
+    checked = decode(serialized, text, tests)
+    _reject(checks.operand_types(checked) + checks.type_names(checked), text)
+    _reject(checks.validators(checked), text)
+    return checked
+
+
+def _reject(issues: tuple[Issue, ...], text: str) -> None:
+    if issues:
+        raise Rejected(f"compilation failed: {render(issues, text)}", issues)
+
+
+def _finish(checked: Checked, declarations: Declarations) -> None:
+    """The output type, and the making of a program; raises Rejected."""
+    kind = checked.root.type
+    if kind not in declarations.outputs:
+        message = f"must evaluate to bool or the unknown type, not {kind}"
+        raise Rejected(message, (Issue(message),))
+    try:
+        checks.fold(checked.root, declarations.release)
+    except CelError as error:
+        message = f"program instantiation failed: {error}"
+        raise Rejected(message, (Issue(message),), internal=True) from None

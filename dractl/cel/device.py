@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dractl.cel.values import Domains
 from dractl.model import Quantity, Version
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dractl.model import DeviceAttribute, DeviceCapacity
 
 

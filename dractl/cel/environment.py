@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from dractl.model import Target
-
 if TYPE_CHECKING:
     from dractl.cel.program import Program
+    from dractl.model import Target
 
 Mode = Literal["new", "stored"]
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from dractl.cel.program import Issue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _BLOCK = re.compile(r"^ERROR: <input>:(-?\d+):(-?\d+): ", re.MULTILINE)
 
@@ -104,3 +107,15 @@ def render(issues: tuple[Issue, ...], text: str) -> str:
 def _wide(character: str) -> bool:
     """Whether common/errors.go takes a character for a wide one: more than one byte of UTF-8."""
     return ord(character) > 0x7F
+
+
+def quoted_names(text: str) -> tuple[Issue, ...]:
+    """Field names in backquotes, which cel-go before 0.29 knows but does not take (Kubernetes up to 1.36)."""
+    from dractl.cel.tokens import tokenize
+
+    tokens = tokenize(text)
+    return tuple(
+        issue_at("unsupported syntax: '`'", tokens[i - 1].start if i else token.start, text)
+        for i, token in enumerate(tokens)
+        if token.kind == "quoted"
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from dractl.cel.device import DeviceLike, Field, View
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dractl.cel.ast import Checked
     from dractl.cel.environment import Declarations
     from dractl.cel.tracing import Trace

@@ -21,7 +21,6 @@ An operation that fails raises :class:`CelError` with upstream's text.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ from dractl.model import Quantity, Version
 
 if TYPE_CHECKING:
     import ipaddress
+    from collections.abc import Iterator
 
 MIN_INT, MAX_INT, MAX_UINT = -(1 << 63), (1 << 63) - 1, (1 << 64) - 1
 MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799  # 0001-01-01T00:00:00Z, 9999-12-31T23:59:59Z

@@ -7,8 +7,7 @@ time only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dractl.cel.functions import (
     conversion,
@@ -24,6 +23,9 @@ from dractl.cel.functions import (
 )
 from dractl.cel.functions.registry import OVERLOADS, ListOf
 from dractl.cel.values import NO_OVERLOAD, CelError, Domains, type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 __all__ = ["OVERLOADS", "dispatcher", "operators", "regex"]
 

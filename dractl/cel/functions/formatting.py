@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dractl.cel import values as v
 from dractl.cel.functions.registry import overload
 from dractl.cel.values import CelError, Duration, Timestamp, TypeValue, Uint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _CLAUSE = re.compile(r"(?:\.([0-9]*))?(.)", re.DOTALL | re.ASCII)
 _MAX_PRECISION = 100

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from dractl.cel.functions.registry import OVERLOADS, Overload, overload
 from dractl.cel.values import NONE, CelError, NamedFormat, Optional
 from dractl.model import Quantity, Version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def _three_way(a: Quantity | Version, b: Quantity | Version) -> int:
@@ -271,7 +274,7 @@ _FORMATS: dict[str, tuple[str, Callable[[str], list[str]]]] = {
     "date": ("date", _when(_is_date, "invalid date")),
     "datetime": ("datetime", _when(_is_date_time, "invalid datetime")),
 }
-_CHECKS = {name: check for name, check in _FORMATS.values()}
+_CHECKS = dict(_FORMATS.values())
 
 
 @overload("format-named", str)

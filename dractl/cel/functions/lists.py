@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
 from functools import cmp_to_key, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dractl.cel import values as v
 from dractl.cel.functions.registry import OVERLOADS, ListOf, Overload, overload
 from dractl.cel.values import CelError, Duration, Timestamp, Uint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _INCLUDES_LONGEST = 48  # resourceapi.ResourceSliceMaxAttributeValuesPerDevice
 
@@ -50,7 +53,7 @@ def flatten(elements: list[Any], depth: int = 1) -> list[Any]:
 @overload("list_range", int)
 def numbers(count: int) -> list[int]:
     if count > v.LARGEST // 10:
-        raise v.CostExceeded()
+        raise v.CostExceeded
     return list(range(count))
 
 
@@ -102,7 +105,7 @@ def sort_by_keys(elements: list[Any], keys: list[Any]) -> list[Any]:
 
 
 def is_sorted(elements: list[Any]) -> bool:
-    return all(v.order(a, b) <= 0 for a, b in zip(elements, elements[1:], strict=False))
+    return all(v.order(a, b) <= 0 for a, b in itertools.pairwise(elements))
 
 
 def smallest(elements: list[Any]) -> Any:

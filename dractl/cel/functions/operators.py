@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dractl.cel import values as v
 from dractl.cel.functions.registry import OVERLOADS, Overload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "_+_": v.add,

@@ -92,7 +92,7 @@ def upper_ascii(text: str) -> str:
 def replace(text: str, old: str, new: str, limit: int = -1) -> str:
     count = text.count(old) if limit < 0 else min(limit, text.count(old))
     if len(text) + count * len(new) > LARGEST:
-        raise CostExceeded()
+        raise CostExceeded
     return text.replace(old, new, count)
 
 
@@ -138,7 +138,7 @@ def join(parts: list[Any], separator: str = "") -> str:
 
             raise CelError(f"join: invalid input: {text_of_key(part)}")
     if sum(map(len, parts)) + len(parts) * len(separator) > LARGEST:
-        raise CostExceeded()
+        raise CostExceeded
     return separator.join(parts)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dractl.cel import values as v
 from dractl.cel.functions.registry import OVERLOADS, Overload
 from dractl.cel.values import CelError, Duration, Timestamp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _UNITS = {
     "ns": 1,

@@ -1,0 +1,218 @@
+"""What upstream checks after parser and checker, and cel-cpp does not: cel-go's validators, and the folding of constants.
+
+The validators that Kubernetes turns on: apiserver/pkg/cel/environment/base.go; their code: cel-go cel/validator.go and
+ext/formatting.go. Constant folding: the planner's optimizations in cel-go interpreter/{planner,decorators,optimizations}.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from dractl.cel import values as v
+from dractl.cel.ast import Call, Checked, Const, Ident, ListLiteral, MapLiteral, Node, StructLiteral, element
+from dractl.cel.functions.time import parse_duration, parse_timestamp
+from dractl.cel.messages import issue_at, short_type
+from dractl.cel.values import CelError
+
+if TYPE_CHECKING:
+    from dractl.cel.program import Issue
+
+Found = Iterator[tuple[int, str]]
+"""Offset and message."""
+
+
+def operand_types(checked: Checked) -> tuple[Issue, ...]:
+    """``&&`` and ``||`` take bools: each operand that is none is an issue of its own."""
+    found = [
+        (argument.offset, f"expected type 'bool' but found '{short_type(argument.type)}'")
+        for node in checked.walk()
+        if isinstance(node, Call) and node.function in ("_&&_", "_||_")
+        for argument in node.args
+        if argument.type not in ("bool", "dyn", "google.protobuf.Any", "wrapper(bool)")
+        and not argument.type.startswith("<")
+    ]
+    return _sorted(found, checked)
+
+
+def type_names(checked: Checked) -> tuple[Issue, ...]:
+    """The names of Kubernetes' own types are no values, and there are no literals of them."""
+    found: list[tuple[int, str]] = []
+    for node in checked.walk():
+        if isinstance(node, Ident) and node.name.startswith("kubernetes."):
+            start = node.offset - len(node.name.rpartition(".")[0])
+            found.append((max(start, 0), "undeclared reference to 'kubernetes' (in container '')"))
+        elif isinstance(node, StructLiteral) and node.name.startswith("kubernetes."):
+            found.append((node.offset, f"undeclared reference to '{node.name}' (in container '')"))
+    return _sorted(found, checked)
+
+
+def validators(checked: Checked) -> tuple[Issue, ...]:
+    """All of cel-go's AST validators."""
+    nodes = list(checked.walk())
+    calls = [node for node in nodes if isinstance(node, Call)]
+    found: list[tuple[int, str]] = []
+    for call in calls:
+        if call.function in ("duration", "timestamp") and len(call.args) == 1 and call.target is None:
+            found += _time_literal(call)
+        elif call.function == "matches" and len(call.children()) == 2:
+            found += _pattern_literal(call.children()[1])
+        elif call.function == "format" and call.target is not None:
+            found += _format_literal(call)
+    if any(isinstance(node, (ListLiteral, MapLiteral)) for node in nodes):
+        found += _mixed_literals(checked.root, False)
+    return _sorted(found, checked)
+
+
+def _sorted(found: list[tuple[int, str]], checked: Checked) -> tuple[Issue, ...]:
+    return tuple(issue_at(message, offset, checked.source) for offset, message in sorted(found, key=lambda f: f[0]))
+
+
+def _time_literal(call: Call) -> Found:
+    (argument,) = call.args
+    if not isinstance(argument, Const):
+        return
+    valid = False
+    if argument.kind == "string":
+        if call.function == "duration":
+            valid = parse_duration(argument.value) is not None
+        else:
+            parsed = parse_timestamp(argument.value)
+            valid = parsed is not None and v.MIN_SECONDS <= parsed // v.GIGA <= v.MAX_SECONDS
+    elif argument.kind == "int" and call.function == "timestamp":
+        valid = v.MIN_SECONDS <= argument.value <= v.MAX_SECONDS
+    if not valid:
+        yield argument.offset, f"invalid {call.function} argument"
+
+
+def _pattern_literal(pattern: Node) -> Found:
+    from dractl.cel.functions.regex import BadPattern, compiled
+
+    if not isinstance(pattern, Const):
+        return
+    if pattern.kind == "string":
+        try:
+            compiled(pattern.value)
+        except BadPattern:
+            pass
+        else:
+            return
+    yield pattern.offset, "invalid matches argument"
+
+
+def _mixed_literals(node: Node, exempt: bool) -> Found:
+    """The elements of a list literal have one type, so have the keys of a map literal, and its values; within a call of
+    ``format`` they need not."""
+    exempt = exempt or (isinstance(node, Call) and node.function == "format")
+    if not exempt and isinstance(node, ListLiteral):
+        kinds = [element(e.type) if i in node.optional else e.type for i, e in enumerate(node.elements)]
+        for kind, item in zip(kinds, node.elements, strict=True):
+            if not _equivalent(kinds[0], kind):
+                yield item.offset, _expected(kinds[0], kind)
+                break
+    elif not exempt and isinstance(node, MapLiteral) and node.entries:
+        values = [element(e.value.type) if e.optional else e.value.type for e in node.entries]
+        first = node.entries[0].key.type
+        for entry, kind in zip(node.entries, values, strict=True):
+            if not _equivalent(first, entry.key.type):
+                yield entry.key.offset, _expected(first, entry.key.type)
+            if not _equivalent(values[0], kind):
+                yield entry.value.offset, _expected(values[0], kind)
+    for child in node.children():
+        yield from _mixed_literals(child, exempt)
+
+
+def _expected(wanted: str, found: str) -> str:
+    return f"expected type '{short_type(wanted)}' but found '{short_type(found)}'"
+
+
+_FREE = re.compile(r"<[^<>]*>")
+
+
+def _equivalent(a: str, b: str) -> bool:
+    """Free type parameters equal each other."""
+    return a == b or _FREE.sub("<>", a) == _FREE.sub("<>", b)
+
+
+_INTEGERS = {"int", "uint", "dyn"}
+_FORMATTED = {
+    "s": {
+        *("list", "map", "bool", "bytes", "string", "double", "dyn", "int", "null_type", "type", "uint"),
+        *("google.protobuf.Duration", "google.protobuf.Timestamp"),
+    },
+    "d": _INTEGERS,
+    "o": _INTEGERS,
+    "f": {"double", "string", "dyn"},
+    "e": {"double", "string", "dyn"},
+    "x": {*_INTEGERS, "string", "bytes"},
+    "X": {*_INTEGERS, "string", "bytes"},
+    "b": {*_INTEGERS, "bool"},
+}
+
+
+def _format_literal(call: Call) -> Found:
+    """``"literal".format([literal])``: each clause exists and takes the static type of its argument."""
+    from dractl.cel.functions.formatting import FormatError, check_clause, parse, wrong_type
+
+    template, arguments = call.target, call.args[0]
+    if not (isinstance(template, Const) and template.kind == "string" and isinstance(arguments, ListLiteral)):
+        return
+    used = 0
+    for part in parse(template.value):
+        if isinstance(part, str):
+            continue
+        letter, precision = part
+        try:
+            check_clause(letter, precision)
+        except FormatError as error:
+            yield call.offset, str(error)
+            return
+        if used >= len(arguments.elements):
+            yield call.offset, f"index {used} out of range"
+            return
+        argument = arguments.elements[used]
+        used += 1
+        if argument.type.partition("(")[0] not in _FORMATTED[letter]:
+            yield argument.offset, wrong_type(letter, argument.type)
+            return
+    if len(arguments.elements) > used:
+        count = len(arguments.elements)
+        yield call.offset, f"too many arguments supplied to string.format (expected {used}, got {count})"
+
+
+# -- constants --------------------------------------------------------------------------------------------------------
+
+_CONVERSIONS = {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
+_VARIABLE = object()
+
+
+def fold(root: Node, release: int) -> None:
+    """Compute what cel-go computes when it makes a program. CelError where that fails: the text after
+    ``program instantiation failed:``."""
+    _fold(root, release)
+
+
+def _fold(node: Node, release: int) -> Any:
+    """The value of a constant sub-expression, else ``_VARIABLE``; every sub-expression is looked at."""
+    values = [_fold(child, release) for child in node.children()]
+    if isinstance(node, Const):
+        return v.Uint(node.value) if node.kind == "uint" else node.value
+    if isinstance(node, Ident):
+        return v.TypeValue(node.name) if node.type.startswith("type") else _VARIABLE
+    if isinstance(node, (ListLiteral, MapLiteral)):
+        constant = all(value is not _VARIABLE for value in values)
+        return (values if isinstance(node, ListLiteral) else {}) if constant else _VARIABLE
+    if isinstance(node, Call):
+        if node.function in _CONVERSIONS and len(values) == 1 and values[0] is not _VARIABLE and node.target is None:
+            from dractl.cel.functions import dispatcher
+
+            return dispatcher(node.function, node.overloads, False, release)(values[0])
+        if node.function in ("matches", "find", "findAll") and len(values) >= 2 and isinstance(values[1], str):
+            from dractl.cel.functions.regex import BadPattern, compiled
+
+            try:
+                compiled(values[1])
+            except BadPattern as error:
+                raise CelError(str(error)) from None
+    return _VARIABLE

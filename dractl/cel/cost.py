@@ -1,0 +1,597 @@
+"""The worst-case cost of an expression, as the API server estimates it at admission.
+
+cel-go checker/cost.go with the estimators of ext/{lists,sets,strings}.go, apiserver/pkg/cel/library/cost.go and
+dynamic-resource-allocation/cel/compile.go (sizeEstimator). Costs and sizes are ranges ``(min, max)`` that saturate at 2^64-1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.cel.ast import (
+    Call,
+    Checked,
+    Comprehension,
+    Const,
+    Ident,
+    ListLiteral,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+    parameters,
+)
+
+if TYPE_CHECKING:
+    from dractl.cel.environment import Declarations
+
+UNBOUNDED = (1 << 64) - 1
+
+Range = tuple[int, int]
+Path = tuple[str, ...]
+
+_NOTHING: Range = (0, 0)
+_ONE: Range = (1, 1)
+_UNKNOWN: Range = (0, UNBOUNDED)
+_NO_PATH: Path = ()
+
+
+def estimate(checked: Checked, declarations: Declarations) -> int:
+    """The upper bound; 2^64-1 is unbounded."""
+    return _Estimator(declarations).cost(checked.root)[1]
+
+
+# -- ranges -----------------------------------------------------------------------------------------------------------
+
+
+def _sum(*ranges: Range) -> Range:
+    return min(UNBOUNDED, sum(r[0] for r in ranges)), min(UNBOUNDED, sum(r[1] for r in ranges))
+
+
+def _product(a: Range, b: Range) -> Range:
+    return min(UNBOUNDED, a[0] * b[0]), min(UNBOUNDED, a[1] * b[1])
+
+
+def _scaled(a: Range, factor: float) -> Range:
+    return _ceil(a[0] * factor), _ceil(a[1] * factor)
+
+
+def _ceil(number: float) -> int:
+    return UNBOUNDED if number >= 2.0**64 else math.ceil(number)
+
+
+def _union(a: Range, b: Range) -> Range:
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def _fixed(number: int) -> Range:
+    return number, number
+
+
+# -- what is known of values ------------------------------------------------------------------------------------------
+
+
+class Entries(NamedTuple):
+    """The sizes of what a list (``keys`` are then indices) or a map holds."""
+
+    container: str
+    keys: Range
+    values: Range
+
+
+class Variable(NamedTuple):
+    path: Path
+    size: Range | None
+    entries: Entries | None
+
+
+class Estimated(NamedTuple):
+    """The cost of a call without its arguments' where ``whole`` is false, and the size of its result."""
+
+    cost: Range
+    size: Range | None = None
+
+
+_SCALARS = {"bool", "double", "google.protobuf.Duration", "int", "google.protobuf.Timestamp", "uint"}
+_STRUCTS = {
+    "kubernetes.DRADevice",
+    "kubernetes.Quantity",
+    "kubernetes.Semver",
+    "kubernetes.URL",
+    "kubernetes.NamedFormat",
+}
+
+
+def _is_scalar(kind: str) -> bool:
+    while kind.startswith("optional_type("):
+        kind = kind[14:-1]
+    return kind in _SCALARS
+
+
+# The declared sizes below `device`: what a step leads to, and how large that is (resourceapi's limits).
+_STEPS: dict[str, dict[str, str]] = {
+    "device": {
+        "driver": "driver",
+        "attributes": "attribute domains",
+        "capacity": "capacity domains",
+        "allowMultipleAllocations": "shared",
+    },
+    "attribute domains": {"@values": "attributes", "@items": "attributes", "@keys": "domain"},
+    "capacity domains": {"@values": "capacities", "@items": "capacities", "@keys": "domain"},
+    "attributes": {"@values": "attribute", "@items": "attribute", "@keys": "identifier"},
+    "capacities": {"@values": "capacity", "@items": "capacity", "@keys": "identifier"},
+}
+_SIZES = {
+    "device": 0,
+    "driver": 63,
+    "attribute domains": 32,
+    "capacity domains": 32,
+    "attributes": 32,
+    "capacities": 32,
+    "domain": 63,
+    "identifier": 32,
+    "attribute": 64,
+    "capacity": 0,
+    "shared": 1,
+}
+
+
+def _declared_size(path: Path) -> Range | None:
+    if not path or path[0] != "device":
+        return None
+    place = "device"
+    for step in path[1:]:
+        steps = _STEPS.get(place, {})
+        # The inner map of attributes also gives its values to a selection; that of capacities does not.
+        found = steps.get(step) or ("attribute" if place == "attributes" and not step.startswith("@") else None)
+        if found is None:
+            return None
+        place = found
+    return 0, _SIZES[place]
+
+
+# -- the estimator ----------------------------------------------------------------------------------------------------
+
+_GETTERS = {
+    *("isGreaterThan", "isLessThan", "compareTo", "asInteger", "isInteger", "asApproximateFloat", "sign", "add", "sub"),
+    *("major", "minor", "patch", "format.named"),
+    *("getScheme", "getHostname", "getHost", "getPort", "getEscapedPath", "getQuery"),
+    *("masked", "prefixLength", "family", "isUnspecified", "isLoopback", "isLinkLocalMulticast", "isLinkLocalUnicast"),
+    "isGlobalUnicast",
+}
+_PARSERS = {"cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"}
+_SCANS = {"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"}
+_FOUR_BY_FOUR = {"net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver"}
+_COMPARISONS = {
+    *(
+        f"{operator}_{kind}"
+        for operator in ("less", "less_equals", "greater", "greater_equals")
+        for kind in ("string", "bytes")
+    ),
+    *("equals", "not_equals"),
+}
+
+
+class _Estimator:
+    def __init__(self, declarations: Declarations) -> None:
+        self.release = declarations.release
+        self.lists = declarations.lists
+        self.variables: dict[str, list[Variable]] = {}
+        self.paths: dict[int, Path] = {}
+        self.sizes: dict[int, Range] = {}
+        self.contents: dict[int, Entries] = {}
+
+    # -- knowledge ----------------------------------------------------------------------------------------------------
+
+    def variable(self, node: Node) -> Variable | None:
+        if isinstance(node, Ident):
+            found = self.variables.get(node.name)
+            return found[-1] if found else None
+        return None
+
+    def path(self, node: Node) -> Path:
+        variable = self.variable(node)
+        return variable.path if variable else self.paths.get(node.id, _NO_PATH)
+
+    def size(self, node: Node) -> Range | None:
+        if node.id in self.sizes:
+            return self.sizes[node.id]
+        if isinstance(node, Const):
+            return _fixed(len(node.value)) if node.kind in ("string", "bytes") else _ONE
+        if isinstance(node, ListLiteral):
+            return _fixed(len(node.elements))
+        if isinstance(node, MapLiteral):
+            return _fixed(len(node.entries))
+        declared = _declared_size(self.path(node))
+        if declared is not None:
+            self.sizes[node.id] = declared
+            return declared
+        if _is_scalar(node.type):
+            return _ONE
+        variable = self.variable(node)
+        return variable.size if variable else None
+
+    def size_or_unknown(self, node: Node) -> Range:
+        return self.size(node) or _UNKNOWN
+
+    def item_size(self, node: Node) -> Range:
+        """The size of an element of a list that has a path."""
+        path = self.path(node)
+        if not path or path[0] in ("__result__", "@result"):
+            return _UNKNOWN
+        return _declared_size((*path, "@items")) or _UNKNOWN
+
+    def entries(self, node: Node) -> Entries | None:
+        if node.id in self.contents:
+            return self.contents[node.id]
+        variable = self.variable(node)
+        return variable.entries if variable else None
+
+    def pass_on(self, source: Node, target: Node) -> None:
+        """What is known of one node's value is known of another's."""
+        size, entries = self.size(source), self.entries(source)
+        if size is not None:
+            self.sizes[target.id] = size
+        if entries is not None:
+            self.contents[target.id] = entries
+
+    # -- nodes --------------------------------------------------------------------------------------------------------
+
+    def cost(self, node: Node) -> Range:
+        match node:
+            case Const():
+                return _NOTHING
+            case Ident():
+                return self.ident(node)
+            case Select():
+                return self.select(node)
+            case Call():
+                return self.call(node)
+            case ListLiteral():
+                return self.list(node)
+            case MapLiteral():
+                return self.map(node)
+            case Comprehension():
+                return self.bind(node) if self.is_bind(node) else self.loop(node)
+            case StructLiteral():
+                return _sum(_fixed(40), *map(self.cost, node.children()))
+        raise TypeError(f"unknown node {node!r}")
+
+    def ident(self, node: Ident) -> Range:
+        variable = self.variable(node)
+        if variable:
+            self.paths[node.id] = variable.path
+        elif node.name.startswith("device."):
+            self.paths[node.id] = tuple(node.name.split("."))
+            return 2, 2
+        else:
+            self.paths[node.id] = (node.name,)
+        return _ONE
+
+    def select(self, node: Select) -> Range:
+        cost = self.cost(node.operand)
+        if node.test:
+            return cost
+        kind = node.operand.type.partition("(")[0]
+        self.paths[node.id] = (*self.path(node.operand), node.field)
+        return _sum(cost, _ONE) if kind == "map" or kind in _STRUCTS or kind.startswith("<") else cost
+
+    def list(self, node: ListLiteral) -> Range:
+        costs = [self.cost(element) for element in node.elements]
+        self.contents[node.id] = Entries("list", _ONE, self.widest(node.elements))
+        return _sum(_fixed(10), *costs)
+
+    def map(self, node: MapLiteral) -> Range:
+        costs = [_sum(self.cost(entry.key), self.cost(entry.value)) for entry in node.entries]
+        keys = self.widest([entry.key for entry in node.entries])
+        self.contents[node.id] = Entries("map", keys, self.widest([entry.value for entry in node.entries]))
+        return _sum(_fixed(30), *costs)
+
+    def widest(self, nodes: Sequence[Node]) -> Range:
+        if not nodes:
+            return _NOTHING
+        sizes = [self.size_or_unknown(node) for node in nodes]
+        return min(s[0] for s in sizes), max(s[1] for s in sizes)
+
+    # -- comprehensions -----------------------------------------------------------------------------------------------
+
+    def is_bind(self, node: Comprehension) -> bool:
+        return node.binds and node.accumulator != "__result__"
+
+    def enter(self, name: str, variable: Variable) -> None:
+        self.variables.setdefault(name, []).append(variable)
+
+    def leave(self, name: str) -> None:
+        self.variables[name].pop()
+
+    def bind(self, node: Comprehension) -> Range:
+        before = _sum(self.cost(node.range), self.cost(node.init))
+        self.enter(node.accumulator, Variable(self.path(node.init), self.size(node.init), self.entries(node.init)))
+        cost = _sum(before, self.cost(node.result))
+        self.leave(node.accumulator)
+        self.pass_on(node.result, node)
+        return cost
+
+    def loop(self, node: Comprehension) -> Range:
+        before = _sum(self.cost(node.range), self.cost(node.init))
+        self.enter(node.accumulator, Variable(self.path(node.init), self.size(node.init), self.entries(node.init)))
+        entries = self.entries(node.range)
+        container = entries.container if entries else node.range.type.partition("(")[0]
+        keys, values = (entries.keys, entries.values) if entries else (None, None)
+        path = self.path(node.range)
+        if node.second:
+            first, second = ("@indices", "@items") if container == "list" else ("@keys", "@values")
+            self.enter(node.variable, Variable((*path, first), keys, None))
+            self.enter(node.second, Variable((*path, second), values, None))
+        elif container == "list":
+            self.enter(node.variable, Variable((*path, "@items"), values, None))
+        else:
+            self.enter(node.variable, Variable((*path, "@keys"), keys, None))
+        each = _sum(self.cost(node.condition), self.cost(node.step))
+        self.leave(node.variable)
+        if node.second:
+            self.leave(node.second)
+        after = self.cost(node.result)
+        self.leave(node.accumulator)
+        count = self.size_or_unknown(node.range)
+        if isinstance(node.init, Const):
+            self.sizes[node.id] = self.size_or_unknown(node.init)
+        elif isinstance(node.init, (ListLiteral, MapLiteral)):
+            self.sizes[node.id] = count
+            made = self.entries(node.step)
+            if made is not None:
+                self.contents[node.id] = made
+        return _sum(before, _product(count, each), after)
+
+    # -- calls --------------------------------------------------------------------------------------------------------
+
+    def call(self, node: Call) -> Range:
+        if node.function == "dyn" and node.target is None:
+            cost = self.cost(node.args[0])
+            self.pass_on(node.args[0], node)
+            return _sum(_ONE, cost)
+        arguments = [self.cost(argument) for argument in node.args]
+        if not node.overloads:
+            return _NOTHING
+        target = self.cost(node.target) if node.target is not None else _NOTHING
+        own: Range = (UNBOUNDED, 0)
+        size: Range | None = None
+        for overload in node.overloads:
+            cost, result = self.overload(node, overload, arguments)
+            own = _union(own, cost)
+            if result is not None:
+                size = result if size is None else _union(size, result)
+            if overload in ("index_list", "index_map"):
+                entries = self.entries(node.args[0])
+                size = entries.values if entries else None
+                step = "@items" if overload == "index_list" else "@values"
+                self.paths[node.id] = (*self.path(node.args[0]), step)
+            if size is None:
+                size = self.size(node)
+        if size is not None:
+            self.sizes[node.id] = size
+        return _sum(target, own)
+
+    def overload(self, node: Call, overload: str, arguments: list[Range]) -> Estimated:
+        special = _LIBRARY.get(node.function)
+        found = special(self, node, overload) if special else None
+        if found is not None:
+            return Estimated(_sum(found.cost, *arguments), found.size)
+        return self.standard(node, overload, arguments)
+
+    def standard(self, node: Call, overload: str, arguments: list[Range]) -> Estimated:
+        """checker/cost.go functionCost."""
+        spent = _sum(*arguments)
+        sizes = self.size_or_unknown
+        operands = node.children()
+        match overload:
+            case "string_format":
+                return Estimated(_sum(_scaled(sizes(operands[0]), 0.1), spent))
+            case "string_to_bytes":
+                low, high = sizes(operands[0])
+                return Estimated(_sum(_scaled((low, high), 0.1), spent), (low, high * 4 % (1 << 64)))
+            case "bytes_to_string":
+                low, high = sizes(operands[0])
+                return Estimated(_sum(_scaled((low, high), 0.1), spent), (low // 4, high))
+            case "strings_quote":
+                low, high = sizes(operands[0])
+                return Estimated(_sum(_scaled((low, high), 0.1), spent), (low + 2, (high * 2 + 2) % (1 << 64)))
+            case "starts_with_string" | "ends_with_string":
+                return Estimated(_sum(_scaled(sizes(operands[1]), 0.1), spent))
+            case "in_list":
+                return Estimated(_sum(sizes(operands[1]), spent))
+            case "contains_string":
+                parts = _scaled(sizes(operands[0]), 0.1), _scaled(sizes(operands[1]), 0.1)
+                return Estimated(_sum(_product(*parts), spent))
+            case "logical_or" | "logical_and":
+                return Estimated((arguments[0][0], spent[1]))
+            case "conditional":
+                return self.conditional(node, arguments)
+            case "add_string" | "add_bytes" | "add_list":
+                total = _sum(sizes(operands[0]), sizes(operands[1]))
+                self.join_entries(node, operands[0], operands[1])
+                own = _ONE if overload == "add_list" else _scaled(total, 0.1)
+                return Estimated(_sum(own, spent), total)
+        if overload == "matches_string" or (overload == "matches" and self.release >= 37):
+            return Estimated(_sum(self.pattern_cost(operands[0], operands[1]), spent))
+        if overload in _COMPARISONS:
+            most = min(sizes(operands[0])[1], sizes(operands[1])[1])
+            return Estimated(_sum(_scaled((min(most, 1), most), 0.1), spent))
+        return Estimated(_sum(_ONE, spent))
+
+    def conditional(self, node: Call, arguments: list[Range]) -> Estimated:
+        condition, yes, no = arguments
+        size = _union(self.size_or_unknown(node.args[1]), self.size_or_unknown(node.args[2]))
+        self.join_entries(node, node.args[1], node.args[2])
+        return Estimated(_sum(condition, _union(yes, no)), size)
+
+    def join_entries(self, node: Node, a: Node, b: Node) -> None:
+        x, y = self.entries(a), self.entries(b)
+        if x is not None and y is not None:
+            self.contents[node.id] = Entries(x.container, _union(x.keys, y.keys), _union(x.values, y.values))
+
+    def pattern_cost(self, text: Node, pattern: Node) -> Range:
+        scanned = _scaled(_sum(self.size_or_unknown(text), _ONE), 0.1)
+        return _product(scanned, _scaled(self.size_or_unknown(pattern), 0.25))
+
+    # -- libraries: a method gives None where the standard rules hold ----------------------------------------------------
+
+    def sets(self, node: Call, _: str) -> Estimated:
+        pairs = _product(*map(self.size_or_unknown, node.args))
+        return Estimated(_sum(_scaled(pairs, 2 if node.function.endswith("equivalent") else 1), _ONE))
+
+    def allocating(self, node: Call, overload: str) -> Estimated | None:
+        """ext/lists.go; costs of its own only where the extension is in the environment."""
+        if not self.lists:
+            return None
+        operands = node.children()
+        factor, size = 1.0, self.size_or_unknown(operands[0])
+        match node.function:
+            case "slice":
+                start, end = _literal(node.args[0], 0), _literal(node.args[1], size[1])
+                size = _fixed((end - start) % (1 << 64))
+            case "lists.range":
+                size = _fixed(_literal(node.args[0], UNBOUNDED))
+            case "flatten":
+                factor = float(_literal(node.args[0], UNBOUNDED) if node.args else 1)
+            case "distinct" | "sort" | "@sortByAssociatedKeys":
+                text = node.function != "distinct" and ("string" in overload or "bytes" in overload)
+                factor, size = 2.1 if text else 2.0, _product(size, size)
+        return Estimated(_sum(_scaled(size, factor), _fixed(11)), size)
+
+    def scan(self, node: Call, _: str) -> Estimated | None:
+        target = node.target
+        if target is None:
+            return None
+        if node.function == "includes" and self.release < 37:
+            return Estimated((0, 48))
+        size = self.size_or_unknown(target)
+        inner = parameters(target.type)
+        if inner:
+            each = _sum(_ONE, _scaled(self.item_size(target), 0.1)) if inner[0] in ("string", "bytes") else _ONE
+            return Estimated(_product(size, each))
+        return Estimated(size if node.function == "includes" else _scaled(size, 0.1))
+
+    def transform(self, node: Call, _: str) -> Estimated | None:
+        if node.target is None:
+            return None
+        size = self.size_or_unknown(node.target)
+        return Estimated(_scaled(size, 0.1), size)
+
+    def url(self, node: Call, _: str) -> Estimated:
+        size = self.size_or_unknown(node.args[0])
+        return Estimated(_scaled(size, 0.1), size)
+
+    def parser(self, node: Call, _: str) -> Estimated:
+        return Estimated(_scaled(self.size_or_unknown(node.args[0]), 0.1))
+
+    def ip(self, node: Call, overload: str) -> Estimated:
+        return Estimated(_ONE) if overload == "cidr_ip" else self.parser(node, overload)
+
+    def canonical(self, node: Call, _: str) -> Estimated:
+        return Estimated(_scaled(self.size_or_unknown(node.args[0]), 0.2))
+
+    def getter(self, _node: Call, _overload: str) -> Estimated:
+        return Estimated(_ONE)
+
+    def replace(self, node: Call, _: str) -> Estimated | None:
+        if node.target is None or len(node.args) < 2:
+            return None
+        text, old, new = (self.size_or_unknown(n) for n in (node.target, node.args[0], node.args[1]))
+        most, kept_most = self.replacements(text[1], old[0], new[1])
+        least, kept_least = self.replacements(text[0], old[1], new[0])
+        size = _sum(_product((least, most), new), (kept_least, kept_most))
+        return Estimated(_scaled(text, 0.2), size)
+
+    @staticmethod
+    def replacements(text: int, old: int, new: int) -> tuple[int, int]:
+        """How often something of this size can be replaced, and how much of the text stays."""
+        if old == 0:
+            return min(UNBOUNDED, text + 1), text
+        if new <= old:
+            return 0, text
+        return min(UNBOUNDED, math.ceil(float(text) / float(old))), 0
+
+    def split(self, node: Call, _: str) -> Estimated | None:
+        if node.target is None:
+            return None
+        size = self.size_or_unknown(node.target)
+        most = size[1]
+        if len(node.args) > 1:
+            limit = node.args[1]
+            if isinstance(limit, Const) and limit.kind == "int":
+                most = limit.value % (1 << 64)
+        return Estimated(_scaled(size, 0.2), (0, most))
+
+    def join(self, node: Call, _: str) -> Estimated | None:
+        if node.target is None:
+            return None
+        count = self.size_or_unknown(node.target)
+        size = _product(count, self.item_size(node.target)) if parameters(node.target.type) else _NOTHING
+        if node.args:
+            gaps = max(0, count[0] - 1), max(0, count[1] - 1)
+            size = _sum(size, _product(self.size_or_unknown(node.args[0]), gaps))
+        return Estimated(_scaled(size, 0.1), size)
+
+    def find(self, node: Call, _: str) -> Estimated | None:
+        if node.target is None:
+            return None
+        return Estimated(self.pattern_cost(node.target, node.args[0]), (0, self.size_or_unknown(node.target)[1]))
+
+    def contains_ip(self, node: Call, overload: str) -> Estimated:
+        return Estimated(_sum(_scaled((8, 32), 0.1), self.parsed(node, overload == "cidr_contains_ip_string")))
+
+    def contains_cidr(self, node: Call, overload: str) -> Estimated:
+        own = _sum(_scaled((8, 32), 0.1), _scaled((4, 16), 0.1), _ONE)
+        return Estimated(_sum(own, self.parsed(node, overload == "cidr_contains_cidr_string")))
+
+    def parsed(self, node: Call, text: bool) -> Range:
+        return _scaled(self.size_or_unknown(node.args[0]), 0.1) if text else _NOTHING
+
+    def validate(self, node: Call, _: str) -> Estimated:
+        return Estimated(_scaled(_scaled(self.size_or_unknown(node.args[0]), 0.1), 128 * 0.25))
+
+    def equals(self, node: Call, _: str) -> Estimated | None:
+        a, b = node.args
+        if a.type != b.type:
+            return None
+        if a.type in _FOUR_BY_FOUR:
+            return Estimated(_ONE)
+        if a.type == "kubernetes.NamedFormat":
+            return Estimated(_scaled((1, 64), 0.1))
+        if a.type == "kubernetes.URL":
+            return Estimated(_scaled((1, (self.size(b) or _ONE)[1]), 0.1))
+        return None
+
+
+def _literal(node: Node, default: int) -> int:
+    """The value of an integer literal, which is not negative."""
+    return max(0, node.value) if isinstance(node, Const) and node.kind == "int" else default
+
+
+_Method = Callable[[_Estimator, Call, str], "Estimated | None"]
+
+_LIBRARY: dict[str, _Method] = {
+    **dict.fromkeys(("sets.contains", "sets.intersects", "sets.equivalent"), _Estimator.sets),
+    **dict.fromkeys(
+        ("slice", "lists.range", "reverse", "flatten", "distinct", "sort", "@sortByAssociatedKeys"),
+        _Estimator.allocating,
+    ),
+    **dict.fromkeys(_SCANS, _Estimator.scan),
+    **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim"), _Estimator.transform),
+    **dict.fromkeys(_PARSERS, _Estimator.parser),
+    **dict.fromkeys(_GETTERS, _Estimator.getter),
+    **dict.fromkeys(("find", "findAll"), _Estimator.find),
+    "url": _Estimator.url,
+    "ip": _Estimator.ip,
+    "ip.isCanonical": _Estimator.canonical,
+    "replace": _Estimator.replace,
+    "split": _Estimator.split,
+    "join": _Estimator.join,
+    "containsIP": _Estimator.contains_ip,
+    "containsCIDR": _Estimator.contains_cidr,
+    "validate": _Estimator.validate,
+    "_==_": _Estimator.equals,
+}

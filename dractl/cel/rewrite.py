@@ -1,0 +1,61 @@
+"""Spellings that cel-go takes and cel-cpp does not, replaced by others of the same length and meaning.
+
+Every offset stays what it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dractl.cel.tokens import brackets, tokenize
+
+_HAS = re.compile(r"\bhas\s*\(\s*device\s*\.\s*(driver|attributes|capacity|allowMultipleAllocations)\s*\)")
+_STAND_IN = "(!false)"
+
+
+def rewritten(text: str, shared: bool) -> tuple[str, dict[int, str]]:
+    """The text for cel-cpp, and for each place where ``has(device.FIELD)`` stood (the offset of the stand-in's operator) the
+    field: cel-cpp takes the test for the field itself."""
+    fields: dict[int, str] = {}
+    if "has" in text and "device" in text:
+        for match in list(_HAS.finditer(text)):
+            if (match[1] == "allowMultipleAllocations" and not shared) or not _is_code(text, match.start()):
+                continue
+            text = text[: match.start()] + _STAND_IN.ljust(len(match[0])) + text[match.end() :]
+            fields[match.start() + 1] = match[1]
+    if "exists_one" in text:
+        text = _two_variables(text)
+    return text, fields
+
+
+def _is_code(text: str, offset: int) -> bool:
+    """Whether a name begins at this offset, outside strings and comments, and not after a dot."""
+    tokens = tokenize(text)
+    for i, token in enumerate(tokens):
+        if token.start == offset:
+            return token.kind == "name" and (i == 0 or tokens[i - 1].text not in (".", ".?"))
+    return False
+
+
+def _two_variables(text: str) -> str:
+    """``exists_one(i, x, …)`` is ``existsOne`` to cel-cpp."""
+    tokens = tokenize(text)
+    closing = brackets(text)
+    for i, token in enumerate(tokens[:-1]):
+        if token.text != "exists_one" or token.kind != "name" or tokens[i + 1].text != "(":
+            continue
+        start = tokens[i + 1].start
+        end = closing.get(start, len(text))
+        commas = 0
+        skip_to = -1
+        for inner in tokens[i + 2 :]:
+            if inner.start >= end:
+                break
+            if inner.start < skip_to:
+                continue
+            if inner.text[0] in "([{" and inner.kind == "operator":
+                skip_to = closing.get(inner.start, end)
+            commas += inner.text == "," and inner.kind == "operator"
+        if commas == 2:
+            text = text[: token.start] + "existsOne " + text[token.end :]
+    return text

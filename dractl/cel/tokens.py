@@ -1,0 +1,78 @@
+"""The tokens of an expression, with their offsets: what the checked tree does not keep."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+_TOKEN = re.compile(
+    r"""
+    (?P<space>[ \t\r\n\f]+|//[^\n]*)
+  | (?P<string>(?:[rR][bB]?|[bB][rR]?)?(?:\"\"\"|'''|"|'))
+  | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
+  | (?P<quoted>`[^`\n]*`)
+  | (?P<number>0[xX][0-9a-fA-F]+[uU]?|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[uU]?)
+  | (?P<operator>\.\?|\[\?|\{\?|&&|\|\||==|!=|<=|>=|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Token(NamedTuple):
+    """``kind`` is ``string``, ``name``, ``quoted`` (a field name in backquotes), ``number`` or ``operator``."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+@lru_cache(64)
+def tokenize(source: str) -> tuple[Token, ...]:
+    """Every token but spaces and comments. A text that is no expression gives some tokens too."""
+    tokens: list[Token] = []
+    i = 0
+    while i < len(source):
+        match = _TOKEN.match(source, i)
+        if not match:
+            break
+        kind = match.lastgroup or "operator"
+        end = match.end()
+        if kind == "string":
+            end = _string_end(source, end, match[0])
+        elif kind == "number" and match[0].endswith(".") and source[end : end + 1].isidentifier():
+            end -= 1  # 1.f(): the dot is a selection
+        if kind != "space":
+            tokens.append(Token(kind, source[i:end], i, end))
+        i = end
+    return tuple(tokens)
+
+
+def _string_end(source: str, i: int, opening: str) -> int:
+    quote = opening.lstrip("rRbB")
+    raw = "r" in opening[: -len(quote)].lower()
+    while i < len(source):
+        if source[i] == "\\" and not raw:
+            i += 2
+        elif source.startswith(quote, i):
+            return i + len(quote)
+        else:
+            i += 1
+    return len(source)
+
+
+@lru_cache(64)
+def brackets(source: str) -> dict[int, int]:
+    """The offsets of matching brackets, in both directions."""
+    pairs: dict[int, int] = {}
+    open_: list[int] = []
+    for token in tokenize(source):
+        if token.kind != "operator":
+            continue
+        if token.text[0] in "([{":
+            open_.append(token.start)
+        elif token.text in (")", "]", "}") and open_:
+            start = open_.pop()
+            pairs[start], pairs[token.start] = token.start, start
+    return pairs
