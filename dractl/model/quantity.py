@@ -161,6 +161,10 @@ class Quantity:
         unscaled, times = _strip_factors(self._unscaled, 10)
         return (unscaled, self._exponent + times) if unscaled else (0, 0)
 
+    def scaled(self) -> tuple[int, int]:
+        """``(unscaled, exponent)`` as Go holds the number: ``1`` and ``1.0`` differ, ``1.500`` and ``1500m`` do not."""
+        return self._unscaled, self._exponent
+
     # -- arithmetic ---------------------------------------------------------------------------------------------------
 
     def __add__(self, other: Quantity) -> Quantity:

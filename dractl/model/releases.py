@@ -119,7 +119,7 @@ SERVED: Final = (
 
 
 class Field(NamedTuple):
-    """A field of ResourceClaim specs, DeviceClass specs or ResourceSlice specs, in the shape of v1.
+    """A field of the specs of ResourceClaims, DeviceClasses and so on, in the shape of v1.
 
     ``path`` starts below the spec, ``[]`` stands for every item, ``{}`` for every value of a map. Releases before
     ``since`` and from ``removed`` on do not know the field (``unknown field`` where decoding is strict, else it is
@@ -322,7 +322,7 @@ def served_versions(kind: str, release: str = NEWEST, *, by_default: bool = Fals
 
 @cache
 def dropped_fields(spec: str, target: Target) -> tuple[Field, ...]:
-    """The fields of a ``claim``, ``class`` or ``slice`` spec that the API server of ``target`` drops silently."""
+    """The fields of a spec (``claim``, ``class``, ``slice``, ...) that the API server of ``target`` drops silently."""
     return tuple(
         field
         for field in FIELDS

@@ -1,0 +1,114 @@
+"""Violations as the API server words them (k8s.io/apimachinery/pkg/util/validation/field/errors.go)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from dractl.model.quantity import Quantity
+from dractl.validation.violation import Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.validation.place import Place
+
+ITSELF: Final = object()
+"""Stands for the value at the place."""
+
+
+def invalid(
+    rule: str,
+    place: Place,
+    detail: str,
+    value: Any = ITSELF,
+    *,
+    offset: int | None = None,
+    key: bool = False,
+    allowed: Sequence[str] = (),
+    field: str | None = None,
+) -> Violation:
+    """A value that breaks a rule; ``value`` is what is shown instead of the whole value.
+
+    ``field``: where the server means another path than that of the place.
+    """
+    shown = place.value if value is ITSELF else value
+    return _violation(
+        rule,
+        "FieldValueInvalid",
+        place,
+        f"Invalid value: {show(shown)}: {detail}",
+        offset=offset,
+        key=key,
+        allowed=allowed,
+        near=shown if isinstance(shown, str) else "",
+        field=field,
+    )
+
+
+def required(rule: str, place: Place, detail: str = "", *, field: str | None = None) -> Violation:
+    message = f"Required value: {detail}" if detail else "Required value"
+    return _violation(rule, "FieldValueRequired", place, message, field=field)
+
+
+def forbidden(rule: str, place: Place, detail: str, *, field: str | None = None) -> Violation:
+    return _violation(rule, "FieldValueForbidden", place, f"Forbidden: {detail}", field=field)
+
+
+def duplicate(rule: str, place: Place, value: Any) -> Violation:
+    return _violation(rule, "FieldValueDuplicate", place, f"Duplicate value: {show(value)}")
+
+
+def not_supported(rule: str, place: Place, allowed: Sequence[str]) -> Violation:
+    listed = ", ".join(f'"{name}"' for name in allowed)
+    message = f"Unsupported value: {show(place.text)}: supported values: {listed}"
+    return _violation(rule, "FieldValueNotSupported", place, message, allowed=allowed, near=place.text)
+
+
+def not_found(rule: str, place: Place, value: str, detail: str = "", allowed: Sequence[str] = ()) -> Violation:
+    message = f"Not found: {show(value)}" + (f": {detail}" if detail else "")
+    return _violation(rule, "FieldValueNotFound", place, message, allowed=allowed, near=value)
+
+
+def too_long(rule: str, place: Place, limit: int, *, key: bool = False) -> Violation:
+    return _violation(rule, "FieldValueTooLong", place, f"Too long: may not be more than {limit} bytes", key=key)
+
+
+def too_many(rule: str, place: Place, limit: int) -> Violation:
+    message = f"Too many: {place.size}: must have at most {limit} items"
+    return _violation(rule, "FieldValueTooMany", place, message)
+
+
+def internal(rule: str, place: Place, detail: str) -> Violation:
+    return _violation(rule, "InternalError", place, f"Internal error: {detail}")
+
+
+def _violation(
+    rule: str,
+    type_: str,
+    place: Place,
+    message: str,
+    *,
+    offset: int | None = None,
+    key: bool = False,
+    allowed: Sequence[str] = (),
+    near: str = "",
+    field: str | None = None,
+) -> Violation:
+    meant = None
+    if near and allowed:
+        from dractl.validation.nearest import nearest
+
+        meant = nearest(near, allowed)
+    reported = place.field if field is None else field
+    return Violation(rule, type_, reported, place.path, message, key, offset, tuple(allowed), meant)
+
+
+def show(value: Any) -> str:
+    """A value as the server prints it, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_other)
+    return text if len(text) <= 300 else f"{text[:240]}…{text[-40:]}"
+
+
+def _other(value: object) -> str:
+    return str(value) if isinstance(value, Quantity) else repr(value)

@@ -1,0 +1,220 @@
+"""ResourceClaims and ResourceClaimTemplates: the rules RC-01 to RC-33 (api.md 3.1) and those of a template's metadata.
+
+They follow validateDeviceClaim of kubernetes/kubernetes pkg/apis/resource/validation/validation.go, release by release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dractl.validation.causes import forbidden, invalid, not_supported, required, too_many
+from dractl.validation.formats import fully_qualified_name, label, label_errors, subdomain
+from dractl.validation.lists import bounded, bounded_set, text_of, unique
+from dractl.validation.opaque import OpaqueRules, configuration
+from dractl.validation.selectors import MAX_COST, SelectorRules, derived_attribute, selectors
+from dractl.validation.tolerations import toleration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dractl.model.releases import Target
+    from dractl.validation.place import Place
+    from dractl.validation.violation import Violation
+
+MAX_REQUESTS = MAX_CONSTRAINTS = MAX_CONFIG = MAX_DERIVED = 32
+MAX_FIRST_AVAILABLE = 8
+
+_SELECTORS = SelectorRules("RC-10", "RC-11", "RC-12", "RC-13", "RC-14")
+_OPAQUE = OpaqueRules("RC-26", "RC-27", "RC-28", "RC-29", "RC-30")
+_REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+
+
+@dataclass(slots=True)
+class _Claim:
+    """What the rules about a part of a claim have to know of the rest."""
+
+    target: Target
+    references: Mapping[str, frozenset[str]]
+    """Names of requests, and of the alternatives of each."""
+    constrained: Mapping[str, frozenset[str]]
+    """Attributes in constraints by the reference they are for; "": for all requests."""
+    cost: list[int] = field(default_factory=list)
+    """Of the derived attributes that compile."""
+
+
+def spec(place: Place, target: Target) -> Iterator[Violation]:
+    """The spec of a claim."""
+    devices = place.child("devices")
+    requests, constraints, config = (devices.child(name) for name in ("requests", "constraints", "config"))
+    claim = _Claim(target, _references(requests), _constrained(constraints))
+    yield from bounded_set(
+        ("RC-01", "RC-02"), requests, MAX_REQUESTS, partial(_request, claim), _name, target, name="name"
+    )
+    yield from bounded("RC-01", constraints, MAX_CONSTRAINTS, partial(_constraint, claim), target)
+    yield from bounded("RC-01", config, MAX_CONFIG, partial(_config, claim), target)
+    if sum(claim.cost) > MAX_COST:
+        detail = "too complex, total cost of derived attribute CEL expressions in the claim exceeds cost limit"
+        yield forbidden("RC-33", devices, detail)
+
+
+def admin_access(place: Place, namespace: Mapping[str, str] | None, target: Target) -> Iterator[Violation]:
+    """Admin access wants a label on the namespace (pkg/registry/resource/utils.go AuthorizedForAdmin).
+
+    ``namespace``: its labels; None if they are not known. The server names the path of a flat request in a claim, for a
+    template too.
+    """
+    if namespace is None or not target.at_least("1.33"):
+        return
+    label_key = "resource.kubernetes.io/admin-access" if target.at_least("1.34") else "resource.k8s.io/admin-access"
+    for index, request in enumerate(place.child("devices", "requests").items()):
+        access = request.child("exactly", "adminAccess")
+        if access.value is True:
+            if namespace.get(label_key) != "true":
+                detail = f"admin access to devices requires the `{label_key}: true` label on the containing namespace"
+                reported = f"spec.devices.requests[{index}].adminAccess"
+                yield forbidden("RC-19", access, detail, field=reported)
+            return
+
+
+def _name(place: Place) -> str:
+    return place.child("name").text
+
+
+def _references(requests: Place) -> dict[str, frozenset[str]]:
+    return {
+        _name(request): frozenset(_name(sub) for sub in request.child("firstAvailable").items())
+        for request in requests.items()
+    }
+
+
+def _constrained(constraints: Place) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for constraint in constraints.items():
+        attribute = next(
+            (constraint.child(n) for n in ("matchAttribute", "distinctAttribute") if constraint.child(n).set), None
+        )
+        if attribute is not None:
+            for reference in [item.text for item in constraint.child("requests").items()] or [""]:
+                found.setdefault(reference, set()).add(attribute.text)
+    return {reference: frozenset(attributes) for reference, attributes in found.items()}
+
+
+def _request(claim: _Claim, place: Place) -> Iterator[Violation]:
+    yield from label("RC-03", place.child("name"))
+    exactly, first_available = place.child("exactly"), place.child("firstAvailable")
+    detail = "exactly one of `exactly` or `firstAvailable` is required"
+    if not exactly.set and not first_available.size:
+        yield required("RC-04", place, detail)
+        return
+    if exactly.set and first_available.size:
+        yield invalid("RC-05", place, f"{detail}, but multiple fields are set", None)
+        if claim.target.at_least("1.35"):
+            return
+    if first_available.size:
+        check = partial(_sub_request, claim, place.child("name").text)
+        yield from bounded_set(
+            ("RC-06", "RC-06"), first_available, MAX_FIRST_AVAILABLE, check, _name, claim.target, name="name"
+        )
+    if exactly.set:
+        yield from _body(claim, exactly, place.child("name").text)
+
+
+def _sub_request(claim: _Claim, parent: str, place: Place) -> Iterator[Violation]:
+    yield from label("RC-07", place.child("name"))
+    yield from _body(claim, place, f"{parent}/{_name(place)}")
+
+
+def _body(claim: _Claim, place: Place, reference: str) -> Iterator[Violation]:
+    """What exact requests and alternatives have in common."""
+    device_class = place.child("deviceClassName")
+    if not device_class.text:
+        yield required("RC-08", device_class)
+    else:
+        yield from subdomain("RC-09", device_class)
+    yield from selectors(_SELECTORS, place.child("selectors"), claim.target)
+    yield from _derived_attributes(claim, place.child("derivedAttributes"), reference)
+    yield from _allocation_mode(place)
+    for item in place.child("tolerations").items():
+        yield from toleration("RC-18", item, claim.target)
+
+
+def _allocation_mode(place: Place) -> Iterator[Violation]:
+    mode, count = place.child("allocationMode"), place.child("count")
+    match mode.text:
+        case "All":
+            if count.integer != 0:
+                yield invalid("RC-15", count, "must not be specified when allocationMode is 'All'")
+        case "ExactCount":
+            if count.integer <= 0:
+                yield invalid("RC-16", count, "must be greater than zero")
+        case _:
+            yield not_supported("RC-17", mode, ("All", "ExactCount"))
+
+
+def _derived_attributes(claim: _Claim, places: Place, reference: str) -> Iterator[Violation]:
+    """validateDeviceDerivedAttributes, and the declarative rules of the field."""
+    if places.size > MAX_DERIVED:
+        yield too_many("RC-31", places, MAX_DERIVED)
+    for item in places.items():
+        yield from _derived(claim, item, reference, declarative=places.size <= MAX_DERIVED)
+    yield from unique("RC-31", places, _name, claim.target)
+
+
+def _derived(claim: _Claim, place: Place, reference: str, *, declarative: bool) -> Iterator[Violation]:
+    name, expression = place.child("name"), place.child("expression")
+    # Too many items hide what the generated validation says about each, not what is written by hand.
+    if declarative and not name.text:
+        yield required("RC-31", name)
+    elif declarative:
+        yield from fully_qualified_name("RC-31", name, claim.target)
+    targets = {"", reference, reference.partition("/")[0]}
+    if name.text and not any(name.text in claim.constrained.get(ref, ()) for ref in targets):
+        detail = (
+            "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request"
+        )
+        yield invalid("RC-32", name, detail)
+    if expression.text:
+        yield from derived_attribute(("RC-31", "RC-33"), expression, claim.target, claim.cost)
+    elif declarative:
+        yield required("RC-31", expression)
+
+
+def _constraint(claim: _Claim, place: Place) -> Iterator[Violation]:
+    target = claim.target
+    yield from _request_references(claim, "RC-20", place.child("requests"))
+    match, distinct = place.child("matchAttribute"), place.child("distinctAttribute")
+    if match.set:
+        yield from fully_qualified_name("RC-22", match, target)
+    if distinct.set and (not match.set or target.at_least("1.37")):
+        yield from fully_qualified_name("RC-23", distinct, target)
+    if match.set or distinct.set:
+        return
+    if target.at_least("1.34") and target.enabled("DRAConsumableCapacity"):
+        detail = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
+        yield required("RC-24", place, detail)
+    else:
+        yield required("RC-24", match)
+
+
+def _config(claim: _Claim, place: Place) -> Iterator[Violation]:
+    yield from _request_references(claim, "RC-25", place.child("requests"))
+    yield from configuration(_OPAQUE, place, claim.target)
+
+
+def _request_references(claim: _Claim, rule: str, places: Place) -> Iterator[Violation]:
+    check = partial(_reference, claim, "RC-21" if rule == "RC-20" else rule)
+    yield from bounded_set((rule, rule), places, MAX_REQUESTS, check, text_of, claim.target)
+
+
+def _reference(claim: _Claim, rule: str, place: Place) -> Iterator[Violation]:
+    segments = place.text.split("/")
+    if len(segments) <= 2:
+        for segment in segments:
+            for error in label_errors(segment):
+                yield invalid(rule, place, error, segment)
+        if segments[0] in claim.references and (len(segments) == 1 or segments[1] in claim.references[segments[0]]):
+            return
+    known = [*claim.references, *(f"{name}/{sub}" for name, subs in claim.references.items() for sub in sorted(subs))]
+    yield invalid(rule, place, _REFERENCE, place.text, allowed=known)

@@ -1,0 +1,61 @@
+"""What the API server fills in (pkg/apis/resource/v1*/defaults.go), as far as the rules look at it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_REQUESTS: dict[str, tuple[str, ...]] = {
+    "ResourceClaim": ("spec", "devices", "requests"),
+    "ResourceClaimTemplate": ("spec", "spec", "devices", "requests"),
+}
+
+
+def apply(value: Mapping[str, Any], api_version: str) -> dict[str, Any]:
+    """A v1 document with the defaults of a request; ``api_version`` is that in which it was written.
+
+    ``allocationMode`` is ExactCount, ``count`` then 1 (also in place of 0), a toleration's ``operator`` Equal. The
+    document itself is left as it is.
+    """
+    path = _REQUESTS.get(str(value.get("kind")))
+    if path is None:
+        return dict(value)
+    flat = api_version.rpartition("/")[2] in ("v1beta1", "v1alpha3")
+    return _at(value, path, flat=flat)
+
+
+def _at(value: Mapping[str, Any], path: tuple[str, ...], *, flat: bool) -> dict[str, Any]:
+    """``value`` with the requests at ``path`` replaced."""
+    name, rest = path[0], path[1:]
+    inner = value.get(name)
+    if not inner:
+        return dict(value)
+    changed = _at(inner, rest, flat=flat) if rest else [_request(request or {}, flat=flat) for request in inner]
+    return {**value, name: changed}
+
+
+def _request(request: Mapping[str, Any], *, flat: bool) -> dict[str, Any]:
+    changed = dict(request)
+    exactly, first_available = request.get("exactly"), request.get("firstAvailable")
+    if exactly is not None:
+        # A flat request without a class may be one with alternatives, so it gets no defaults.
+        changed["exactly"] = _body(exactly, counted=not flat or bool(exactly.get("deviceClassName")))
+    if first_available:
+        changed["firstAvailable"] = [_body(sub or {}, counted=True) for sub in first_available]
+    return changed
+
+
+def _body(body: Mapping[str, Any], *, counted: bool) -> dict[str, Any]:
+    changed = dict(body)
+    if counted:
+        changed["allocationMode"] = body.get("allocationMode") or "ExactCount"
+        if changed["allocationMode"] == "ExactCount":
+            changed["count"] = body.get("count") or 1
+    if body.get("tolerations"):
+        changed["tolerations"] = [
+            {**(toleration or {}), "operator": (toleration or {}).get("operator") or "Equal"}
+            for toleration in body["tolerations"]
+        ]
+    return changed

@@ -1,0 +1,268 @@
+"""The formats that names, keys and values have to have.
+
+k8s.io/apimachinery/pkg/api/validate/content and pkg/util/validation; pkg/apis/resource/validation for DRA's own.
+The first half says what is wrong with a text, the second turns that into violations at a place.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from dractl.validation.causes import invalid, required, too_long
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.model.releases import Target
+    from dractl.validation.place import Place
+    from dractl.validation.violation import Violation
+
+_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
+_KEY: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_C_IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
+
+_LABEL_RE = re.compile(_LABEL)
+_SUBDOMAIN_RE = re.compile(_SUBDOMAIN)
+_CASELESS_RE = re.compile(_SUBDOMAIN, re.IGNORECASE | re.ASCII)
+_KEY_RE = re.compile(_KEY)
+_VALUE_RE = re.compile(f"({_KEY})?")
+_C_IDENTIFIER_RE = re.compile(_C_IDENTIFIER)
+
+MAX_LABEL: Final = 63
+MAX_SUBDOMAIN: Final = 253
+MAX_DRIVER: Final = 63
+MAX_POOL: Final = 253
+MAX_ID: Final = 32
+
+
+def length(text: str) -> int:
+    """In bytes of UTF-8, as Go counts; a lone surrogate counts as the character that replaces it."""
+    return len(text.encode("utf-8", "replace")) if not text.isascii() else len(text)
+
+
+def _regex(message: str, expression: str, *examples: str) -> str:
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{message} (e.g. {shown}regex used for validation is '{expression}')"
+
+
+def label_errors(text: str) -> list[str]:
+    """RFC 1123 label: the names of requests, devices, counters and counter sets."""
+    errors = []
+    if length(text) > MAX_LABEL:
+        errors.append(f"must be no more than {MAX_LABEL} characters")
+    if not _LABEL_RE.fullmatch(text):
+        if _SUBDOMAIN_RE.fullmatch(text):
+            errors.append("must not contain dots")
+        else:
+            errors.append(
+                _regex(
+                    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must"
+                    " start and end with an alphanumeric character",
+                    _LABEL,
+                    "my-name",
+                    "123-abc",
+                )
+            )
+    return errors
+
+
+def subdomain_errors(text: str, *, caseless: bool = False) -> list[str]:
+    """RFC 1123 subdomain: the names of objects."""
+    errors = []
+    if length(text) > MAX_SUBDOMAIN:
+        errors.append(f"must be no more than {MAX_SUBDOMAIN} characters")
+    if caseless and not _CASELESS_RE.fullmatch(text):
+        errors.append(
+            _regex(
+                "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with"
+                " an alphanumeric character",
+                _SUBDOMAIN,
+                "Example.com",
+            )
+        )
+    if not caseless and not _SUBDOMAIN_RE.fullmatch(text):
+        errors.append(
+            _regex(
+                "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and"
+                " must start and end with an alphanumeric character",
+                _SUBDOMAIN,
+                "example.com",
+            )
+        )
+    return errors
+
+
+def label_key_errors(text: str) -> list[str]:
+    """Keys of labels, taints and tolerations, types of conditions: ``name`` or ``domain/name``."""
+    wrong = _regex(
+        "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric"
+        " character",
+        _KEY,
+        "MyName",
+        "my.name",
+        "123-abc",
+    )
+    parts = text.split("/")
+    if len(parts) > 2:
+        return [f"a valid label key {wrong} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
+    errors = []
+    if len(parts) == 2:
+        if not parts[0]:
+            errors.append("prefix part must be non-empty")
+        else:
+            errors += [f"prefix part {error}" for error in subdomain_errors(parts[0])]
+    name = parts[-1]
+    if not name:
+        errors.append("name part must be non-empty")
+    elif length(name) > MAX_LABEL:
+        errors.append(f"name part must be no more than {MAX_LABEL} bytes")
+    if not _KEY_RE.fullmatch(name):
+        errors.append(f"name part {wrong}")
+    return errors
+
+
+def label_value_errors(text: str) -> list[str]:
+    errors = []
+    if length(text) > MAX_LABEL:
+        errors.append(f"must be no more than {MAX_LABEL} bytes")
+    if not _VALUE_RE.fullmatch(text):
+        errors.append(
+            _regex(
+                "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must"
+                " start and end with an alphanumeric character",
+                f"({_KEY})?",
+                "MyValue",
+                "my_value",
+                "12345",
+            )
+        )
+    return errors
+
+
+def is_extended_resource_name(text: str) -> bool:
+    """pkg/apis/core/v1/helper IsExtendedResourceName."""
+    return not extended_resource_name_errors(text)
+
+
+def is_native_resource(text: str) -> bool:
+    """pkg/apis/core/v1/helper IsNativeResource: without domain, or one in ``kubernetes.io``."""
+    return "/" not in text or "kubernetes.io/" in text
+
+
+def extended_resource_name_errors(text: str) -> list[str]:
+    """k8s.io/apimachinery/pkg/api/validate/strfmt.go ExtendedResourceName."""
+    errors = []
+    if "/" not in text:
+        errors.append("a name must be a domain-prefixed path, such as 'example.com/my-prop'")
+    elif "kubernetes.io/" in text:
+        errors.append('must not have "kubernetes.io/" domain')
+    if text.startswith("requests."):
+        errors.append('must not have "requests." prefix')
+    return errors + label_key_errors(f"requests.{text}")
+
+
+def label(rule: str, place: Place) -> Iterator[Violation]:
+    """A DNS label; also where it is empty the server says Invalid."""
+    for error in label_errors(place.text):
+        yield invalid(rule, place, error, place.text)
+
+
+def subdomain(rule: str, place: Place) -> Iterator[Violation]:
+    for error in subdomain_errors(place.text):
+        yield invalid(rule, place, error, place.text)
+
+
+def label_key(rule: str, place: Place) -> Iterator[Violation]:
+    for error in label_key_errors(place.text):
+        yield invalid(rule, place, error, place.text)
+
+
+def label_value(rule: str, place: Place) -> Iterator[Violation]:
+    for error in label_value_errors(place.text):
+        yield invalid(rule, place, error, place.text)
+
+
+def driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
+    """A driver's name: a subdomain of at most 63 bytes in whatever case (ValidateCSIDriverName)."""
+    if not place.text:
+        yield required(rule, place)
+        if target.at_least("1.35"):
+            return
+    yield from _domain(rule, place, place.text)
+
+
+def _domain(rule: str, place: Place, text: str, *, key: bool = False, caseless: bool = True) -> Iterator[Violation]:
+    if length(text) > MAX_DRIVER:
+        yield too_long(rule, place, MAX_DRIVER, key=key)
+    for error in subdomain_errors(text.lower() if caseless else text):
+        yield invalid(rule, place, error, text, key=key)
+
+
+def pool_name(rule: str, place: Place) -> Iterator[Violation]:
+    """Subdomains with slashes between them (validatePoolName)."""
+    text = place.text
+    if not text:
+        yield required(rule, place)
+        return
+    if length(text) > MAX_POOL:
+        yield too_long(rule, place, MAX_POOL)
+    for segment in text.split("/"):
+        for error in subdomain_errors(segment):
+            yield invalid(rule, place, error, segment)
+
+
+def qualified_name(rule: str, place: Place, text: str, target: Target, *, key: bool = False) -> Iterator[Violation]:
+    """``name`` or ``domain/name`` (validateQualifiedName). More slashes are let through by every release up to 1.37."""
+    # 1.34 says Required to what is missing.
+    parts = text.split("/")
+    if not text and not target.at_least("1.35"):
+        yield required(rule, place, "name required")
+    elif len(parts) == 1:
+        yield from _c_identifier(rule, place, text, key=key)
+    elif len(parts) == 2:
+        for part, what in zip(parts, ("domain", "name"), strict=True):
+            if part:
+                check = _domain if what == "domain" else _c_identifier
+                yield from check(rule, place, part, key=key)
+            elif target.at_least("1.35"):
+                yield invalid(rule, place, f"the {what} must not be empty", "", key=key)
+            else:
+                yield required(rule, place, f"the {what} must not be empty")
+
+
+def fully_qualified_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
+    """``domain/name``. 1.37 checks it declaratively too, and then the domain must be lower case."""
+    text = place.text
+    yield from qualified_name(rule, place, text, target)
+    if "/" not in text and (text or target.at_least("1.35")):
+        detail = "a fully qualified name must be a domain and a name separated by a slash"
+        yield invalid(rule, place, detail if target.at_least("1.35") else "must include a domain", text)
+    parts = text.split("/")
+    if target.at_least("1.37") and len(parts) == 2 and parts[0] != parts[0].lower():
+        for error in subdomain_errors(parts[0]):
+            yield invalid(rule, place, f"prefix: {error}", parts[0])
+
+
+def _c_identifier(rule: str, place: Place, text: str, *, key: bool = False) -> Iterator[Violation]:
+    if length(text) > MAX_ID:
+        yield too_long(rule, place, MAX_ID, key=key)
+    if not _C_IDENTIFIER_RE.fullmatch(text):
+        message = (
+            "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric"
+            " characters or '_'"
+        )
+        error = _regex(message, _C_IDENTIFIER, "my_name", "MY_NAME", "MyName")
+        yield invalid(rule, place, error, text, key=key)
+
+
+def shortened(key: str, limit: int) -> str:
+    """A key of a map as it stands in a path: cut in the middle where it is too long (truncateIfTooLong)."""
+    limit = max(limit, 16)
+    if length(key) <= limit:
+        return key
+    data = key.encode("utf-8", "replace")
+    remaining = limit - 3
+    head, tail = data[: (remaining + 1) // 2], data[len(data) - remaining // 2 :]
+    return f"{head.decode('utf-8', 'replace')}...{tail.decode('utf-8', 'replace')}"

@@ -1,0 +1,59 @@
+"""Lists and maps with a bound: validateSlice, validateSet and validateMap of pkg/apis/resource/validation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.validation.causes import duplicate, too_many
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
+
+    from dractl.model.releases import Target
+    from dractl.validation.place import Place
+    from dractl.validation.violation import Violation
+
+
+def bounded(
+    rule: str, places: Place, limit: int, check: Callable[[Place], Iterator[Violation]], target: Target
+) -> Iterator[Violation]:
+    """Every item is checked; from 1.35 on not if there are too many."""
+    if places.size > limit:
+        yield too_many(rule, places, limit)
+        if target.at_least("1.35"):
+            return
+    for item in places.items():
+        yield from check(item)
+
+
+def unique(
+    rule: str, places: Place, key: Callable[[Place], Hashable], target: Target, *, name: str | None = None
+) -> Iterator[Violation]:
+    """Items with a key that an earlier one has. 1.34 points to the field ``name`` that holds the key."""
+    seen: set[Hashable] = set()
+    for item in places.items():
+        found = key(item)
+        if found in seen:
+            yield duplicate(rule, item if name is None or target.at_least("1.35") else item.child(name), found)
+        seen.add(found)
+
+
+def bounded_set(
+    rules: tuple[str, str],
+    places: Place,
+    limit: int,
+    check: Callable[[Place], Iterator[Violation]],
+    key: Callable[[Place], Hashable],
+    target: Target,
+    *,
+    name: str | None = None,
+) -> Iterator[Violation]:
+    """A bounded list without duplicates; ``rules``: for too many items, for duplicates."""
+    yield from bounded(rules[0], places, limit, check, target)
+    if places.size <= limit or not target.at_least("1.35"):
+        yield from unique(rules[1], places, key, target, name=name)
+
+
+def text_of(place: Place) -> Any:
+    """The item itself as the key."""
+    return place.text

@@ -1,0 +1,144 @@
+"""Object metadata at creation (k8s.io/apimachinery/pkg/api/validation/objectmeta.go)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.validation.causes import forbidden, invalid, required, too_long
+from dractl.validation.formats import (
+    label_errors,
+    label_key_errors,
+    label_value_errors,
+    length,
+    subdomain_errors,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.model.releases import Target
+    from dractl.validation.place import Place
+    from dractl.validation.violation import Violation
+
+MAX_ANNOTATIONS = 256 * 1024
+_SUFFIX = "xxxxx"  # what the server appends to generateName is random, but always these many letters and digits
+_MAX_BASE = 63 - len(_SUFFIX)
+_STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+
+CLUSTER_SCOPED = frozenset(
+    {"DeviceClass", "ResourceSlice", "DeviceTaintRule", "ResourcePoolStatusRequest", "Node", "Namespace"}
+)
+_COUNTS_GENERATIONS = frozenset({"ResourceClaim", "ResourceClaimTemplate", "ResourcePoolStatusRequest"})
+"""Kinds whose generation is not set by the server at creation."""
+
+
+def object_meta(kind: str, place: Place, target: Target) -> Iterator[Violation]:
+    """``metadata`` of an object that is created."""
+    yield from _names(kind, place, target)
+    namespace = place.child("namespace")
+    if kind not in CLUSTER_SCOPED and namespace.text:
+        for error in label_errors(namespace.text):
+            yield invalid("OM-02", namespace, error)
+    generation = place.child("generation")
+    if kind in _COUNTS_GENERATIONS and generation.integer < 0:
+        yield invalid("OM-08", generation, "must be greater than or equal to 0")
+    yield from _labels("OM-04", place.child("labels"))
+    yield from _annotations("OM-05", place.child("annotations"))
+    yield from _owner_references(place.child("ownerReferences"), target)
+    yield from _finalizers(place.child("finalizers"))
+
+
+def template_meta(place: Place) -> Iterator[Violation]:
+    """``spec.metadata`` of a template: labels and annotations, nothing else (ValidateTemplateObjectMeta)."""
+    yield from _annotations("OM-05", place.child("annotations"))
+    yield from _labels("OM-04", place.child("labels"))
+    for name, value in place.entries():
+        if name not in ("labels", "annotations") and value not in (None, "", 0, [], {}):
+            # The server makes its path of the Go field's name with a lower first letter.
+            reported = f"{place.field}.{'uID' if name == 'uid' else name}"
+            yield forbidden("OM-09", place.child(name), "cannot be set", field=reported)
+
+
+def _names(kind: str, place: Place, target: Target) -> Iterator[Violation]:
+    name, base = place.child("name"), place.child("generateName")
+    # Classes are validated with ValidateObjectMetaWithOpts since 1.35, which looks at the name that was generated only.
+    if base.text and not (kind == "DeviceClass" and target.at_least("1.35")):
+        masked = base.text[:-2] + "a" if len(base.text) > 1 and base.text.endswith("-") else base.text
+        for error in subdomain_errors(masked):
+            yield invalid("OM-03", base, error)
+    if name.text:
+        for error in subdomain_errors(name.text):
+            yield invalid("OM-02", name, error)
+    elif base.text:
+        generated = base.text[:_MAX_BASE] + _SUFFIX
+        for error in subdomain_errors(generated):
+            yield invalid("OM-03", name, error, generated)
+    else:
+        yield required("OM-01", name, "name or generateName is required")
+
+
+def _labels(rule: str, place: Place) -> Iterator[Violation]:
+    """The server reports keys and values alike at the map; the path leads to the entry."""
+    for key, value in place.entries():
+        for error in label_key_errors(key):
+            yield invalid(rule, place.key(key), error, key, key=True, field=place.field)
+        for error in label_value_errors(value or ""):
+            yield invalid(rule, place.key(key), error, value or "", field=place.field)
+
+
+def _annotations(rule: str, place: Place) -> Iterator[Violation]:
+    for key, _ in place.entries():
+        for error in label_key_errors(key.lower()):
+            yield invalid(rule, place.key(key), error, key, key=True, field=place.field)
+    if sum(length(key) + length(value or "") for key, value in place.entries()) > MAX_ANNOTATIONS:
+        yield too_long(rule, place, MAX_ANNOTATIONS)
+
+
+def _owner_references(places: Place, target: Target) -> Iterator[Violation]:
+    controller = ""
+    since_37 = target.at_least("1.37")
+    for reference in places.items():
+        # 1.36 and older name the list, not the item.
+        at = reference.field if since_37 else places.field
+        version = reference.child("apiVersion")
+        if version.text and not _group_version(version.text):
+            detail = "must be <group>/<version> or <version>" if since_37 else "version must not be empty"
+            yield invalid("OM-07", version, detail, field=f"{at}.apiVersion")
+        for name in ("apiVersion", "kind", "name", "uid"):
+            value = reference.child(name)
+            if value.text:
+                continue
+            if since_37:
+                yield required("OM-07", value, "must not be empty")
+            else:
+                detail = "version must not be empty" if name == "apiVersion" else "must not be empty"
+                yield invalid("OM-07", value, detail, "", field=f"{at}.{name}")
+        if (version.text, reference.child("kind").text) == ("v1", "Event"):
+            yield invalid("OM-07", reference, "/v1, Kind=Event is disallowed from being an owner", field=at)
+        if reference.child("controller").value is True:
+            this = f"{reference.child('kind').text}/{reference.child('name').text}"
+            if controller:
+                detail = (
+                    'Only one reference can have Controller set to true. Found "true" in references for'
+                    f" {controller} and {this}"
+                )
+                yield invalid("OM-07", places, detail)
+            else:
+                controller = this
+
+
+def _group_version(text: str) -> bool:
+    """schema.ParseGroupVersion: at most one slash, and a version after it. ``/`` alone is empty, not wrong."""
+    return text.count("/") < 2 and bool(text.rpartition("/")[2])
+
+
+def _finalizers(places: Place) -> Iterator[Violation]:
+    names = [item.text for item in places.items()]
+    for item in places.items():
+        for error in label_key_errors(item.text):
+            yield invalid("OM-06", item, error, item.text, field=places.field)
+        if "/" not in item.text and item.text not in _STANDARD_FINALIZERS:
+            detail = "name is neither a standard finalizer name nor is it fully qualified"
+            yield invalid("OM-06", item, detail, item.text)
+    if {"orphan", "foregroundDeletion"} <= set(names):
+        yield invalid("OM-06", places, "finalizer orphan and foregroundDeletion cannot be both set")

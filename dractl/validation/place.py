@@ -1,0 +1,105 @@
+"""A value of a document together with where it stands, as rules walk over it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dractl.model.quantity import Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.validation.violation import Path
+
+
+class Place:
+    """A value and the way to it. ``path`` and ``field`` are only put together when they are asked for.
+
+    The accessors read what decoding has already checked: null is absent, an absent text is "", a list empty.
+    """
+
+    __slots__ = ("_kind", "_parent", "_shown", "_step", "value")
+
+    def __init__(
+        self,
+        value: Any,
+        parent: Place | None = None,
+        step: str | int = "",
+        kind: str = "field",
+        shown: str | None = None,
+    ) -> None:
+        self.value = value
+        self._parent = parent
+        self._step = step
+        self._kind = kind  # "field", "index", "key"
+        self._shown = shown
+
+    def child(self, *names: str) -> Place:
+        """The field of that name, and the field in it ...; its value is None where it is absent."""
+        place = self
+        for name in names:
+            value = place.value
+            place = Place(value.get(name) if isinstance(value, Mapping) else None, place, name)
+        return place
+
+    def index(self, index: int, value: Any = None) -> Place:
+        return Place(value, self, index, "index")
+
+    def key(self, key: str, shown: str | None = None) -> Place:
+        """The entry of a map; ``shown``: how the server spells a key that is too long for it."""
+        value = self.value
+        return Place(value.get(key) if isinstance(value, Mapping) else None, self, key, "key", shown)
+
+    @property
+    def set(self) -> bool:
+        return self.value is not None
+
+    @property
+    def text(self) -> str:
+        return self.value or ""
+
+    @property
+    def integer(self) -> int:
+        return int(self.value or 0)
+
+    @property
+    def quantity(self) -> Quantity:
+        return Quantity() if self.value is None else Quantity.parse(self.value)
+
+    @property
+    def size(self) -> int:
+        """How many items or entries there are."""
+        return len(self.value or ())
+
+    def items(self) -> Iterator[Place]:
+        """The items of a list."""
+        for index, value in enumerate(self.value or ()):
+            yield Place(value, self, index, "index")
+
+    def entries(self) -> Iterator[tuple[str, Any]]:
+        """The entries of a map, as they are."""
+        yield from (self.value or {}).items()
+
+    @property
+    def path(self) -> Path:
+        return tuple(place._step for place in self._way())
+
+    @property
+    def field(self) -> str:
+        """The path as the API server spells it."""
+        text = ""
+        for place in self._way():
+            if place._kind == "field":
+                text += f".{place._step}" if text else str(place._step)
+            else:
+                text += f"[{place._step if place._shown is None else place._shown}]"
+        return text
+
+    def _way(self) -> list[Place]:
+        way = []
+        place = self
+        while place._parent is not None:
+            way.append(place)
+            place = place._parent
+        return way[::-1]

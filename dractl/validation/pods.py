@@ -1,0 +1,116 @@
+"""What pods and pod templates say about claims, and about extended resources (api.md 5; pkg/apis/core/validation)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.model.pods import pod_templates
+from dractl.validation.causes import duplicate, forbidden, invalid, not_found, required
+from dractl.validation.formats import is_extended_resource_name, label, subdomain
+from dractl.validation.place import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from dractl.validation.violation import Violation
+
+
+def pods(value: Mapping[str, Any]) -> Iterator[Violation]:
+    """The pod, or every pod template, of a document."""
+    for path, _ in pod_templates(value):
+        place = Place(value)
+        for step in path:
+            place = place.child(step) if isinstance(step, str) else place.index(step, place.value[step])
+        yield from _pod_spec(place, template=value.get("kind") != "Pod")
+
+
+def _pod_spec(place: Place, *, template: bool) -> Iterator[Violation]:
+    claims = place.child("resourceClaims")
+    yield from _pod_claims(claims)
+    names = sorted({claim.child("name").text for claim in claims.items()} - {""})
+    ephemeral = place.child("ephemeralContainers")
+    for containers in (place.child("initContainers"), place.child("containers"), ephemeral):
+        for container in containers.items():
+            yield from _container_claims(container.child("resources", "claims"), names)
+            yield from _extended_resources(container.child("resources"))
+    if place.child("resources", "claims").set:
+        detail = "claims may not be set for Resources at pod-level"
+        yield forbidden("PC-11", place.child("resources", "claims"), detail)
+    for container in ephemeral.items():
+        if container.child("resources").value:
+            yield forbidden("PC-12", container.child("resources"), "cannot be set for an Ephemeral Container")
+    if ephemeral.size:
+        detail = "ephemeral containers not allowed in pod template" if template else "cannot be set on create"
+        yield forbidden("PC-12", ephemeral, detail)
+
+
+def _pod_claims(places: Place) -> Iterator[Violation]:
+    """validatePodResourceClaim."""
+    names = set()
+    for claim in places.items():
+        name, by_name, by_template = (
+            claim.child(n) for n in ("name", "resourceClaimName", "resourceClaimTemplateName")
+        )
+        if not name.text:
+            yield required("PC-01", name)
+        elif name.text in names:
+            yield duplicate("PC-02", name, name.text)
+        else:
+            yield from label("PC-03", name)
+            names.add(name.text)
+        if by_name.set and by_template.set:
+            detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+            yield invalid("PC-04", claim, detail)
+        if not by_name.set and not by_template.set:
+            detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+            yield invalid("PC-05", claim, detail)
+        for reference in (by_name, by_template):
+            if reference.set:
+                yield from subdomain("PC-06", reference)
+
+
+def _container_claims(places: Place, names: list[str]) -> Iterator[Violation]:
+    """validateResourceClaimNames."""
+    seen: set[tuple[str, str]] = set()
+    for claim in places.items():
+        name, request = claim.child("name").text, claim.child("request").text
+        if not name:
+            yield required("PC-07", claim)
+            continue
+        if (name, "") in seen:
+            yield duplicate("PC-08", claim, name)
+        else:
+            if request:
+                yield from label("PC-10", claim.child("request"))
+            if (name, request) in seen:
+                yield duplicate("PC-08", claim, f"{name}/{request}")
+            elif not request and any(other == name for other, _ in seen):
+                yield duplicate("PC-08", claim, name)
+            seen.add((name, request))
+        if name not in names:
+            known = f": {', '.join(names)}" if names else " which is empty"
+            yield not_found("PC-09", claim, name, f"must be one of the names in pod.spec.resourceClaims{known}", names)
+
+
+def _extended_resources(place: Place) -> Iterator[Violation]:
+    """Requests and limits of extended resources: whole numbers, and equal (validateResourceRequirements)."""
+    limits, requests = place.child("limits"), place.child("requests")
+    for quantities in (limits, requests):
+        for name, _ in quantities.entries():
+            if not is_extended_resource_name(name):
+                continue
+            entry = quantities.key(name)
+            if entry.quantity.sign() < 0:
+                yield invalid("PC-13", entry, "must be greater than or equal to 0")
+            if entry.quantity.milli_value() % 1000 != 0:
+                yield invalid("PC-13", entry, "must be an integer")
+    for name, _ in requests.entries():
+        if not is_extended_resource_name(name):
+            continue
+        request = requests.key(name)
+        if name not in (limits.value or {}):
+            yield required("PC-13", limits, "Limit must be set for non overcommitable resources")
+        elif request.quantity != limits.key(name).quantity:
+            detail = f"must be equal to {name} limit of {limits.key(name).quantity}"
+            yield invalid("PC-13", request, detail, field=requests.field)

@@ -1,0 +1,102 @@
+"""CEL expressions: the selectors of claims, classes and (up to 1.34) taint rules, and derived attributes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.validation.causes import forbidden, internal, invalid, required, too_long
+from dractl.validation.formats import length
+from dractl.validation.lists import bounded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.cel import Program
+    from dractl.model.releases import Target
+    from dractl.validation.place import Place
+    from dractl.validation.violation import Violation
+
+MAX_SELECTORS = 32
+MAX_EXPRESSION = 10 * 1024
+MAX_COST = 1_000_000
+
+
+class SelectorRules(NamedTuple):
+    """The ids of the rules about a list of selectors."""
+
+    too_many: str
+    no_cel: str
+    too_long: str
+    compile: str
+    cost: str
+
+
+def selectors(rules: SelectorRules, places: Place, target: Target) -> Iterator[Violation]:
+    """validateSelectorSlice."""
+
+    def check(place: Place) -> Iterator[Violation]:
+        cel = place.child("cel")
+        if not cel.set:
+            yield required(rules.no_cel, cel)
+        else:
+            yield from selector(rules, cel.child("expression"), target)
+
+    yield from bounded(rules.too_many, places, MAX_SELECTORS, check, target)
+
+
+def selector(rules: SelectorRules, place: Place, target: Target) -> Iterator[Violation]:
+    """An expression that must say whether a device is meant."""
+    if length(place.text) > MAX_EXPRESSION:
+        yield too_long(rules.too_long, place, MAX_EXPRESSION)
+        return
+    program = _compile(place, target)
+    if program.admission == "invalid":
+        yield _error(rules.compile, place, program)
+    elif program.admission == "tooComplex":
+        yield forbidden(rules.cost, place, "too complex, exceeds cost limit")
+
+
+def _compile(place: Place, target: Target) -> Program:
+    from dractl.cel import environment
+
+    return environment(target, "new").compile(place.text)
+
+
+def _error(rule: str, place: Place, program: Program) -> Violation:
+    """One cause for all that is wrong with an expression, at the place of the first."""
+    if program.error_type == "InternalError":
+        return internal(rule, place, program.error or "")
+    offset = program.issues[0].offset if program.issues else None
+    return invalid(rule, place, program.error or "", place.text, offset=offset)
+
+
+def derived_attribute(rules: tuple[str, str], place: Place, target: Target, costs: list[int]) -> Iterator[Violation]:
+    """An expression that gives an attribute; what it costs is added to ``costs``.
+
+    ``rules``: the ids for what is wrong with the expression, and for its cost.
+    """
+    if length(place.text) > MAX_EXPRESSION:
+        yield too_long(rules[0], place, MAX_EXPRESSION)
+        return
+    program = _compile(place, target)
+    output = program.output_type
+    if output is None:
+        yield _error(rules[0], place, program)
+    elif not _is_attribute(output, lists=target.enabled("DRAListTypeAttributes")):
+        lists = " or a list of these scalars" if target.enabled("DRAListTypeAttributes") else ""
+        detail = f"must evaluate to a primitive scalar (string, integer, boolean, semver){lists}, not {output}"
+        yield invalid(rules[0], place, detail)
+    elif program.max_cost is not None:
+        costs.append(program.max_cost)
+        if program.max_cost > MAX_COST:
+            yield forbidden(rules[1], place, "too complex, exceeds cost limit")
+
+
+_SCALARS = frozenset({"bool", "int", "string", "google.protobuf.Any", "any", "dyn", "kubernetes.Semver"})
+
+
+def _is_attribute(output: str, *, lists: bool) -> bool:
+    """isAllowedDerivedAttributeType."""
+    if lists and output.startswith("list("):
+        output = output[5:-1]
+    return output in _SCALARS

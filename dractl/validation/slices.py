@@ -1,0 +1,475 @@
+"""ResourceSlices: the rules RS-01 to RS-43 (api.md 3.5 and 3.6).
+
+They follow validateResourceSliceSpec of kubernetes/kubernetes pkg/apis/resource/validation/validation.go, release by
+release, together with the declarative rules of 1.37 (tags of api/resource/v1/types.go).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dractl.model.version import SEMVER_ORG
+from dractl.validation.capacity import request_policy
+from dractl.validation.causes import duplicate, invalid, not_found, not_supported, required, too_long, too_many
+from dractl.validation.formats import (
+    MAX_ID,
+    MAX_LABEL,
+    driver_name,
+    fully_qualified_name,
+    is_native_resource,
+    label,
+    label_errors,
+    label_key,
+    length,
+    pool_name,
+    qualified_name,
+    shortened,
+)
+from dractl.validation.lists import bounded, bounded_set, text_of, unique
+from dractl.validation.nodes import node_name, node_selector
+from dractl.validation.tolerations import TaintRules, taint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dractl.model.releases import Target
+    from dractl.validation.place import Place
+    from dractl.validation.violation import Violation
+
+MAX_DEVICES = 128
+MAX_ADVANCED_DEVICES = 64
+MAX_ATTRIBUTES_AND_CAPACITIES = 32
+MAX_ATTRIBUTE_VALUES = 48
+MAX_TEXT = 64
+MAX_COUNTER_SETS = 8
+MAX_COUNTERS = 32
+MAX_CONSUMED_SETS = 2
+MAX_COMPATIBILITY_GROUPS = 2
+MAX_DEVICE_COUNTERS_1_34 = 1024
+MAX_BINDING_CONDITIONS = 4
+SKIPPABLE = ("*", "NodePrepareResources", "NodeUnprepareResources")
+
+_TAINT = TaintRules("RS-40", "RS-41", "RS-42")
+_LISTS = ("ints", "bools", "strings", "versions")
+_SCALARS = ("int", "bool", "string", "version")
+_MAX_SHOWN_KEY = MAX_LABEL + 1 + MAX_ID
+_NODES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
+
+
+def spec(place: Place, target: Target) -> Iterator[Violation]:
+    yield from driver_name("RS-01", place.child("driver"), target)
+    yield from _pool(place.child("pool"))
+    yield from _nodes(place)
+    counters, devices = place.child("sharedCounters"), place.child("devices")
+    if counters.set and devices.set and target.at_least("1.35"):
+        yield invalid("RS-11", place, "only one of `sharedCounters` or `devices` is allowed", "")
+    check = partial(_device, place, target)
+    limit = _max_devices(devices, target)
+    yield from bounded_set(("RS-12", "RS-13"), devices, limit, check, _name, target, name="name")
+    yield from _shared_counters(place, target)
+    if place.child("partitionTypeAttribute").set:
+        yield from _partition_type(place, target)
+    yield from _skipped_operations(place.child("skipNodeOperations"))
+
+
+def _name(place: Place) -> str:
+    return place.child("name").text
+
+
+def _pool(place: Place) -> Iterator[Violation]:
+    yield from pool_name("RS-02", place.child("name"))
+    count, generation = place.child("resourceSliceCount"), place.child("generation")
+    if count.integer <= 0:
+        yield invalid("RS-03", count, "must be greater than zero", count.integer)
+    if generation.integer < 0:
+        yield invalid("RS-04", generation, "must be greater than or equal to zero")
+
+
+def _nodes(place: Place) -> Iterator[Violation]:
+    node, selector, all_nodes, per_device = (place.child(name) for name in _NODES)
+    chosen = []
+    if node.text:
+        chosen.append("`nodeName`")
+        yield from node_name("RS-06", node)
+    elif node.set:
+        yield invalid("RS-06", node, "must be either unset or set to a non-empty string")
+    if selector.set:
+        chosen.append("`nodeSelector`")
+        yield from node_selector("RS-08", selector)
+        terms = selector.child("nodeSelectorTerms")
+        if terms.size != 1:
+            yield invalid("RS-08", terms, "must have exactly one node selector term")
+    for flag in (all_nodes, per_device):
+        if flag.value:
+            chosen.append("`allNodes`" if flag is all_nodes else "`perDeviceNodeSelection`")
+        elif flag.set:
+            yield invalid("RS-07", flag, "must be either unset or set to true")
+    detail = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+    if not chosen:
+        yield required("RS-09", place, detail)
+    elif len(chosen) > 1:
+        yield invalid("RS-10", place, f"{detail}, but multiple fields are set", f"{{{', '.join(chosen)}}}")
+
+
+def _max_devices(devices: Place, target: Target) -> int:
+    if target.at_least("1.35"):
+        for device in devices.value or ():
+            if device and (device.get("taints") or device.get("consumesCounters")):
+                return MAX_ADVANCED_DEVICES
+            if target.at_least("1.36") and device and _has_list(device.get("attributes") or {}):
+                return MAX_ADVANCED_DEVICES
+    return MAX_DEVICES
+
+
+def _has_list(attributes: Mapping[str, Any]) -> bool:
+    return any(attribute and attribute.get(name) is not None for attribute in attributes.values() for name in _LISTS)
+
+
+# -- devices ----------------------------------------------------------------------------------------------------------
+
+
+def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violation]:
+    yield from label("RS-14", place.child("name"))
+    attributes, capacity = place.child("attributes"), place.child("capacity")
+    if (total := attributes.size + capacity.size) > MAX_ATTRIBUTES_AND_CAPACITIES:
+        detail = f"the total number of attributes and capacities must not exceed {MAX_ATTRIBUTES_AND_CAPACITIES}"
+        yield invalid("RS-15", place, detail, total)
+    if target.at_least("1.36") and (values := _attribute_values(attributes)) > MAX_ATTRIBUTE_VALUES:
+        detail = f"the total number of attribute values must not exceed {MAX_ATTRIBUTE_VALUES}"
+        yield invalid("RS-16", place, detail, values)
+    for attribute in _named(attributes):
+        yield from _key("RS-17", attributes, attribute, target)
+        yield from _attribute(attribute, target)
+    shareable = place.child("allowMultipleAllocations").value is True
+    for value in _named(capacity):
+        yield from _key("RS-17", capacity, value, target)
+        yield from request_policy(value, shareable=shareable, target=target)
+    max_taints = 16 if target.at_least("1.35") else 4
+    yield from bounded("RS-43", place.child("taints"), max_taints, partial(taint, _TAINT, target=target), target)
+    yield from _consumed_counters(slice_spec, place, target)
+    yield from _device_nodes(slice_spec, place)
+    yield from _binding_conditions(place, target)
+    if target.at_least("1.37"):
+        yield from _node_allocatable(place.child("nodeAllocatableResources"), capacity)
+    else:
+        yield from _node_allocatable_mappings(place.child("nodeAllocatableResourceMappings"), capacity)
+
+
+def _named(places: Place) -> Iterator[Place]:
+    for key, _ in places.entries():
+        yield places.key(key, shortened(key, _MAX_SHOWN_KEY))
+
+
+def _key(rule: str, places: Place, entry: Place, target: Target) -> Iterator[Violation]:
+    """The server reports a wrong key at its entry, from 1.36 on at the map. The path always leads to the entry."""
+    key = str(entry.path[-1])
+    for violation in qualified_name(rule, entry, key, target, key=True):
+        yield replace(violation, field=places.field) if target.at_least("1.36") else violation
+
+
+def _attribute_values(attributes: Place) -> int:
+    total = 0
+    for _, attribute in attributes.entries():
+        total += sum(len((attribute or {}).get(name) or ()) for name in _LISTS) or 1
+    return total
+
+
+def _attribute(place: Place, target: Target) -> Iterator[Violation]:
+    text, version = place.child("string"), place.child("version")
+    if length(text.text) > MAX_TEXT:
+        yield too_long("RS-19", text, MAX_TEXT)
+    if version.set:
+        yield from _version(version)
+    chosen = [name for name in (*_SCALARS, *_LISTS) if place.child(name).set]
+    filled = [name for name in chosen if name in _SCALARS or place.child(name).size]
+    for name in chosen:
+        values = place.child(name)
+        if name in _LISTS and not values.size:
+            yield invalid("RS-21", values, "must not be empty if specified")
+        if name in ("strings", "versions"):
+            for item in values.items():
+                yield from _version(item) if name == "versions" else _string(item)
+    if not target.at_least("1.35") and not chosen:
+        yield required("RS-18", place, "exactly one value must be specified")
+    # The declarative rule of 1.37 counts lists that have items; the one written by hand all that are there.
+    elif len(chosen) != 1 or (target.at_least("1.37") and len(filled) != 1):
+        yield _one_value(place, chosen, filled, target)
+
+
+def _one_value(place: Place, chosen: list[str], filled: list[str], target: Target) -> Violation:
+    if not target.at_least("1.37"):
+        return invalid("RS-18", place, "exactly one value must be specified", place.value if chosen else "")
+    names = ", ".join(f"`{name}`" for name in (*_SCALARS, *_LISTS))
+    if len(filled) > 1:
+        return invalid("RS-18", place, f"must specify exactly one of: {names}", f"{{{', '.join(filled)}}}")
+    return invalid("RS-18", place, f"must specify one of: {names}", "")
+
+
+def _string(place: Place) -> Iterator[Violation]:
+    if length(place.text) > MAX_TEXT:
+        yield too_long("RS-19", place, MAX_TEXT)
+
+
+def _version(place: Place) -> Iterator[Violation]:
+    if not SEMVER_ORG.fullmatch(place.text):
+        yield invalid("RS-20", place, "must be a string compatible with semver.org spec 2.0.0", place.text)
+    if length(place.text) > MAX_TEXT:
+        yield too_long("RS-20", place, MAX_TEXT)
+
+
+def _device_nodes(slice_spec: Place, place: Place) -> Iterator[Violation]:
+    node, selector, all_nodes = (place.child(name) for name in _NODES[:3])
+    if not slice_spec.child("perDeviceNodeSelection").value:
+        if node.set or selector.set or all_nodes.set:
+            detail = (
+                "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true"
+                " in the ResourceSlice spec"
+            )
+            yield invalid("RS-34", place, detail, None)
+        return
+    chosen = []
+    if node.text:
+        chosen.append("`nodeName`")
+        yield from node_name("RS-33", node)
+    elif node.set:
+        yield invalid("RS-33", node, "must not be empty")
+    if selector.set:
+        chosen.append("`nodeSelector`")
+        yield from node_selector("RS-33", selector)
+    if all_nodes.value:
+        chosen.append("`allNodes`")
+    elif all_nodes.set:
+        yield invalid("RS-33", all_nodes, "must be either unset or set to true")
+    detail = (
+        "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to"
+        " true in the ResourceSlice spec"
+    )
+    if not chosen:
+        yield required("RS-33", place, detail)
+    elif len(chosen) > 1:
+        yield invalid("RS-33", place, detail, f"{{{', '.join(chosen)}}}")
+
+
+def _binding_conditions(place: Place, target: Target) -> Iterator[Violation]:
+    conditions, failures = place.child("bindingConditions"), place.child("bindingFailureConditions")
+    for places in (conditions, failures):
+        yield from bounded("RS-35", places, MAX_BINDING_CONDITIONS, partial(label_key, "RS-35"), target)
+        yield from unique("RS-35", places, text_of, target)
+    expected = {item.text for item in conditions.items()}
+    for item in failures.items():
+        if item.text in expected:
+            detail = "bindingFailureConditions must not overlap with bindingConditions"
+            yield invalid("RS-35", item, detail, item.text)
+    for missing, present in ((conditions, failures), (failures, conditions)):
+        if present.size and not missing.size:
+            detail = f"{missing.path[-1]} are required to use {present.path[-1]}"
+            yield invalid("RS-35", missing, detail, missing.value)
+
+
+# -- counters ---------------------------------------------------------------------------------------------------------
+
+
+def _shared_counters(slice_spec: Place, target: Target) -> Iterator[Violation]:
+    places = slice_spec.child("sharedCounters")
+    if not target.at_least("1.35"):
+        yield from _totals_1_34(slice_spec)
+    limit = MAX_COUNTER_SETS if target.at_least("1.35") else places.size
+    check = partial(_counter_set, target)
+    yield from bounded_set(("RS-36", "RS-36"), places, limit, check, _name, target, name="name")
+
+
+def _totals_1_34(slice_spec: Place) -> Iterator[Violation]:
+    devices, sets = slice_spec.child("devices"), slice_spec.child("sharedCounters")
+    consumed = sum(
+        consumption.child("counters").size
+        for device in devices.items()
+        for consumption in device.child("consumesCounters").items()
+    )
+    if consumed > MAX_DEVICE_COUNTERS_1_34:
+        detail = f"the total number of counters in devices must not exceed {MAX_DEVICE_COUNTERS_1_34}"
+        yield invalid("RS-32", devices, detail, consumed)
+    shared = sum(counter_set.child("counters").size for counter_set in sets.items())
+    if shared > MAX_COUNTERS:
+        yield invalid("RS-36", sets, f"the total number of shared counters must not exceed {MAX_COUNTERS}", shared)
+
+
+def _counter_set(target: Target, place: Place) -> Iterator[Violation]:
+    name = place.child("name")
+    if not name.text:
+        yield required("RS-36", name)
+    else:
+        yield from label("RS-36", name)
+    yield from _counters("RS-36", place.child("counters"), target)
+
+
+def _counters(rule: str, places: Place, target: Target) -> Iterator[Violation]:
+    if not places.size:
+        yield required(rule, places)
+        return
+    if target.at_least("1.35") and places.size > MAX_COUNTERS:
+        yield too_many(rule, places, MAX_COUNTERS)
+        if not target.at_least("1.37"):  # the declarative rule for the keys is applied all the same
+            return
+    for key, _ in places.entries():
+        entry = places.key(key, shortened(key, MAX_LABEL))
+        for error in label_errors(key):
+            field = places.field if target.at_least("1.36") else entry.field
+            yield invalid(rule, entry, error, key, key=True, field=field)
+
+
+def _consumed_counters(slice_spec: Place, device: Place, target: Target) -> Iterator[Violation]:
+    places = device.child("consumesCounters")
+    if not places.size:
+        return
+    since_35 = target.at_least("1.35")
+    limit = MAX_CONSUMED_SETS if since_35 else places.size
+    check = partial(_consumption, target)
+    key = _counter_set_of
+    yield from bounded_set(("RS-32", "RS-32"), places, limit, check, key, target, name="counterSet")
+    if not since_35:
+        yield from _references_1_34(slice_spec, device)
+
+
+def _counter_set_of(place: Place) -> str:
+    return place.child("counterSet").text
+
+
+def _consumption(target: Target, place: Place) -> Iterator[Violation]:
+    name = place.child("counterSet")
+    if not name.text:
+        yield required("RS-32", name)
+    elif target.at_least("1.35"):
+        yield from label("RS-32", name)
+    yield from _counters("RS-32", place.child("counters"), target)
+    groups = place.child("compatibilityGroups")
+    if groups.size > MAX_COMPATIBILITY_GROUPS:
+        yield too_many("RS-32", groups, MAX_COMPATIBILITY_GROUPS)
+        return
+    for group in groups.items():
+        yield from label("RS-32", group)
+    yield from unique("RS-32", groups, text_of, target)
+
+
+def _references_1_34(slice_spec: Place, device: Place) -> Iterator[Violation]:
+    """1.34 wants the counter sets of a device in the same slice; later they have to be in another one."""
+    places = device.child("consumesCounters")
+    total = sum(item.child("counters").size for item in places.items())
+    if total > MAX_COUNTERS:
+        yield invalid("RS-32", device, f"the total number of counters must not exceed {MAX_COUNTERS}", total)
+    known = {_name(item): item.child("counters").value or {} for item in slice_spec.child("sharedCounters").items()}
+    for item in places.items():
+        name, counters = item.child("counterSet"), item.child("counters")
+        if name.text not in known:
+            detail = "must reference a counterSet defined in the ResourceSlice sharedCounters"
+            yield invalid("RS-32", name, detail, name.text, allowed=tuple(known))
+            continue
+        for key, _ in counters.entries():
+            if key not in known[name.text]:
+                detail = "must reference a counter defined in the ResourceSlice sharedCounters"
+                yield invalid("RS-32", counters, detail, key, allowed=tuple(known[name.text]))
+
+
+# -- what alpha gates add ---------------------------------------------------------------------------------------------
+
+
+def _node_allocatable_mappings(places: Place, capacity: Place) -> Iterator[Violation]:
+    """1.36 (validateNodeAllocatableResourceMappings)."""
+    for name, _ in places.entries():
+        place = places.key(name)
+        multiplier, key = place.child("allocationMultiplier"), place.child("capacityKey")
+        if not is_native_resource(name):
+            yield invalid("RS-37", place, "must be a node allocatable resource name", name, key=True)
+        if not multiplier.set and not key.set:
+            yield invalid("RS-37", place, "at least one of allocationMultiplier or capacityKey must be set", "")
+        if multiplier.set and multiplier.quantity.sign() <= 0:
+            yield invalid("RS-37", multiplier, "must be positive")
+        yield from _capacity_key(key, capacity)
+
+
+def _node_allocatable(places: Place, capacity: Place) -> Iterator[Violation]:
+    """1.37 (validateNodeAllocatableResources, and a declarative union)."""
+    for name, _ in places.entries():
+        place = places.key(name)
+        mapping, overhead = place.child("mapping"), place.child("overhead")
+        if name not in ("cpu", "memory") and not name.startswith("hugepages-"):
+            yield invalid("RS-37", place, "must be a node allocatable resource name", name, key=True)
+        if not mapping.set and not overhead.set:
+            yield required("RS-37", place, "at least one of mapping or overhead must be set")
+        if mapping.set:
+            yield from _mapping(mapping, capacity)
+        if overhead.set:
+            yield from _overhead(overhead)
+
+
+def _mapping(place: Place, capacity: Place) -> Iterator[Violation]:
+    key, multiplier, per_device = (
+        place.child(name) for name in ("capacityKey", "capacityMultiplier", "deviceMultiplier")
+    )
+    if key.set and per_device.set:
+        detail = "must specify exactly one of: `capacityKey`, `deviceMultiplier`"
+        yield invalid("RS-37", place, detail, "{capacityKey, deviceMultiplier}")
+    elif not key.set and not per_device.set:
+        yield invalid("RS-37", place, "must specify one of: `capacityKey`, `deviceMultiplier`", "")
+    yield from _capacity_key(key, capacity)
+    if key.set and not multiplier.set:
+        yield required("RS-37", multiplier, "capacityMultiplier is required when capacityKey is set")
+    elif key.set and multiplier.quantity.sign() <= 0:
+        yield invalid("RS-37", multiplier, "must be positive")
+    if per_device.set and per_device.quantity.sign() <= 0:
+        yield invalid("RS-37", per_device, "must be positive")
+    if multiplier.set and not key.set:
+        yield required("RS-37", key, "capacityKey is required when capacityMultiplier is set")
+
+
+def _capacity_key(key: Place, capacity: Place) -> Iterator[Violation]:
+    if key.set and not key.text:
+        yield invalid("RS-37", key, "capacityKey must not be an empty string")
+    elif key.set and key.text not in (capacity.value or {}):
+        yield not_found("RS-37", key, key.text, allowed=tuple(capacity.value or ()))
+
+
+def _overhead(place: Place) -> Iterator[Violation]:
+    per_pod, per_container = place.child("perPod"), place.child("perContainer")
+    if not per_pod.set and not per_container.set:
+        yield invalid("RS-37", place, "at least one of perPod or perContainer must be set", "")
+    for quantity in (per_pod, per_container):
+        if quantity.set and quantity.quantity.sign() < 0:
+            yield invalid("RS-37", quantity, "must be non-negative")
+
+
+def _partition_type(slice_spec: Place, target: Target) -> Iterator[Violation]:
+    place = slice_spec.child("partitionTypeAttribute")
+    wrong = list(fully_qualified_name("RS-38", place, target))
+    yield from wrong
+    consuming = [d for d in slice_spec.child("devices").items() if d.child("consumesCounters").size]
+    if not consuming:
+        yield invalid("RS-38", place, "may only be set on a slice which declares devices that consume counters")
+        return
+    if wrong:
+        return
+    bare = place.text.removeprefix(f"{slice_spec.child('driver').text}/")
+    for device in consuming:
+        attributes = device.child("attributes")
+        name = next((n for n in (place.text, bare) if n in (attributes.value or {})), None)
+        reported = attributes.key(place.text).field
+        if name is None:
+            detail = "device consumes counters and `partitionTypeAttribute` names this attribute, so it must be set"
+            yield required("RS-38", attributes, detail, field=reported)
+        elif not attributes.key(name).child("string").set:
+            detail = "must be a string value because `partitionTypeAttribute` names this attribute"
+            yield invalid("RS-38", attributes.key(name), detail, field=reported)
+
+
+def _skipped_operations(places: Place) -> Iterator[Violation]:
+    seen = set()
+    for item in places.items():
+        if item.text in seen:
+            yield duplicate("RS-39", item, item.text)
+        seen.add(item.text)
+        if item.text not in SKIPPABLE:
+            yield not_supported("RS-39", item, SKIPPABLE)
+    if "NodePrepareResources" in seen and not seen & {"NodeUnprepareResources", "*"}:
+        detail = "NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped"
+        yield invalid("RS-39", places, detail)

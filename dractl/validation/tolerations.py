@@ -1,0 +1,59 @@
+"""Device taints, and the tolerations of requests (api.md 3.4; validateDeviceTaint, validateDeviceToleration)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.validation.causes import invalid, not_supported, required
+from dractl.validation.formats import label_key, label_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.model.releases import Target
+    from dractl.validation.place import Place
+    from dractl.validation.violation import Violation
+
+OPERATORS = ("Equal", "Exists")
+
+
+class TaintRules(NamedTuple):
+    """The ids of the rules about a taint."""
+
+    key: str
+    value: str
+    effect: str
+
+
+def effects(target: Target) -> tuple[str, ...]:
+    """The effects that a taint can have."""
+    return ("NoExecute", "NoSchedule", "None") if target.at_least("1.35") else ("NoExecute", "NoSchedule")
+
+
+def taint(rules: TaintRules, place: Place, target: Target) -> Iterator[Violation]:
+    yield from label_key(rules.key, place.child("key"))
+    if place.child("value").text:
+        yield from label_value(rules.value, place.child("value"))
+    effect = place.child("effect")
+    if not effect.text:
+        yield required(rules.effect, effect)
+    elif effect.text not in effects(target):
+        yield not_supported(rules.effect, effect, effects(target))
+
+
+def toleration(rule: str, place: Place, target: Target) -> Iterator[Violation]:
+    if place.child("key").text:
+        yield from label_key(rule, place.child("key"))
+    operator, value, effect = place.child("operator"), place.child("value"), place.child("effect")
+    match operator.text:
+        case "Exists":
+            if value.text:
+                yield invalid(rule, value, "must be empty for operator `Exists`")
+        case "Equal":
+            yield from label_value(rule, value)
+        case "":
+            yield required(rule, operator)
+        case _:
+            yield not_supported(rule, operator, OPERATORS)
+    if effect.text and effect.text not in effects(target):
+        yield not_supported(rule, effect, effects(target))
