@@ -1,4 +1,4 @@
-"""Writes what is made from the rule files: ``dractl/lint/index.py`` and ``docs/rules.md``. ``--check`` only says whether
+"""Writes what is made from the rule files: ``dractl/lint/index.py`` and ``docs/rules.md``. ``--check`` says if
 they are up to date."""
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def write_report(text: str, output_file: Path | None) -> None:
 
 
 def target(release: str | None, gates: dict[str, bool]) -> Target:
-    """What ``--kubernetes-version`` and ``--feature-gates`` ask about; says so where a release is newer than we know."""
+    """What ``--kubernetes-version`` and ``--feature-gates`` ask about; says so if a release is newer than we know."""
     from dractl.model import NEWEST, Target
     from dractl.model.releases import is_newer
 

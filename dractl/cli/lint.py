@@ -66,7 +66,7 @@ def command(
     output: Output = None,
     output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
-    verbose: common.Verbose = 0,
+    verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
     color: common.Color = "auto",
 ) -> None:
     """Say what an API server would reject in manifests, and what it accepts although it can never work.
@@ -169,7 +169,7 @@ def _show_files(paths: list[str], exclude: tuple[str, ...], output_file: Path | 
     from dractl.manifests import load
 
     inputs = load(paths, stdin=_stdin(paths), exclude=exclude)
-    names = {item.file for item in (*inputs.documents, *inputs.broken)}
+    names = {document.file for document in inputs.documents} | {broken.file for broken in inputs.broken}
     common.write_report("\n".join(sorted(names)), output_file)
 
 

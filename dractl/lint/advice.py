@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A fix that replaces one scalar (or one key) by another text; ``start`` and ``end`` are code points of its value."""
+    """A fix that replaces one scalar (or one key) by another text; ``start``, ``end``: code points of its value."""
 
     title: str
     path: Path

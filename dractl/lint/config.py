@@ -1,4 +1,4 @@
-"""The configuration: ``dractl.toml``, ``.dractl.toml`` or ``[tool.dractl]`` of ``pyproject.toml``, and ``DRACTL_*`` variables.
+"""The configuration: ``dractl.toml``, ``.dractl.toml`` or ``[tool.dractl]`` of ``pyproject.toml``.
 
 kubernetes-version = "1.36"
 exclude = ["vendor/"]
@@ -19,13 +19,13 @@ devices = ["slices/"]
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
 NAMES: Final = ("dractl.toml", ".dractl.toml", "pyproject.toml")
 TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "lint")
@@ -59,7 +59,7 @@ def find(start: Path) -> Path | None:
 
 
 def read(path: Path) -> Config:
-    """The configuration in a file. UsageError for what no configuration has, InputError for a file that is not there."""
+    """The configuration in a file. UsageError for what is no setting, InputError for a file that is not there."""
     import tomllib
 
     try:

@@ -1,4 +1,4 @@
-"""Comments that take findings out: ``# dractl: ignore[DRA116] why`` and ``# dractl: ignore-file[DRA3, count-zero] why``.
+"""Comments that take findings out: ``# dractl: ignore[DRA116] why``, ``# dractl: ignore-file[DRA3, count-zero] why``.
 
 A comment behind something speaks for its line; one that stands alone for the next line that is no comment. A finding
 inside a text of several lines is also taken out at the line of its key.
@@ -20,7 +20,7 @@ _ONLY_COMMENT = re.compile(r"[ \t]*(?:#.*)?$")
 
 @dataclass(frozen=True, slots=True)
 class Ignore:
-    """One comment: where it stands (line, columns of its text), what it names, the line it speaks for (None: the file)."""
+    """One comment: where it stands, the codes and names in it, and the line that it speaks for (None: the file)."""
 
     line: int
     column: int

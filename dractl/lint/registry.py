@@ -90,7 +90,7 @@ def find(text: str) -> Rule | None:
 
 
 def expand(selectors: Iterable[str], what: str) -> frozenset[str]:
-    """The codes that codes, names or prefixes of codes (``DRA3``; ``ALL``) stand for; UsageError for what fits no rule."""
+    """The codes that codes, names or prefixes of codes (``DRA3``; ``ALL``) stand for; UsageError where none."""
     codes: set[str] = set()
     for selector in filter(None, (text.strip() for text in selectors)):
         upper = selector.upper()

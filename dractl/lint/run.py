@@ -219,7 +219,8 @@ class Subject:
         """The devices that a ResourceClaim or a ResourceClaimTemplate asks for."""
         if self.kind not in CLAIMS:
             return None
-        spec, path = self.spec, ("spec", "devices")
+        spec = self.spec
+        path: Path = ("spec", "devices")
         if self.kind == "ResourceClaimTemplate":
             spec, path = mapping(spec.get("spec")), ("spec", "spec", "devices")
         return Claim(self, path, mapping(spec.get("devices")))

@@ -116,7 +116,8 @@ def _ignored(placed: Placed, notes: Sequence[_Note]) -> bool:
     if placed.document is not None:
         # A text of several lines holds no comments: the line where its key stands speaks for it.
         lines.add(placed.document.locate(placed.path, key=True).line)
-    return any([note.takes_out(placed.finding.code) for note in notes if note.ignore.speaks_for(lines)])
+    taken = [note for note in notes if note.ignore.speaks_for(lines) and note.takes_out(placed.finding.code)]
+    return bool(taken)
 
 
 def _per_file(selection: Selection) -> Callable[[Finding], bool]:

@@ -8,7 +8,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202
 
 
 def printable(text: str) -> str:
-    """``text`` on one line, without characters that would move the cursor, set colours or turn the writing direction."""
+    """``text`` on one line, without characters that move the cursor, set colours or turn the writing direction."""
     return _CONTROL.sub(_escaped, text.replace("\n", " ").replace("\t", " "))
 
 

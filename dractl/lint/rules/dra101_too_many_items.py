@@ -76,4 +76,4 @@ RC-01; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validate
 from __future__ import annotations
 
 SEVERITY = "error"
-SERVER = ("RC-01",)
+SERVER = ("RC-01", "DC-06")

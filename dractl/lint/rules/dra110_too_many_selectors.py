@@ -81,4 +81,4 @@ RC-10; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validate
 from __future__ import annotations
 
 SEVERITY = "error"
-SERVER = ("RC-10",)
+SERVER = ("RC-10", "DC-01")

@@ -49,4 +49,4 @@ RC-11; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validate
 from __future__ import annotations
 
 SEVERITY = "error"
-SERVER = ("RC-11",)
+SERVER = ("RC-11", "DC-02")

@@ -34,4 +34,4 @@ CELSelectorExpressionMaxLength
 from __future__ import annotations
 
 SEVERITY = "error"
-SERVER = ("RC-12",)
+SERVER = ("RC-12", "DC-03")

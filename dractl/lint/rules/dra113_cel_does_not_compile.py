@@ -53,4 +53,4 @@ allocation/cel/compile.go
 from __future__ import annotations
 
 SEVERITY = "error"
-SERVER = ("RC-13",)
+SERVER = ("RC-13", "DC-04")

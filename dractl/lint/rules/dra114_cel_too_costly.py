@@ -52,4 +52,4 @@ CELSelectorExpressionMaxCost
 from __future__ import annotations
 
 SEVERITY = "error"
-SERVER = ("RC-14",)
+SERVER = ("RC-14", "DC-05")

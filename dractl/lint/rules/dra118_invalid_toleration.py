@@ -19,7 +19,10 @@ spec:
   devices:
     requests:
     - name: gpu
-      exactly: {deviceClassName: gpu.example.com, tolerations: [{key: gpu.example.com/hot, operator: Exists, value: "yes"}]}
+      exactly:
+        deviceClassName: gpu.example.com
+        tolerations:
+        - {key: gpu.example.com/hot, operator: Exists, value: "yes"}
 ```
 
 ## Use instead
@@ -32,7 +35,10 @@ spec:
   devices:
     requests:
     - name: gpu
-      exactly: {deviceClassName: gpu.example.com, tolerations: [{key: gpu.example.com/hot, operator: Exists}]}
+      exactly:
+        deviceClassName: gpu.example.com
+        tolerations:
+        - {key: gpu.example.com/hot, operator: Exists}
 ```
 
 ## Source

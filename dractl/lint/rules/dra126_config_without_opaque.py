@@ -47,4 +47,4 @@ RC-26; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validate
 from __future__ import annotations
 
 SEVERITY = "error"
-SERVER = ("RC-26",)
+SERVER = ("RC-26", "DC-07")

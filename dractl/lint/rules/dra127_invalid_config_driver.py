@@ -47,4 +47,4 @@ pkg/apis/core/validation ValidateCSIDriverName
 from __future__ import annotations
 
 SEVERITY = "error"
-SERVER = ("RC-27",)
+SERVER = ("RC-27", "DC-08")

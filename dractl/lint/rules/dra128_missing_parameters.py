@@ -46,4 +46,4 @@ RC-28; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validate
 from __future__ import annotations
 
 SEVERITY = "error"
-SERVER = ("RC-28",)
+SERVER = ("RC-28", "DC-09")

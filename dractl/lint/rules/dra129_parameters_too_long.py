@@ -31,4 +31,4 @@ RC-29; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validate
 from __future__ import annotations
 
 SEVERITY = "error"
-SERVER = ("RC-29",)
+SERVER = ("RC-29", "DC-10")

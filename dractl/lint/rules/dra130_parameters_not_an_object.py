@@ -46,4 +46,4 @@ RC-30; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validate
 from __future__ import annotations
 
 SEVERITY = "error"
-SERVER = ("RC-30",)
+SERVER = ("RC-30", "DC-11")
