@@ -82,32 +82,15 @@ CORRECTIONS: dict[str, tuple[dict[str, Any], str]] = {
 }
 """Definition to what the decoder takes there, and why that is not what the published schema says."""
 
-GO_TYPES: dict[str, dict[str, str]] = {
-    "resource.k8s.io": {
-        "allocationMode": "DeviceAllocationMode",
-        "attributes": "map[QualifiedName]",
-        "capacity": "map[QualifiedName]",
-        "capacityKey": "QualifiedName",
-        "consumedCapacity": "map[QualifiedName]",
-        "distinctAttribute": "FullyQualifiedName",
-        "effect": "DeviceTaintEffect",
-        "matchAttribute": "FullyQualifiedName",
-        "requests": "map[QualifiedName]",
-        "operator": "DeviceTolerationOperator",
-        "partitionTypeAttribute": "FullyQualifiedName",
-        "skipNodeOperations": "SkipNodeOperation",
-        "source": "AllocationConfigSource",
-    },
-    "core": {
-        "allocatable": "map[ResourceName]",
-        "capacity": "map[ResourceName]",
-        "limits": "map[ResourceName]",
-        "overhead": "map[ResourceName]",
-        "requests": "map[ResourceName]",
-    },
-}
-"""Group to field to the name that its Go type has there (k8s.io/api/<group>/<version>/types.go): the decoder names it
-in its errors, and OpenAPI does not know it. ``map[Key]`` is a map whose keys have a name."""
+GO_TYPES: dict[str, Any] = json.loads((ROOT / "tools" / "go_types.json").read_text())
+"""What OpenAPI does not know and the decoder names in its errors; from types.go of k8s.io/api and k8s.io/apimachinery.
+
+``named``: group to ``Type.field`` to the name that the field's type has there (of its items, if it is a list; for a map
+that of its key; of another package where a package stands before it). ``embedded``: group to type to the struct that it
+embeds, and the fields that it has ``beside`` that.
+"""
+EMBEDDED_SHOWN_SINCE = "1.35"
+"""Built with a Go whose encoding/json names embedded structs in the path."""
 
 
 def short(name: str) -> tuple[str, str]:
@@ -132,6 +115,7 @@ class Definitions:
     """The definitions of one release, and the files that they are turned into."""
 
     def __init__(self, release: str) -> None:
+        self.release = release
         path = f"v{release}.0-local/_definitions.json"
         source = next(f for f in files("kubernetes-validate") or () if str(f).endswith(path))
         self.published: dict[str, Any] = json.loads(Path(source.locate()).read_text())["$defs"]
@@ -148,10 +132,10 @@ class Definitions:
         if name in CORRECTIONS:
             into[kind] = CORRECTIONS[name][0]
         else:
-            into[kind] = self.convert(self.published[name], file)
+            into[kind] = self.convert(self.published[name], file, kind)
 
-    def convert(self, schema: dict[str, Any], file: str) -> dict[str, Any]:
-        """One published schema without what the decoder does not look at."""
+    def convert(self, schema: dict[str, Any], file: str, name: str = "") -> dict[str, Any]:
+        """One published schema, that of the type ``name`` or of a field, without what the decoder does not look at."""
         if "$ref" in schema:
             return {"$ref": self.reference(schema["$ref"].rpartition("/")[2], file)}
         (kind,) = {*([schema["type"]] if isinstance(schema["type"], str) else schema["type"])} - {"null"}
@@ -164,22 +148,38 @@ class Definitions:
             return {"type": nullable}
         if "additionalProperties" in schema:
             return {"type": nullable, "additionalProperties": self.convert(schema["additionalProperties"], file)}
-        names = GO_TYPES.get(file.rpartition("-")[0], {})
         fields = {}
-        for name, value in sorted(schema.get("properties", {}).items()):
-            fields[name] = self.convert(value, file)
-            this = fields[name].get("items", fields[name])
-            if (
-                name in names
-                and "$ref" not in this
-                and names[name].startswith("map") == ("additionalProperties" in this)
-            ):
-                this["x-go-type"] = names[name]
+        for field, value in sorted(schema.get("properties", {}).items()):
+            fields[field] = self.convert(value, file) | self.embedded(file, name, field)
+            self.name(fields[field], file, f"{name}.{field}")
         for this in schema.get("x-kubernetes-group-version-kind", ()):
             group_version = f"{this['group']}/{this['version']}" if this["group"] else this["version"]
             fields["apiVersion"], fields["kind"] = {"const": group_version}, {"const": this["kind"]}
             break
         return {"type": nullable, "properties": fields, "additionalProperties": False}
+
+    def name(self, field: dict[str, Any], file: str, path: str) -> None:
+        """Notes the name of a field's Go type, if it is not the one that its JSON type tells."""
+        group, _, version = file.rpartition("-")
+        name = GO_TYPES["named"].get(group, {}).get(path)
+        if name is None:
+            return
+        field = field.get("items", field)
+        if name.startswith("map["):
+            field["x-go-key"] = qualified(name[4:-1], version)
+        elif "$ref" not in field:
+            field["x-go-type"] = qualified(name, version)
+
+    def embedded(self, file: str, name: str, field: str) -> dict[str, Any]:
+        """Notes that a field belongs to an embedded struct, where the decoder tells."""
+        found = GO_TYPES["embedded"].get(file.rpartition("-")[0], {}).get(name)
+        if (
+            found is None
+            or field in found["beside"]
+            or RELEASES.index(self.release) < RELEASES.index(EMBEDDED_SHOWN_SINCE)
+        ):
+            return {}
+        return {"x-go-embedded": found["struct"]}
 
     def reference(self, name: str, file: str) -> str:
         self.add(name)
@@ -189,6 +189,10 @@ class Definitions:
     def basic(self, name: str, file: str) -> str:
         self.files.setdefault("meta-v1", {})[name] = INTEGERS[name]
         return f"#/$defs/{name}" if file == "meta-v1" else f"meta-v1.json#/$defs/{name}"
+
+
+def qualified(name: str, version: str) -> str:
+    return name if "." in name else f"{version}.{name}"
 
 
 def make(release: str) -> dict[str, str]:

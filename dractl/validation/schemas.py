@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dractl.resources import data_dir
-from dractl.validation.shapes import (
+from dractl.validation.scalars import (
     ANYTHING,
     BOOL,
     INT32,
@@ -20,11 +20,9 @@ from dractl.validation.shapes import (
     QUANTITY,
     STRING,
     TIME,
-    List,
-    Map,
-    Struct,
     string,
 )
+from dractl.validation.shapes import List, Map, Struct
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,17 +97,15 @@ class Schemas:
             return self._shape(there.removesuffix(".json") or file, name)
         if "const" in schema:
             return STRING
-        name = schema.get("x-go-type")
-        version = file.rpartition("-")[2]
         kind = schema["type"][0]
         if kind == "array":
             return List(self._compile(file, schema["items"]))
         if kind == "object":
-            key = f"{version}.{name[4:-1]}" if name else "string"
-            return Map(self._compile(file, schema["additionalProperties"]), key)
+            item = self._compile(file, schema["additionalProperties"])
+            return Map(item, schema.get("x-go-type") or f"map[{schema.get('x-go-key', 'string')}]{item.go}")
         if kind == "boolean":
             return BOOL
-        return string(f"{version}.{name}") if name else STRING
+        return string(schema["x-go-type"]) if "x-go-type" in schema else STRING
 
 
 @cache

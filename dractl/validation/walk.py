@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.validation.moved import MOVED
 from dractl.validation.nearest import nearest
-from dractl.validation.shapes import INT32, INT32_OR_STRING, INT64, List, Map, Misfit, Struct, json_type, number
+from dractl.validation.scalars import INT32, INT32_OR_STRING, INT64, json_type, number
+from dractl.validation.shapes import List, Map, Misfit, Struct
 from dractl.validation.violation import Violation, dotted
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _cannot_unmarshal(root: Struct, misfit: Misfit) -> str:
     for holder, step in _holders(root, misfit.path):
         if isinstance(holder, Struct):
             struct = holder
-            fields.append(str(step))
+            fields += [*holder.embedded(str(step)), str(step)]
     found = json_type(misfit.value)
     if found == "number" and misfit.shape in (INT32, INT64, INT32_OR_STRING):
         found += f" {number(misfit.value)}"

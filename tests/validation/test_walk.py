@@ -12,7 +12,8 @@ import pytest
 
 from dractl.model import Target
 from dractl.validation.decoding import decode, identify
-from dractl.validation.shapes import Struct, number
+from dractl.validation.scalars import number
+from dractl.validation.shapes import Struct
 
 if TYPE_CHECKING:
     from dractl.validation.violation import Violation
@@ -171,6 +172,18 @@ def test_a_wrong_type_is_told_in_the_words_of_go(
             'parsing time "now" as "2006-01-02T15:04:05Z07:00": cannot parse "now" as "2006"',
         ),
         ({"taints": [{"timeAdded": "2026-02-29T00:00:00Z"}]}, 'parsing time "2026-02-29T00:00:00Z": day out of range'),
+        (
+            {"taints": [{"timeAdded": "2026-13-01T00:00:00Z"}]},
+            'parsing time "2026-13-01T00:00:00Z": month out of range',
+        ),
+        (
+            {"taints": [{"timeAdded": "2026-01-01T00:00:00+25:00"}]},
+            'parsing time "2026-01-01T00:00:00+25:00": time zone offset hour out of range',
+        ),
+        (
+            {"taints": [{"timeAdded": "\u00e9"}]},
+            r'parsing time "\xc3\xa9" as "2006-01-02T15:04:05Z07:00": cannot parse "\xc3\xa9" as "2006"',
+        ),
         ({"taints": [{"timeAdded": "2026-02-01T00:00:00Zx"}]}, 'parsing time "2026-02-01T00:00:00Zx": extra text: "x"'),
     ],
 )

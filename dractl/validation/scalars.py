@@ -1,0 +1,155 @@
+"""The types without fields: strings, numbers, and those with a decoder of their own, as Go's decoder takes them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from dractl.validation.shapes import Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _never(_: Any) -> str:
+    return ""
+
+
+def string(go: str) -> Scalar:
+    """A string type; ``go`` is its name."""
+    return Scalar(go, _never, str)
+
+
+def _integer(low: int, high: int) -> Callable[[Any], str | None]:
+    def error(value: Any) -> str | None:
+        # A whole float arrives without its fraction: YAML is turned into JSON first, and Go writes 5.0 as 5. From 1e21
+        # on it writes an exponent, which no integer type takes.
+        if type(value) is float and value.is_integer() and abs(value) < 1e21:
+            value = int(value)
+        return None if type(value) is int and low <= value <= high else ""
+
+    return error
+
+
+def _quantity(value: Any) -> str | None:
+    from dractl.model.quantity import Quantity
+
+    if type(value) is str:
+        # The decoder cuts the quotes off the JSON text and does not undo its escapes (quantity.go UnmarshalJSON).
+        text = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    elif type(value) in (int, float):
+        text = number(value)
+    else:
+        text = ""  # true, [..] and {..} are no more a number than nothing is
+    try:
+        Quantity.parse(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+_TIME: Final = (
+    # The elements that Go's time.Parse reads for RFC 3339: layout, syntax, and for each number its name and its range.
+    ("2006", r"([0-9]{4})", (("year", 0, 9999),)),
+    ("-", "-", ()),
+    ("01", r"([0-9]{2})", (("month", 1, 12),)),
+    ("-", "-", ()),
+    ("02", r"([0-9]{2})", (("day", 0, 99),)),
+    ("T", "T", ()),
+    ("15", r"([0-9]{1,2})", (("hour", 0, 23),)),
+    (":", ":", ()),
+    ("04", r"([0-9]{2})", (("minute", 0, 59),)),
+    (":", ":", ()),
+    ("05", r"([0-9]{2})(?:[.,][0-9]+)?", (("second", 0, 59),)),
+    # time.Parse lets pass what is one too many, because people do write such offsets.
+    (
+        "Z07:00",
+        r"(?:Z|[+-]([0-9]{2}):([0-9]{2}))",
+        (("time zone offset hour", 0, 24), ("time zone offset minute", 0, 60)),
+    ),
+)
+
+
+def _time(layout: str) -> Callable[[Any], str | None]:
+    def error(value: Any) -> str | None:
+        if type(value) is not str:
+            return ""
+        said = f"parsing time {_quoted(value)}"
+        rest = value
+        read: dict[str, int] = {}
+        for element, syntax, numbers in _TIME:
+            match = re.match(syntax, rest, re.ASCII)
+            if not match:
+                return f"{said} as {_quoted(layout)}: cannot parse {_quoted(rest)} as {_quoted(element)}"
+            for (name, low, high), digits in zip(numbers, match.groups(), strict=True):
+                read[name] = int(digits or 0)
+                if not low <= read[name] <= high:
+                    return f"{said}: {name} out of range"
+            rest = rest[match.end() :]
+        if rest:
+            return f"{said}: extra text: {_quoted(rest)}"
+        return None if 1 <= read["day"] <= _days(read["year"], read["month"]) else f"{said}: day out of range"
+
+    return error
+
+
+def _days(year: int, month: int) -> int:
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return 30 if month in (4, 6, 9, 11) else 31 if month != 2 else 29 if leap else 28
+
+
+def _quoted(text: str) -> str:
+    """As Go's time package quotes: what is no printable ASCII becomes bytes in hexadecimal."""
+    return '"' + "".join(_escaped(char) for char in text) + '"'
+
+
+def _escaped(char: str) -> str:
+    if char in '\\"':
+        return "\\" + char
+    return char if " " <= char <= "~" else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "replace"))
+
+
+def number(value: float) -> str:
+    """A number as Go's JSON encoder writes it."""
+    if type(value) is int and -(2**63) <= value < 2**64:
+        return str(value)
+    try:
+        value = float(value)
+    except OverflowError:
+        return "+Inf" if value > 0 else "-Inf"
+    if math.isnan(value) or math.isinf(value):
+        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+    if value and not 1e-6 <= abs(value) < 1e21:
+        digits, _, exponent = repr(value).partition("e")
+        return f"{digits.removesuffix('.0')}e{exponent[0]}{exponent[1:].lstrip('0')}"
+    from decimal import Decimal
+
+    text = format(Decimal(repr(value)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def json_type(value: Any) -> str:
+    """What Go calls the JSON type of a value."""
+    match value:
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+STRING = string("string")
+BOOL = Scalar("bool", _never, bool)
+INT32 = Scalar("int32", _integer(-(2**31), 2**31 - 1))
+INT64 = Scalar("int64", _integer(-(2**63), 2**63 - 1))
+QUANTITY = Scalar("resource.Quantity", _quantity)
+TIME = Scalar("string", _time("2006-01-02T15:04:05Z07:00"), None)
+MICRO_TIME = Scalar("string", _time("2006-01-02T15:04:05.000000Z07:00"), None)
+INT32_OR_STRING = Scalar("int32", _integer(-(2**31), 2**31 - 1), str)
+ANYTHING = Scalar("runtime.RawExtension", lambda _: None)
