@@ -1,0 +1,21 @@
+"""DRA drivers: what each would publish for a machine, and what its attributes mean."""
+
+from __future__ import annotations
+
+from dractl.drivers.profile import Attribute, Capacity, Catalogue, Inventory, Options, Profile, Setting
+from dractl.drivers.registry import find, names
+from dractl.drivers.rendering import Rendering, render
+
+__all__ = [
+    "Attribute",
+    "Capacity",
+    "Catalogue",
+    "Inventory",
+    "Options",
+    "Profile",
+    "Rendering",
+    "Setting",
+    "find",
+    "names",
+    "render",
+]

@@ -1,0 +1,225 @@
+"""``dra.net``: dranet, network interfaces and RDMA devices.
+
+Source: kubernetes-sigs/dranet, pkg/inventory (db.go, net.go, sysfs.go), pkg/names, pkg/apis/attributes.go. Cloud
+providers' attributes come from metadata services and are not rendered; neither are those about eBPF programs, which need
+a query of the kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.profile import Attribute, Catalogue, Inventory, Options, device_class, version_index
+from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT, numa_node, pcie_root
+from dractl.drivers.values import typed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dractl.topology.machine import Machine, NetInterface, PciDevice
+
+NAME = "dra.net"
+_IGNORED = frozenset({"cilium_net", "cilium_host", "docker0"})  # ignoredInterfaceNames
+_NO_NETDEV = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"})  # nonNetdevDrivers
+# ghw lists functions of domains up to five digits (pkg/pci/address); sysfs.go's own expression knows four.
+_LISTED = re.compile(r"1?[0-9a-f]{0,4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
+_FOUR_DIGITS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
+_MAX_TEXT = 64  # resourceapi.DeviceAttributeMaxValueLength
+
+CATALOGUE = Catalogue(
+    title="network interfaces and RDMA devices (dranet)",
+    source="kubernetes-sigs/dranet pkg/inventory/db.go, pkg/apis/attributes.go",
+    versions=("1.0", "1.1", "1.2", "1.3", "1.4", "main"),
+    released="1.4",
+    attributes=(
+        Attribute("dra.net/ifName", "string", "the interface", optional=True),
+        Attribute("dra.net/mac", "string", "hardware address", optional=True),
+        Attribute("dra.net/mtu", "int", "MTU", optional=True),
+        Attribute("dra.net/encapsulation", "string", "ether, infiniband, …", optional=True),
+        Attribute("dra.net/alias", "string", "the interface's alias, often empty", optional=True),
+        Attribute("dra.net/state", "string", "operational state: up, down, unknown, …", optional=True),
+        Attribute("dra.net/type", "string", "link kind: device, bond, vlan, bridge, ipoib, …", optional=True),
+        Attribute("dra.net/ipv4", "string", "global addresses, joined by commas, at most 64 bytes", optional=True),
+        Attribute("dra.net/ipv6", "string", "global addresses, joined by commas, at most 64 bytes", optional=True),
+        Attribute("dra.net/ebpf", "bool", "whether eBPF programs are attached (not rendered)", optional=True),
+        Attribute("dra.net/tcFilterNames", "string", "tc filters (not rendered)", optional=True),
+        Attribute("dra.net/tcxProgramNames", "string", "tcx programs (not rendered)", optional=True),
+        Attribute("dra.net/sriov", "bool", "whether it is an SR-IOV physical function", optional=True),
+        Attribute("dra.net/sriovVfs", "int", "its virtual functions", optional=True),
+        Attribute("dra.net/isSriovVf", "bool", "true of virtual functions, else absent", "1.1", optional=True),
+        Attribute("dra.net/virtual", "bool", "whether there is no hardware behind it", optional=True),
+        Attribute("dra.net/rdma", "bool", "whether it has an RDMA device"),
+        Attribute(
+            "dra.net/rdmaDevice", "string", "its RDMA device; up to 1.4 only without interface", "1.1", optional=True
+        ),
+        Attribute("dra.net/pciAddress", "string", "PCI address", optional=True),
+        Attribute("dra.net/pciVendor", "string", "vendor's name in pci.ids", optional=True),
+        Attribute("dra.net/pciDevice", "string", "device's name in pci.ids", optional=True),
+        Attribute("dra.net/pciSubsystem", "string", "subsystem id, four hexadecimal digits", optional=True),
+        Attribute("dra.net/numaNode", "int", "the PCI function's NUMA node", optional=True),
+        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17", optional=True),
+        Attribute(NUMA_NODE, "int", "the PCI function's NUMA node, standard", "main", optional=True),
+    ),
+    notes=(
+        "PCI functions are named pci-<address>, other interfaces by their own name or net-<base32 of it>",
+        "interfaces of the default route (and those enslaved to them), loopback and veth are not published",
+        "dranet ships no DeviceClass: its examples call theirs dranet or dra.net",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dranet:
+    name: str = NAME
+    catalogue: Catalogue = CATALOGUE
+
+    def present(self, machine: Machine) -> bool:
+        return any(_allocatable(d) for d in machine.pci_devices) or any(d.bdf for d in machine.rdma_devices)
+
+    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
+        return (device_class("dranet", 'device.driver == "dra.net"'),)
+
+    def inventory(self, machine: Machine, options: Options) -> Inventory:
+        version = version_index(CATALOGUE, NAME, options.versions.get(NAME))
+        main = version >= CATALOGUE.versions.index("main")
+        notices: list[str] = []
+        found: dict[str, dict[str, Any]] = {}
+        owners: dict[str, PciDevice] = {}
+        for pci in machine.pci_devices:
+            if _network(pci) and (_allocatable(pci) or version < CATALOGUE.versions.index("1.3")):
+                found[device_name(pci.bdf)] = {"dra.net/pciAddress": pci.bdf}
+                owners[device_name(pci.bdf)] = pci
+            elif _network(pci):
+                notices.append(
+                    f"{pci.bdf}: driver {pci.driver or 'none'} makes no interface; dranet does not publish it"
+                )
+        if version >= CATALOGUE.versions.index("1.4"):  # functions of other classes, such as eRDMA
+            for rdma in machine.rdma_devices:
+                if rdma.bdf is not None and _FOUR_DIGITS.match(rdma.bdf) and device_name(rdma.bdf) not in found:
+                    found[device_name(rdma.bdf)] = {"dra.net/pciAddress": rdma.bdf, "dra.net/rdmaDevice": rdma.name}
+                    if rdma.bdf in machine.pci:
+                        owners[device_name(rdma.bdf)] = machine.pci[rdma.bdf]
+        left_out = _interfaces(machine, found, version)
+        _rdma(machine, found, version, main=main)
+        for name, pci in owners.items():
+            found[name] |= _pci(pci, main=main)
+        devices = tuple(
+            {"name": name, "attributes": typed(facts)} for name, facts in sorted(found.items()) if name not in left_out
+        )
+        return Inventory(devices, notices=tuple(notices))
+
+
+PROFILE = _Dranet()
+
+
+def device_name(bdf: str) -> str:
+    """names.NormalizePCIAddress."""
+    return "pci-" + bdf.replace(":", "-").replace(".", "-")
+
+
+def interface_name(name: str) -> str:
+    """names.NormalizeInterfaceName: the name itself if it is a DNS label."""
+    if _LABEL.match(name):
+        return name
+    from base64 import b32encode
+
+    return "net-" + b32encode(name.encode()).decode().rstrip("=").lower()
+
+
+def _network(pci: PciDevice) -> bool:
+    return (pci.class_code or "").startswith("0x02") and _LISTED.match(pci.bdf) is not None
+
+
+def _allocatable(pci: PciDevice) -> bool:
+    return _network(pci) and pci.driver is not None and pci.driver not in _NO_NETDEV
+
+
+def _interfaces(machine: Machine, found: dict[str, dict[str, Any]], version: int) -> set[str]:
+    """Adds what interfaces tell; returns the devices that are not published after all."""
+    left_out: set[str] = set()
+    for interface in _by_function(machine.net_interfaces):
+        if interface.name in _IGNORED or interface.encapsulation == "loopback":
+            continue
+        if interface.bdf is not None and _FOUR_DIGITS.match(interface.bdf):
+            name = device_name(interface.bdf)
+            if name not in found:
+                continue  # no network function of PCI: dranet says so in its log and goes on
+        else:
+            name = interface_name(interface.name)
+            found[name] = {}
+        found[name] |= _link(interface, version)
+        if interface.uplink or interface.kind == "veth":  # the default filter: attributes type != "veth"
+            left_out.add(name)
+        else:
+            left_out.discard(name)
+    return left_out
+
+
+def _by_function(interfaces: Iterable[NetInterface]) -> list[NetInterface]:
+    """Representors first: of several interfaces of a function the last one that dranet sees counts, which is any."""
+    return sorted(interfaces, key=lambda interface: (not interface.representor, interface.name))
+
+
+def _link(interface: NetInterface, version: int) -> dict[str, Any]:
+    sriov = (interface.sriov_total_vfs or 0) > 0
+    return {
+        "dra.net/ifName": interface.name,
+        "dra.net/mac": interface.mac,
+        "dra.net/mtu": interface.mtu,
+        "dra.net/encapsulation": interface.encapsulation,
+        "dra.net/alias": interface.alias,
+        "dra.net/state": interface.operstate,
+        "dra.net/type": interface.kind,
+        "dra.net/ipv4": addresses(a for a in interface.addresses if ":" not in a),
+        "dra.net/ipv6": addresses(a for a in interface.addresses if ":" in a),
+        "dra.net/sriov": sriov,
+        "dra.net/sriovVfs": (interface.sriov_num_vfs or 0) if sriov else None,
+        "dra.net/isSriovVf": True if interface.virtual_function and version >= 1 else None,
+        "dra.net/virtual": interface.virtual,
+    }
+
+
+def addresses(cidrs: Iterable[str]) -> str | None:
+    """buildIPList: global unicast addresses, sorted and joined, as many as fit into 64 bytes."""
+    import ipaddress
+
+    joined = ""
+    for cidr in sorted(set(cidrs)):
+        address = ipaddress.ip_interface(cidr).ip
+        # Go's IsGlobalUnicast: everything but unspecified, loopback, multicast, link-local and broadcast.
+        if address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local:
+            continue
+        longer = f"{joined},{cidr}" if joined else cidr
+        if len(longer) > _MAX_TEXT:
+            break
+        joined = longer
+    return joined or None
+
+
+def _rdma(machine: Machine, found: dict[str, dict[str, Any]], version: int, *, main: bool) -> None:
+    interfaces = {interface.name: interface for interface in machine.net_interfaces}
+    by_function = {rdma.bdf: rdma.name for rdma in reversed(machine.rdma_devices) if rdma.bdf is not None}
+    for facts in found.values():
+        name, interface = facts.get("dra.net/rdmaDevice"), facts.get("dra.net/ifName")
+        if name is None and interface is not None:
+            name = interfaces[interface].rdma_device
+        elif name is None:
+            name = by_function.get(facts.get("dra.net/pciAddress"))
+        facts["dra.net/rdma"] = name is not None
+        # Up to 1.4 only of functions without interface; from 1.1 on at all.
+        if version >= CATALOGUE.versions.index("1.1") and (main or interface is None):
+            facts["dra.net/rdmaDevice"] = name
+
+
+def _pci(pci: PciDevice, *, main: bool) -> dict[str, Any]:
+    return {
+        "dra.net/pciVendor": pci.vendor_name,
+        "dra.net/pciDevice": pci.device_name,
+        "dra.net/pciSubsystem": pci.subsystem_device.removeprefix("0x") if pci.subsystem_device else None,
+        "dra.net/numaNode": pci.numa_node,
+        **pcie_root(pci),
+        **(numa_node(pci) if main else {}),
+    }

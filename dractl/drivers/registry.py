@@ -1,0 +1,39 @@
+"""The profiles that there are. A driver is one module and one entry here."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from dractl.errors import UsageError
+
+if TYPE_CHECKING:
+    from dractl.drivers.profile import Profile
+
+# Driver name -> module; imported when asked for.
+_MODULES = {
+    "gpu.nvidia.com": "nvidia",
+    "dra.net": "dranet",
+    "dra.cpu": "cpu",
+}
+
+
+def names() -> tuple[str, ...]:
+    """Every driver that dractl can render."""
+    return tuple(_MODULES)
+
+
+@cache
+def find(name: str) -> Profile:
+    """The profile of a driver; raises UsageError with the nearest name."""
+    if name not in _MODULES:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, _MODULES, 1)
+        raise UsageError(
+            f"no profile of a driver {name!r}" + (f"; did you mean {near[0]}?" if near else ""),
+            hint=f"there are {', '.join(_MODULES)}",
+        )
+    profile: Profile = import_module(f"dractl.drivers.{_MODULES[name]}").PROFILE
+    return profile

@@ -1,0 +1,61 @@
+"""Attribute and capacity values in the form of a ResourceSlice. ``None`` in, nothing out: what is unknown is absent."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+Values = dict[str, dict[str, Any]]
+
+
+def attributes(**found: Any) -> Values:
+    """Attributes by bare name; the type is that of the Python value. Sequences become the list forms."""
+    return typed(found)
+
+
+def typed(found: dict[str, Any]) -> Values:
+    """Attributes by name, of the type of each Python value; None is left out."""
+    return {name: value(item) for name, item in found.items() if item is not None}
+
+
+def value(item: Any) -> dict[str, Any]:
+    """One attribute's value."""
+    if isinstance(item, dict):  # already one, such as a version
+        return item
+    if isinstance(item, bool):
+        return {"bool": item}
+    if isinstance(item, int):
+        return {"int": item}
+    if isinstance(item, str):
+        return {"string": item}
+    items = list(item)
+    return {"ints": items} if isinstance(items[0], int) else {"strings": items}
+
+
+_SEMVER = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?\Z")
+
+
+def version(text: str | None) -> dict[str, Any] | None:
+    """A version made strict as Masterminds/semver does it: ``580.65.06`` is ``580.65.6``, ``9.0`` is ``9.0.0``.
+
+    None for what that library refuses.
+    """
+    match = _SEMVER.match(text or "")
+    if match is None:
+        return None
+    core = ".".join(str(int(part or 0)) for part in match.group(1, 2, 3))
+    return {"version": core + (match[4] or "") + (match[5] or "")}
+
+
+def binary_quantity(number: int) -> str:
+    """``resource.NewQuantity(number, BinarySI)`` as Go writes it: 85899345920 is ``80Gi``."""
+    from dractl.model import Quantity
+
+    return str(Quantity(number, 0, "BinarySI"))
+
+
+def decimal_quantity(number: int) -> str:
+    """``resource.NewQuantity(number, DecimalSI)`` as Go writes it: 2000 is ``2k``."""
+    from dractl.model import Quantity
+
+    return str(Quantity(number, 0, "DecimalSI"))
