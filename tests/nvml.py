@@ -1,0 +1,64 @@
+"""The NVML library of the tests (tests/data/nvml/nvml.c), compiled once, and a Machine probed with it.
+
+pynvml loads ``libnvidia-ml.so.1`` by name, so each probe is a process of its own with the library on its path:
+pynvml's own ctypes code runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dractl.topology.machine import Machine
+
+SOURCE = Path(__file__).parent / "data" / "nvml" / "nvml.c"
+ROOT = Path(__file__).parent.parent
+
+_PROBE = """
+import json, sys
+from dractl.probes import probe
+from dractl.probes.enumerate import SysfsWalker
+from dractl.probes.root import DirectoryTree, SysRoot
+# A tree that stands for this very machine: NVML is asked as on a live one.
+root = SysRoot(DirectoryTree(sys.argv[1]), name="test", live=True)
+json.dump(probe(root, enumerator=SysfsWalker(root)).to_json(), sys.stdout)
+"""
+
+
+def compiler() -> str:
+    """The C compiler; the test is skipped, visibly, without one."""
+    found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if found is None:
+        pytest.skip("no C compiler (Debian: apt-get install gcc libc6-dev) to build the tests' NVML")
+    return found
+
+
+def build(folder: Path, *flags: str) -> Path:
+    """``libnvidia-ml.so.1`` in ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [compiler(), "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-Wl,-soname,libnvidia-ml.so.1", *flags]
+    subprocess.run([*command, "-o", str(folder / "libnvidia-ml.so.1"), str(SOURCE)], check=True)
+    return folder
+
+
+def probe(tree: Path, library: Path | None, **answers: object) -> Machine:
+    """The Machine of ``tree`` with the library in ``library`` (None: none at all) answering as ``answers`` say."""
+    environment = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
+    environment["LD_LIBRARY_PATH"] = str(library or "/nonexistent")
+    environment |= {f"FAKE_NVML_{name.upper()}": str(value) for name, value in answers.items()}
+    done = subprocess.run(
+        [sys.executable, "-c", _PROBE, str(tree)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return Machine.from_json(json.loads(done.stdout))

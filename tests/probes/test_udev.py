@@ -1,0 +1,80 @@
+"""The same tree through libudev and through the sysfs walker gives the same Machine.
+
+libudev reads ``/sys`` and nothing else; umockdev's preload library shows it a tree there.
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from dractl import probes
+from dractl.topology.machine import Machine
+from tests import machines
+
+ROOT = Path(__file__).resolve().parents[2]
+PRELOAD = "libumockdev-preload.so.0"
+
+_ENUMERATE = """
+import json, sys
+from pathlib import Path
+from dractl.probes import SysRoot, probe
+from dractl.probes.udev import open_udev
+def note(about, message): raise SystemExit(message)
+json.dump(probe(SysRoot.of(Path(sys.argv[1])), enumerator=open_udev(note)).to_json(), sys.stdout)
+"""
+
+
+def through_udev(tree: Path, script: str = _ENUMERATE) -> Machine:
+    environment = {**os.environ, "UMOCKDEV_DIR": str(tree), "LD_PRELOAD": PRELOAD}
+    command = [sys.executable, "-c", script, str(tree)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    return Machine.from_json(json.loads(done.stdout))
+
+
+@pytest.fixture(autouse=True)
+def _umockdev() -> None:
+    if ctypes.util.find_library("umockdev-preload") is None and not _loads(PRELOAD):
+        pytest.skip("no umockdev (Debian: apt-get install umockdev): pyudev cannot be shown a tree")
+
+
+def _loads(library: str) -> bool:
+    probe = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False)
+    return library in probe.stdout
+
+
+@pytest.mark.parametrize("name", machines.NAMES)
+def test_generated_trees(name: str, tmp_path: Path) -> None:
+    tree = machines.build(machines.describe(name), tmp_path)
+    assert through_udev(tree) == probes.read(tree)
+
+
+@pytest.mark.parametrize("archive", ["32intel64-2p8co2t+8ve", "2pa-pcidomain32bits", "40intel64-2g2n4c+pcilocality"])
+def test_gathered_trees(archive: str, shared: Path, tmp_path: Path) -> None:
+    with tarfile.open(shared / "machines" / f"{archive}.tar.bz2") as tar:
+        tar.extractall(tmp_path, filter="data")
+    (tree,) = tmp_path.iterdir()
+    assert through_udev(tree) == probes.read(tree)
+
+
+_LIVE = """
+import json, sys
+from dractl import probes
+json.dump(probes.read().to_json(), sys.stdout)
+"""
+
+
+def test_a_live_probe_asks_libudev(tmp_path: Path) -> None:
+    """The whole way that `dractl discover` goes on a node, with this machine's /sys replaced."""
+    tree = machines.build(machines.describe("plx-8gpu"), tmp_path)
+    live = through_udev(tree, _LIVE)
+    assert live.pci_devices == probes.read(tree).pci_devices
+    assert "udev" not in {note.about for note in live.notes}
