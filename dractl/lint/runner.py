@@ -65,8 +65,10 @@ def _namespaces(documents: Iterable[Document]) -> dict[str, Mapping[str, str]]:
 
 
 def _run(documents: Iterable[Document], target: Target, devices: Any) -> Run:
-    ours = [Subject(d, (d.kind or "") if group(d.value) == GROUP else "") for d in documents]
-    return Run(tuple(ours), target, devices)
+    # Another group's kinds may have the names of ours; what matters there are the pods in it.
+    ours = (GROUP, "", "apps", "batch")
+    subjects = (Subject(d, (d.kind or "") if group(d.value) in ours else "") for d in documents)
+    return Run(tuple(subjects), target, devices)
 
 
 def _advice(run: Run, config: Selection) -> Iterator[tuple[registry.Rule, Advice]]:

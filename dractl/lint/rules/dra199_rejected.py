@@ -8,32 +8,6 @@ Reports what the API server says about metadata, status and other parts that are
 
 The API server rejects the object.
 
-## Example
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: GPUs}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com}
-```
-
 ## Source
 
 Various; pkg/apis/resource/validation and pkg/apis/core/validation of kubernetes/kubernetes

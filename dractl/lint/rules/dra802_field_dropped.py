@@ -21,7 +21,27 @@ spec:
   devices:
   - name: gpu-0
     attributes:
-        model: {string: A100}
+      model: {string: A100}
+    consumesCounters:
+    - counterSet: gpu-0-slices
+      counters: {memory: {value: 10Gi}}
+      compatibilityGroups: [a]
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    attributes:
+      model: {string: A100}
 ```
 
 ## Source

@@ -1,0 +1,61 @@
+"""A device class has no selectors.
+
+## What it does
+
+Finds classes without `selectors`.
+
+## Why is this bad
+
+Such a class holds every device of every driver: a request for it gets whichever device comes first.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  config: []
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  selectors:
+  - cel: {expression: device.driver == "gpu.example.com"}
+```
+
+## Source
+
+k8s.io/api/resource/v1 DeviceClassSpec; api.md section 6, row 47
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "warning"
+KINDS = ("DeviceClass",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for subject in run.of("DeviceClass"):
+        if not subject.spec.get("selectors"):
+            yield Advice(
+                subject,
+                ("spec",),
+                "the class has no selectors: it holds every device of every driver",
+                help=f'add a selector such as device.driver == "{subject.name or "gpu.example.com"}"',
+                key=True,
+            )

@@ -1,0 +1,72 @@
+"""The selectors of a device class do not ask for a driver.
+
+## What it does
+
+Finds classes none of whose selectors mentions `device.driver`.
+
+## Why is this bad
+
+The selectors are evaluated on the devices of all drivers. A lookup of an attribute that such a device does not have
+is an error, and one error on one device stops the scheduling of the pod on all nodes. The class is looked at first,
+so asking for the driver there guards the selectors of all claims.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  selectors:
+  - cel:
+      expression: device.attributes["gpu.example.com"].model == "A100"
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  selectors:
+  - cel:
+      expression: device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "A100"
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation/structured: an error ends Allocate; api.md section 6, rows 11 and 48
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.lookups import lookups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "warning"
+KINDS = ("DeviceClass",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for subject in run.of("DeviceClass"):
+        selectors = subject.selectors
+        if selectors and not any(re.search(r"\bdevice\s*\.\s*driver\b", selector.text) for selector in selectors):
+            domain = next(
+                (found.domain for selector in selectors for found in lookups(selector.text)), "gpu.example.com"
+            )
+            yield Advice(
+                subject,
+                selectors[0].path,
+                "no selector asks for the driver: they are evaluated on the devices of all drivers",
+                help=f'begin with device.driver == "{domain}" && ...',
+                confidence="likely",
+            )

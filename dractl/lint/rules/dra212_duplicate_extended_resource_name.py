@@ -1,0 +1,78 @@
+"""Two device classes stand behind one extended resource.
+
+## What it does
+
+Compares `extendedResourceName` of the classes of the run.
+
+## Why is this bad
+
+The class that was created last is taken, and where both were created in the same second the first by name: nobody
+meant that.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: a.example.com}
+spec:
+  selectors:
+  - cel: {expression: device.driver == "gpu.example.com"}
+  extendedResourceName: example.com/gpu
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: b.example.com}
+spec:
+  selectors:
+  - cel: {expression: device.driver == "gpu.example.com"}
+  extendedResourceName: example.com/gpu
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  selectors:
+  - cel: {expression: device.driver == "gpu.example.com"}
+  extendedResourceName: example.com/gpu
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache; api.md section 6, row 46
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.run import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run, Subject
+
+SEVERITY = "warning"
+KINDS = ("DeviceClass",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    first: dict[str, Subject] = {}
+    path = ("spec", "extendedResourceName")
+    for subject in run.of("DeviceClass"):
+        name = text(subject.spec.get("extendedResourceName"))
+        other = first.setdefault(name, subject) if name else subject
+        if other.name != subject.name:
+            yield Advice(
+                subject,
+                path,
+                f"the class {other.name} has the extended resource name {name} too",
+                help="give each class a name of its own",
+                related=((f"class {other.name}", other, path),),
+            )

@@ -1,0 +1,51 @@
+"""The driver of a slice is missing or is no driver name.
+
+## What it does
+
+A driver name is a DNS subdomain of at most 63 characters.
+
+## Why is this bad
+
+The API server rejects the slice, and the driver that publishes it does not get going.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu_example
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    attributes:
+      model: {string: A100}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    attributes:
+      model: {string: A100}
+```
+
+## Source
+
+RS-01; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateResourceSliceSpec
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("RS-01",)

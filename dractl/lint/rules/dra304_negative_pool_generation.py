@@ -1,0 +1,51 @@
+"""The generation of a pool is negative.
+
+## What it does
+
+`pool.generation` begins with 0 or 1 and grows with every change of the pool.
+
+## Why is this bad
+
+The API server rejects the slice, and the driver that publishes it does not get going.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: -1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    attributes:
+      model: {string: A100}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    attributes:
+      model: {string: A100}
+```
+
+## Source
+
+RS-04; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateResourceSliceSpec
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("RS-04",)

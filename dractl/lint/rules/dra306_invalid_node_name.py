@@ -1,0 +1,51 @@
+"""The node of a slice has no possible name.
+
+## What it does
+
+`nodeName`, if it is set, is a DNS subdomain; an empty one is not the same as none.
+
+## Why is this bad
+
+The API server rejects the slice, and the driver that publishes it does not get going.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: ""
+  devices:
+  - name: gpu-0
+    attributes:
+      model: {string: A100}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    attributes:
+      model: {string: A100}
+```
+
+## Source
+
+RS-06; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateResourceSliceSpec
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("RS-06",)

@@ -1,0 +1,52 @@
+"""A slice says in two ways on which nodes its devices are.
+
+## What it does
+
+A slice has one of `nodeName`, `nodeSelector`, `allNodes` and `perDeviceNodeSelection`.
+
+## Why is this bad
+
+The API server rejects the slice, and the driver that publishes it does not get going.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  allNodes: true
+  devices:
+  - name: gpu-0
+    attributes:
+      model: {string: A100}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    attributes:
+      model: {string: A100}
+```
+
+## Source
+
+RS-10; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateResourceSliceSpec
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("RS-10",)

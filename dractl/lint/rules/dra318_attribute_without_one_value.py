@@ -1,0 +1,51 @@
+"""An attribute has no value, or several.
+
+## What it does
+
+An attribute has exactly one of `int`, `bool`, `string`, `version` and their lists.
+
+## Why is this bad
+
+The API server rejects the slice, and the driver that publishes it does not get going.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    attributes:
+      model: {string: A100, int: 100}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    attributes:
+      model: {string: A100}
+```
+
+## Source
+
+RS-18; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDeviceAttribute
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("RS-18",)

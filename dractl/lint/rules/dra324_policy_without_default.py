@@ -1,0 +1,57 @@
+"""A request policy has no default.
+
+## What it does
+
+`default` is required beside `validValues` and `validRange`: it is what a request that names no amount takes.
+
+## Why is this bad
+
+The API server rejects the slice, and the driver that publishes it does not get going.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    allowMultipleAllocations: true
+    capacity:
+      memory:
+        value: 80Gi
+        requestPolicy: {validValues: [10Gi, 20Gi]}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    allowMultipleAllocations: true
+    capacity:
+      memory:
+        value: 80Gi
+        requestPolicy: {default: 10Gi, validValues: [10Gi, 20Gi]}
+```
+
+## Source
+
+RS-24; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateRequestPolicy
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("RS-24",)

@@ -1,0 +1,50 @@
+"""The binding conditions of a device are malformed.
+
+## What it does
+
+`bindingConditions` and `bindingFailureConditions` go together, have at most 4 entries each, and none in common.
+
+## Why is this bad
+
+The API server rejects the slice, and the driver that publishes it does not get going.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    bindingConditions: [example.com/attached]
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    bindingConditions: [example.com/attached]
+    bindingFailureConditions: [example.com/failed]
+```
+
+## Source
+
+RS-35; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDevice
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("RS-35",)

@@ -1,0 +1,20 @@
+"""What a device gives to or takes from its node is malformed.
+
+## What it does
+
+Checks the keys (cpu, memory, hugepages-...), multipliers and overheads of `nodeAllocatableResources`. Kubernetes
+1.37, feature gate DRANodeAllocatableResources.
+
+## Why is this bad
+
+The API server rejects the slice, and the driver that publishes it does not get going.
+
+## Source
+
+RS-37; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateNodeAllocatableResources
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("RS-37",)

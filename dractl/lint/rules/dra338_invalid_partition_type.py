@@ -1,0 +1,20 @@
+"""`partitionTypeAttribute` names no attribute of the devices that consume counters.
+
+## What it does
+
+Each device of the slice that consumes counters has that attribute, as a string. Kubernetes 1.37, feature gate
+DRAPartitionableDevicesType.
+
+## Why is this bad
+
+The API server rejects the slice, and the driver that publishes it does not get going.
+
+## Source
+
+RS-38; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateResourceSliceSpec
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("RS-38",)

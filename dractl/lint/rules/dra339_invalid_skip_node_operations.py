@@ -1,0 +1,20 @@
+"""`skipNodeOperations` is not possible like this.
+
+## What it does
+
+`NodePrepareResources` is skipped only together with `NodeUnprepareResources`. Kubernetes 1.37, feature gate
+DRAOptionalNodeOperations.
+
+## Why is this bad
+
+The API server rejects the slice, and the driver that publishes it does not get going.
+
+## Source
+
+RS-39; kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateResourceSliceSpec
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("RS-39",)

@@ -1,0 +1,51 @@
+"""A claim of a pod has no name.
+
+## What it does
+
+Each item of `resourceClaims` has a name, by which containers refer to it.
+
+## Why is this bad
+
+The API server rejects the pod, and every workload with such a pod template.
+
+## Example
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {resourceClaimTemplateName: one-gpu}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}]
+```
+
+## Use instead
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimTemplateName: one-gpu}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}]
+```
+
+## Source
+
+PC-01; kubernetes/kubernetes pkg/apis/core/validation/validation.go
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("PC-01",)

@@ -1,0 +1,52 @@
+"""Two claims of a pod have the same name.
+
+## What it does
+
+Compares the names in `resourceClaims`.
+
+## Why is this bad
+
+The API server rejects the pod, and every workload with such a pod template.
+
+## Example
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimTemplateName: one-gpu}
+  - {name: gpu, resourceClaimTemplateName: one-gpu}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}]
+```
+
+## Use instead
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimTemplateName: one-gpu}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}]
+```
+
+## Source
+
+PC-02; kubernetes/kubernetes pkg/apis/core/validation/validation.go
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("PC-02",)

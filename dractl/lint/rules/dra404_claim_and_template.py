@@ -1,0 +1,51 @@
+"""A claim of a pod names both a claim and a template.
+
+## What it does
+
+Each item of `resourceClaims` has one of `resourceClaimName` and `resourceClaimTemplateName`.
+
+## Why is this bad
+
+The API server rejects the pod, and every workload with such a pod template.
+
+## Example
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimTemplateName: one-gpu, resourceClaimName: my-gpu}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}]
+```
+
+## Use instead
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimTemplateName: one-gpu}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}]
+```
+
+## Source
+
+PC-04; kubernetes/kubernetes pkg/apis/core/validation/validation.go
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("PC-04",)

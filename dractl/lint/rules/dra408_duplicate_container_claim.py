@@ -1,0 +1,51 @@
+"""A container uses a claim twice.
+
+## What it does
+
+A claim is named once, or once for each of its requests.
+
+## Why is this bad
+
+The API server rejects the pod, and every workload with such a pod template.
+
+## Example
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimTemplateName: one-gpu}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}, {name: gpu}]
+```
+
+## Use instead
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimTemplateName: one-gpu}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}]
+```
+
+## Source
+
+PC-08; kubernetes/kubernetes pkg/apis/core/validation/validation.go
+"""
+
+from __future__ import annotations
+
+SEVERITY = "error"
+SERVER = ("PC-08",)

@@ -1,0 +1,103 @@
+"""A container asks for a request that the claim does not have.
+
+## What it does
+
+Where the claim or the template of a pod is part of the run, compares the `request` of `resources.claims` with its
+requests.
+
+## Why is this bad
+
+The pod is accepted and scheduled, and then its container cannot be started.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly: {deviceClassName: gpu.example.com}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimTemplateName: one-gpu}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu, request: gpus}]
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly: {deviceClassName: gpu.example.com}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimTemplateName: one-gpu}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu, request: gpu}]
+```
+
+## Source
+
+kubernetes/kubernetes pkg/kubelet/cm/dra; api.md section 5.2 and section 6, row 33
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.references import referenced
+from dractl.lint.run import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "error"
+KINDS = ("Pod template",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for pod in run.pods:
+        claims = {text(claim.get("name")): claim for _, claim in pod.claims}
+        for path, item in pod.uses:
+            wanted = text(item.get("request"))
+            claim = claims.get(text(item.get("name")))
+            target = referenced(run, pod, claim) if wanted and claim else None
+            if target is None or target.claim is None:
+                continue
+            names = list(dict.fromkeys(request.parent or request.name for request in target.claim.alternatives))
+            if wanted not in names:
+                yield Advice(
+                    pod.subject,
+                    (*path, "request"),
+                    f"{target.kind} {target.name} has no request {wanted}",
+                    help=f"its requests are {', '.join(names)}" if names else "it has no requests",
+                    related=((f"{target.kind} {target.name}", target, target.claim.path),),
+                )

@@ -1,0 +1,136 @@
+"""A claim, a template or a class is named that the run does not have, but one of nearly the same name.
+
+## What it does
+
+Looks up the claim and template names of pods and the class names of requests among the objects of the run. What is in
+the cluster is not known, so only a name that is nearly right, or that stands in another namespace, is reported.
+
+## Why is this bad
+
+Pods wait for ever: the claim of another namespace is never found, nor is a class that does not exist.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly: {deviceClassName: gpu.example.com}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimTemplateName: one-gpus}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}]
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly: {deviceClassName: gpu.example.com}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimTemplateName: one-gpu}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}]
+```
+
+## Source
+
+kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources; api.md section 6, rows 31 and 32
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice, Replacement
+from dractl.lint.references import namespace_of
+from dractl.lint.run import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run, Subject
+    from dractl.validation.violation import Path
+
+SEVERITY = "error"
+KINDS = ("Pod template", "ResourceClaim", "ResourceClaimTemplate")
+_FIELDS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": "ResourceClaimTemplate"}
+
+
+def check(run: Run) -> Iterator[Advice]:
+    classes = {subject.name for subject in run.of("DeviceClass") if subject.name}
+    for claim in run.claims:
+        for request in claim.alternatives:
+            name = request.device_class
+            if name and name not in classes:
+                yield from _nearest(claim.subject, (*request.path, "deviceClassName"), "DeviceClass", name, classes)
+    for pod in run.pods:
+        namespace = namespace_of(pod.subject)
+        for path, entry in pod.claims:
+            for field, kind in _FIELDS.items():
+                name = text(entry.get(field))
+                found = run.of(kind)
+                here = {subject.name for subject in found if namespace_of(subject) == namespace and subject.name}
+                if not name or name in here:
+                    continue
+                elsewhere = [subject for subject in found if subject.name == name]
+                if elsewhere:
+                    yield _other_namespace(pod.subject, (*path, field), namespace, elsewhere[0])
+                else:
+                    yield from _nearest(pod.subject, (*path, field), kind, name, here)
+
+
+def _nearest(subject: Subject, path: Path, kind: str, name: str, known: set[str]) -> Iterator[Advice]:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 1, 0.85)
+    if near:
+        yield Advice(
+            subject,
+            path,
+            f"there is no {kind} {name} here; did you mean {near[0]}?",
+            confidence="likely",
+            severity="warning",
+            fix=Replacement(f"replace by {near[0]}", path, near[0], safe=False),
+        )
+
+
+def _other_namespace(subject: Subject, path: Path, namespace: str, other: Subject) -> Advice:
+    where = namespace_of(other)
+    return Advice(
+        subject,
+        path,
+        f"{other.kind} {other.name} is in the namespace {where}, the pod in {namespace}: a pod uses those of its own",
+        help=f"create it in {namespace} too",
+        confidence="likely",
+        severity="warning",
+        related=((f"{other.kind} {where}/{other.name}", other, ("metadata", "name")),),
+    )

@@ -1,0 +1,91 @@
+"""All pods of a workload share one claim.
+
+## What it does
+
+Finds a DaemonSet, or a Deployment, StatefulSet or ReplicaSet with several replicas, whose pods name a claim
+(`resourceClaimName`) instead of a template.
+
+## Why is this bad
+
+A claim is allocated once, mostly on one node: the pods that do not fit there stay pending. A template gives each pod
+a claim of its own.
+
+## Example
+
+```yaml
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: train}
+spec:
+  selector: {matchLabels: {app: train}}
+  template:
+    metadata: {labels: {app: train}}
+    spec:
+      resourceClaims:
+      - {name: gpu, resourceClaimName: shared-gpu}
+      containers:
+      - name: main
+        image: registry.example.com/train:1
+        resources:
+          claims: [{name: gpu}]
+```
+
+## Use instead
+
+```yaml
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: train}
+spec:
+  selector: {matchLabels: {app: train}}
+  template:
+    metadata: {labels: {app: train}}
+    spec:
+      resourceClaims:
+      - {name: gpu, resourceClaimTemplateName: one-gpu}
+      containers:
+      - name: main
+        image: registry.example.com/train:1
+        resources:
+          claims: [{name: gpu}]
+```
+
+## Source
+
+k8s.io/api/core/v1 PodResourceClaim; api.md section 6, row 34
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.run import number, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "info"
+KINDS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"):
+        for subject in run.of(kind):
+            replicas = number(subject.spec.get("replicas"))
+            if kind != "DaemonSet" and replicas < 2:
+                continue
+            for pod in subject.pods:
+                for path, claim in pod.claims:
+                    name = text(claim.get("resourceClaimName"))
+                    if name:
+                        yield Advice(
+                            subject,
+                            (*path, "resourceClaimName"),
+                            f"all pods of the {kind} share the claim {name}, which is allocated once",
+                            help="name a template (resourceClaimTemplateName) to give each pod devices of its own",
+                            severity="warning" if kind == "DaemonSet" else "info",
+                            confidence="likely" if kind == "DaemonSet" else "possible",
+                        )

@@ -1,0 +1,61 @@
+"""A taint rule has no device selector.
+
+## What it does
+
+Finds DeviceTaintRules without `deviceSelector`.
+
+## Why is this bad
+
+Such a rule taints no device at all; an empty selector (`{}`) taints all of them.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceTaintRule
+metadata: {name: hot}
+spec:
+  taint: {key: gpu.example.com/hot, effect: NoSchedule}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceTaintRule
+metadata: {name: hot}
+spec:
+  deviceSelector: {driver: gpu.example.com}
+  taint: {key: gpu.example.com/hot, effect: NoSchedule}
+```
+
+## Source
+
+k8s.io/api/resource/v1 DeviceTaintRuleSpec; api.md section 6, row 51
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "warning"
+KINDS = ("DeviceTaintRule",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for subject in run.of("DeviceTaintRule"):
+        if subject.spec.get("deviceSelector") is None:
+            yield Advice(
+                subject,
+                ("spec",),
+                "the rule has no deviceSelector: it taints no device",
+                help="say which: deviceSelector has driver, pool and device",
+                key=True,
+            )

@@ -1,0 +1,63 @@
+"""A taint rule applies to every device of the cluster.
+
+## What it does
+
+Finds DeviceTaintRules whose `deviceSelector` is empty.
+
+## Why is this bad
+
+All devices of all drivers are tainted; with the effect `NoExecute` every pod that uses one is evicted.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceTaintRule
+metadata: {name: hot}
+spec:
+  deviceSelector: {}
+  taint: {key: gpu.example.com/hot, effect: NoSchedule}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceTaintRule
+metadata: {name: hot}
+spec:
+  deviceSelector: {driver: gpu.example.com}
+  taint: {key: gpu.example.com/hot, effect: NoSchedule}
+```
+
+## Source
+
+k8s.io/api/resource/v1 DeviceTaintRuleSpec; api.md section 6, row 51
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.run import mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "warning"
+KINDS = ("DeviceTaintRule",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for subject in run.of("DeviceTaintRule"):
+        selector = subject.spec.get("deviceSelector")
+        if selector is not None and not any(value is not None for value in mapping(selector).values()):
+            yield Advice(
+                subject,
+                ("spec", "deviceSelector"),
+                "the deviceSelector is empty: the rule taints every device of every driver",
+                help="say which: deviceSelector has driver, pool and device",
+            )

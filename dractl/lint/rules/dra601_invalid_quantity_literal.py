@@ -1,0 +1,91 @@
+"""`quantity()` is given a text that is no quantity.
+
+## What it does
+
+Parses the literal arguments of `quantity` in selectors.
+
+## Why is this bad
+
+The expression compiles and the API server takes it. Evaluated on a device it is an error, and one error stops the
+scheduling of the pod on all nodes.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        selectors:
+        - cel:
+            expression: 'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("6 GiB"))'
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        selectors:
+        - cel:
+            expression: 'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("6Gi"))'
+```
+
+## Source
+
+k8s.io/apiserver/pkg/cel/library/quantity.go; api.md section 4.4 and section 6, row 15
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.lookups import literal_arguments
+from dractl.model import Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "error"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for subject, expression in run.expressions:
+        for text, start, _ in literal_arguments("quantity", expression.text):
+            try:
+                Quantity.parse(text)
+            except ValueError as error:
+                yield Advice(
+                    subject,
+                    expression.path,
+                    f'"{text}" is no quantity: {error}',
+                    help=_hint(text),
+                    offset=start,
+                    end=start + len(text),
+                )
+
+
+def _hint(text: str) -> str:
+    import re
+
+    match = re.fullmatch(r"\s*([0-9.]+)\s*([kKmMgGtTpPeE])(i?)[bB]?\s*", text)
+    if not match:
+        return "a quantity is a number with a suffix such as k, M, G, Ki, Mi, Gi"
+    unit = match[2].upper() + match[3] if match[3] or match[2] not in "kK" else "k"
+    return f"write {match[1]}{unit}; units have no B, and no space before them"

@@ -1,0 +1,91 @@
+"""`semver()` is given a text that is no semantic version.
+
+## What it does
+
+Parses the literal arguments of `semver` in selectors. A second argument `true` allows a leading `v`, leading zeros
+and missing parts.
+
+## Why is this bad
+
+The expression compiles and the API server takes it. Evaluated on a device it is an error, and one error stops the
+scheduling of the pod on all nodes.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.example.com"].driverVersion.isGreaterThan(semver("550.08.1"))'
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.example.com"].driverVersion.isGreaterThan(semver("550.8.1"))'
+```
+
+## Source
+
+k8s.io/apiserver/pkg/cel/library/semverlib.go; api.md section 4.4 and section 6, row 15
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.lookups import literal_arguments
+from dractl.model import Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "error"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for subject, expression in run.expressions:
+        for text, start, rest in literal_arguments("semver", expression.text):
+            if rest.startswith(","):
+                continue  # normalised, if the second argument is true
+            try:
+                Version.parse(text)
+            except ValueError as error:
+                yield Advice(
+                    subject,
+                    expression.path,
+                    f'"{text}" is no semantic version: {error}',
+                    help=_hint(text),
+                    offset=start,
+                    end=start + len(text),
+                )
+
+
+def _hint(text: str) -> str:
+    try:
+        return f"write {Version.parse_tolerant(text).text}"
+    except ValueError:
+        return "a version has three numbers without leading zeros: 550.8.1"

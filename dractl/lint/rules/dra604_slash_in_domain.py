@@ -1,0 +1,79 @@
+"""An attribute is looked up with domain and name in one key.
+
+## What it does
+
+Finds `device.attributes["gpu.example.com/model"]`.
+
+## Why is this bad
+
+Devices keep attributes by domain and then by name; a domain with a slash is always an empty map, so the lookup is an
+error or never true.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.example.com/model"].string == "A100"'
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.example.com"].model == "A100"'
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation/cel/compile.go parseQualifiedName; api.md section 4.4 and section 6, row 12
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.lookups import lookups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "error"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for subject, expression in run.expressions:
+        for found in lookups(expression.text):
+            domain, slash, name = found.domain.partition("/")
+            if slash:
+                yield Advice(
+                    subject,
+                    expression.path,
+                    f'no device has a domain "{found.domain}": it is always empty',
+                    help=f'write device.{found.kind}["{domain}"].{name}',
+                    offset=found.domain_start,
+                    end=found.domain_start + len(found.domain),
+                )

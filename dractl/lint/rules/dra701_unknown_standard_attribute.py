@@ -1,0 +1,119 @@
+"""A standard attribute is misspelt.
+
+## What it does
+
+Compares the attributes of constraints, and those that selectors look up, with the attributes that Kubernetes defines:
+`resource.kubernetes.io/pcieRoot`, `pciBusID` and `numaNode`.
+
+## Why is this bad
+
+Nobody checks that an attribute exists. A device without it never satisfies a constraint, so the pod stays pending for
+ever; a selector ends in an error.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com}
+    - name: nic
+      exactly: {deviceClassName: nic.example.com}
+    constraints:
+    - {requests: [gpu, nic], matchAttribute: resource.kubernbetes.io/pcieRoot}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com}
+    - name: nic
+      exactly: {deviceClassName: nic.example.com}
+    constraints:
+    - {requests: [gpu, nic], matchAttribute: resource.kubernetes.io/pcieRoot}
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation/deviceattribute; KEP-6072; api.md section 2 and section 6, row 20
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice, Replacement
+from dractl.lint.lookups import STANDARD, STANDARD_DOMAIN, lookups, meant_standard
+from dractl.lint.run import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "error"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+_KNOWN = ", ".join(f"{STANDARD_DOMAIN}/{name}" for name in STANDARD)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for claim in run.claims:
+        for constraint in claim.constraints:
+            for field in ("matchAttribute", "distinctAttribute"):
+                written = text(constraint.fields.get(field))
+                domain, slash, name = written.partition("/")
+                path = (*constraint.path, field)
+                meant = meant_standard(domain, name) if slash else None
+                if meant:
+                    yield Advice(
+                        claim.subject,
+                        path,
+                        f"{written} is no attribute that there is; did you mean {meant}?",
+                        help=f"Kubernetes defines {_KNOWN}",
+                        fix=Replacement(f"replace by {meant}", path, meant),
+                    )
+                elif domain == STANDARD_DOMAIN and slash and name not in STANDARD:
+                    yield Advice(
+                        claim.subject,
+                        path,
+                        f"{written} is no attribute that Kubernetes defines",
+                        help=f"it defines {_KNOWN}",
+                        severity="warning",
+                        confidence="likely",
+                    )
+    yield from _in_selectors(run)
+
+
+def _in_selectors(run: Run) -> Iterator[Advice]:
+    for subject, expression in run.expressions:
+        for found in lookups(expression.text):
+            if found.kind != "attributes" or found.name is None:
+                continue
+            meant = meant_standard(found.domain, found.name)
+            if not meant:
+                continue
+            domain, _, name = meant.partition("/")
+            wrong_domain = found.domain != domain
+            start = found.domain_start if wrong_domain else found.name_start
+            written, right = (found.domain, domain) if wrong_domain else (found.name, name)
+            end = start + len(written)
+            yield Advice(
+                subject,
+                expression.path,
+                f"{found.domain}/{found.name} is no attribute that there is; did you mean {meant}?",
+                help=f"Kubernetes defines {_KNOWN}",
+                offset=start,
+                end=end,
+                fix=Replacement(f"replace by {right}", expression.path, right, start=start, end=end),
+            )

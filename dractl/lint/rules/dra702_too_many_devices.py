@@ -1,0 +1,73 @@
+"""A claim asks for more than 32 devices.
+
+## What it does
+
+Adds up what the requests of a claim ask for at least.
+
+## Why is this bad
+
+The claim is accepted, but no more than 32 devices can be allocated for one: the pod stays pending.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com, count: 16}
+    - name: more
+      exactly: {deviceClassName: gpu.example.com, count: 17}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com, count: 16}
+    - name: more
+      exactly: {deviceClassName: gpu.example.com, count: 16}
+```
+
+## Source
+
+k8s.io/api/resource/v1 AllocationResultsMaxSize; k8s.io/dynamic-resource-allocation/structured; api.md section 6, row
+8
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "error"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+MAX_DEVICES = 32
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for claim in run.claims:
+        total = sum(min(request.count or 1 for request in group) for group in claim.requests)
+        if total > MAX_DEVICES and len(claim.requests) <= MAX_DEVICES:
+            largest = max(claim.alternatives, key=lambda request: request.count)
+            yield Advice(
+                claim.subject,
+                (*largest.path, "count"),
+                f"the claim asks for {total} devices, {MAX_DEVICES} can be allocated at most",
+                help="spread the devices over several claims of the pod",
+            )

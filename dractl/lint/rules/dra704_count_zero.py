@@ -1,0 +1,67 @@
+"""A request asks for 0 devices and gets 1.
+
+## What it does
+
+Finds `count: 0`.
+
+## Why is this bad
+
+The API server cannot tell 0 from nothing and sets the default, 1.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com, count: 0}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com, count: 1}
+```
+
+## Source
+
+kubernetes/kubernetes pkg/apis/resource/v1/defaults.go; api.md section 6, row 7
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for claim in run.claims:
+        for request in claim.alternatives:
+            count = request.fields.get("count")
+            if isinstance(count, int) and not isinstance(count, bool) and count == 0 and not request.takes_all:
+                yield Advice(
+                    claim.subject,
+                    (*request.path, "count"),
+                    "count: 0 is read as 1",
+                    help="leave the request out, or say how many devices it wants",
+                )

@@ -1,0 +1,91 @@
+"""A toleration does not do what it seems to.
+
+## What it does
+
+Finds `tolerationSeconds` with another effect than `NoExecute`, the operator `Equal` without a key, and more than 16
+tolerations.
+
+## Why is this bad
+
+The API server accepts all three. The seconds are ignored; without a key, `Equal` tolerates taints of any key that
+have the same value.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        tolerations: [{key: gpu.example.com/hot, operator: Exists, effect: NoSchedule, tolerationSeconds: 60}]
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        tolerations: [{key: gpu.example.com/hot, operator: Exists, effect: NoExecute, tolerationSeconds: 60}]
+```
+
+## Source
+
+k8s.io/api/resource/v1 DeviceToleration; k8s.io/dynamic-resource-allocation/resourceclaim/devicetoleration.go; api.md
+section 3.1 and section 6, row 27
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.run import items, mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+MAX_TOLERATIONS = 16
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for claim in run.claims:
+        for request in claim.alternatives:
+            path = (*request.path, "tolerations")
+            tolerations = [mapping(item) for item in items(request.fields.get("tolerations"))]
+            if len(tolerations) > MAX_TOLERATIONS:
+                message = (
+                    f"{len(tolerations)} tolerations: the API documents at most {MAX_TOLERATIONS}, unchecked so far"
+                )
+                yield Advice(claim.subject, path, message, severity="info")
+            for at, toleration in enumerate(tolerations):
+                effect = toleration.get("effect")
+                if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+                    yield Advice(
+                        claim.subject,
+                        (*path, at, "tolerationSeconds"),
+                        f"tolerationSeconds counts with the effect NoExecute only, not with {effect or 'every effect'}",
+                        help="set effect: NoExecute, or leave the seconds out",
+                    )
+                if not toleration.get("key") and toleration.get("operator") in (None, "", "Equal"):
+                    yield Advice(
+                        claim.subject,
+                        (*path, at),
+                        "a toleration without a key compares values only: it fits taints of any key with that value",
+                        help="name the key, or say operator: Exists to tolerate every taint",
+                    )

@@ -1,0 +1,78 @@
+"""A request asks for no or a negative amount of a capacity.
+
+## What it does
+
+Looks at the amounts in `capacity.requests`.
+
+## Why is this bad
+
+The API server does not check them: zero and less reserve nothing of the device.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        capacity: {requests: {gpu.example.com/memory: "0"}}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        capacity: {requests: {gpu.example.com/memory: 10Gi}}
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation/structured (consumable capacity); api.md section 3.1 and section 6, row 28
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.run import mapping
+from dractl.model import Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for claim in run.claims:
+        for request in claim.alternatives:
+            requests = mapping(mapping(request.fields.get("capacity")).get("requests"))
+            for key, written in requests.items():
+                try:
+                    sign = Quantity.parse(written).sign()
+                except ValueError:
+                    continue  # the decoder says so
+                if sign <= 0:
+                    yield Advice(
+                        claim.subject,
+                        (*request.path, "capacity", "requests", key),
+                        f"{written} of {key} reserves nothing",
+                        help="ask for a positive amount, or leave it out",
+                    )

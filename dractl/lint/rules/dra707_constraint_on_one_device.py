@@ -1,0 +1,74 @@
+"""A constraint binds a single device.
+
+## What it does
+
+Adds up how many devices the requests of a constraint ask for.
+
+## Why is this bad
+
+A constraint compares devices with each other: with one there is nothing to compare, only the attribute must exist.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com}
+    constraints:
+    - {requests: [gpu], matchAttribute: resource.kubernetes.io/pcieRoot}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com, count: 2}
+    constraints:
+    - {requests: [gpu], matchAttribute: resource.kubernetes.io/pcieRoot}
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation/structured; api.md section 6, row 24
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for claim in run.claims:
+        for constraint in claim.constraints:
+            bound = claim.targets(constraint.requests)
+            names = {request.parent or request.name for request in bound}
+            if len(names) == 1 and all(request.count == 1 for request in bound):
+                name = next(iter(names))
+                yield Advice(
+                    claim.subject,
+                    constraint.path,
+                    f"the constraint binds one device only, that of request {name}",
+                    help="name the other requests that it is meant for, or leave it out",
+                    confidence="likely",
+                )

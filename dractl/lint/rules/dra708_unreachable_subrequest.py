@@ -1,0 +1,87 @@
+"""An alternative can never be chosen, because an earlier one is satisfied by all that it wants.
+
+## What it does
+
+Compares the subrequests of `firstAvailable`: same class, no selector more, no more devices.
+
+## Why is this bad
+
+The alternatives are tried in order; wherever the later one fits, the earlier one fits as well.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      firstAvailable:
+      - {name: any, deviceClassName: gpu.example.com}
+      - {name: two, deviceClassName: gpu.example.com, count: 2}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      firstAvailable:
+      - {name: two, deviceClassName: gpu.example.com, count: 2}
+      - {name: any, deviceClassName: gpu.example.com}
+```
+
+## Source
+
+k8s.io/api/resource/v1 DeviceRequest.firstAvailable; api.md section 6, row 53
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Request, Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for claim in run.claims:
+        if claim.constraints:
+            continue  # they may fit the later alternative only
+        for group in claim.requests:
+            for at, later in enumerate(group):
+                earlier = next((request for request in group[:at] if _covers(request, later)), None)
+                if earlier:
+                    yield Advice(
+                        claim.subject,
+                        later.path,
+                        f"{later.name} is never chosen: wherever it fits, the earlier {earlier.name} fits as well",
+                        help="put what is wanted most, and is hardest to get, first",
+                        confidence="likely",
+                    )
+
+
+def _covers(earlier: Request, later: Request) -> bool:
+    plain = {"name", "deviceClassName", "selectors", "count", "allocationMode"}
+    if earlier.takes_all or later.takes_all or (earlier.fields.keys() | later.fields.keys()) - plain:
+        return False
+    wanted = {selector.text for selector in later.selectors}
+    return (
+        earlier.device_class == later.device_class
+        and earlier.count <= later.count
+        and all(selector.text in wanted for selector in earlier.selectors)
+    )

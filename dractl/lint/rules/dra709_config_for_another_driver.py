@@ -1,0 +1,105 @@
+"""A configuration is meant for a driver that the devices of its requests do not have.
+
+## What it does
+
+Where the classes of the run say `device.driver == "..."`, compares that with `opaque.driver` of the configurations of
+a claim.
+
+## Why is this bad
+
+A driver gets the configurations that name it; this one nobody gets, and the devices are prepared without it.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  selectors:
+  - cel: {expression: device.driver == "gpu.example.com"}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com}
+    config:
+    - opaque: {driver: gpu.exmaple.com, parameters: {apiVersion: gpu.example.com/v1, kind: GpuConfig}}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  selectors:
+  - cel: {expression: device.driver == "gpu.example.com"}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com}
+    config:
+    - opaque: {driver: gpu.example.com, parameters: {apiVersion: gpu.example.com/v1, kind: GpuConfig}}
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation/resourceclaim ConfigForResult; api.md section 6, row 37
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.run import items, mapping, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Expression, Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    drivers = {subject.name: _driver(subject.selectors) for subject in run.of("DeviceClass")}
+    for claim in run.claims:
+        for at, item in enumerate(items(claim.devices.get("config"))):
+            wanted = text(mapping(mapping(item).get("opaque")).get("driver"))
+            names = [text(name) for name in items(mapping(item).get("requests"))]
+            targets = claim.targets(names)
+            known = {drivers.get(request.device_class) for request in targets}
+            if wanted and targets and None not in known and wanted not in known:
+                found = ", ".join(sorted(filter(None, known)))
+                yield Advice(
+                    claim.subject,
+                    (*claim.path, "config", at, "opaque", "driver"),
+                    f"the devices that this is for are those of {found}: {wanted} never gets the configuration",
+                    help=f"write driver: {found}" if len(known) == 1 else None,
+                    confidence="likely",
+                )
+
+
+def _driver(selectors: list[Expression]) -> str | None:
+    """The driver that every device of a class has, where a selector says no more than that."""
+    for selector in selectors:
+        match = re.match(
+            r"""\s*device\.driver\s*==\s*["']([^"']+)["']\s*(?:&&(?!.*\|\|)|\Z)""", selector.text, re.DOTALL
+        )
+        if match:
+            return match[1]
+    return None

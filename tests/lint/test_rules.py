@@ -1,0 +1,76 @@
+"""Every rule file is complete, and its examples show what it says."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dractl.lint import lint, registry
+from dractl.manifests import load
+from dractl.model import Target
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+RULES = list(registry.rules().values())
+
+
+def codes(text: str) -> dict[str, set[str]]:
+    """Severities of the findings by code."""
+    report = lint(load(["-"], stdin=text.encode()), Target.of())
+    found: dict[str, set[str]] = {}
+    for finding in report.findings:
+        found.setdefault(finding.code, set()).add(finding.severity)
+    return found
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_the_docstring_has_the_headings_in_order(rule: registry.Rule) -> None:
+    headings = [line[3:] for line in rule.documentation.splitlines() if line.startswith("## ")]
+    wanted = [heading for heading in registry.HEADINGS if heading in headings]
+    assert headings == wanted
+    assert {"What it does", "Why is this bad", "Source"} <= set(headings)
+    assert rule.section("")
+
+
+@pytest.mark.parametrize("rule", [r for r in RULES if r.example("Example")], ids=lambda rule: rule.code)
+def test_the_example_has_the_finding(rule: registry.Rule) -> None:
+    assert rule.code in codes(rule.example("Example"))
+
+
+@pytest.mark.parametrize("rule", [r for r in RULES if r.example("Use instead")], ids=lambda rule: rule.code)
+def test_what_to_use_instead_is_free_of_errors(rule: registry.Rule) -> None:
+    found = codes(rule.example("Use instead"))
+    assert rule.code not in found
+    assert not [code for code, severities in found.items() if "error" in severities]
+
+
+def test_every_violation_has_a_rule_that_reports_it() -> None:
+    ids = set()
+    for path in (ROOT / "dractl" / "validation").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                prefix, dash, number = node.value.partition("-")
+                if dash and len(prefix) in (2, 3) and prefix.isupper() and number.isdigit():
+                    ids.add(node.value)
+    assert ids
+    assert not {violation for violation in ids if registry.for_violation(violation).code == "DRA199"}
+
+
+def test_no_two_rules_report_one_violation_or_have_one_name() -> None:
+    violations = [violation for rule in RULES for violation in rule.server]
+    assert len(violations) == len(set(violations))
+    assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+def test_what_is_generated_is_up_to_date() -> None:
+    tool = [sys.executable, ROOT / "tools" / "make_docs.py", "--check"]
+    done = subprocess.run(tool, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("rule", [r for r in RULES if r.kinds], ids=lambda rule: rule.code)
+def test_a_rule_with_a_check_is_only_imported_when_its_kinds_are_there(rule: registry.Rule) -> None:
+    assert callable(rule.check)
