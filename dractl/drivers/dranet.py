@@ -1,8 +1,8 @@
 """``dra.net``: dranet, network interfaces and RDMA devices.
 
 Source: kubernetes-sigs/dranet, pkg/inventory (db.go, net.go, sysfs.go), pkg/names, pkg/apis/attributes.go. Cloud
-providers' attributes come from metadata services and are not rendered; neither are those about eBPF programs, which need
-a query of the kernel.
+providers' attributes come from metadata services and are not rendered; neither are those about eBPF programs, which
+need a query of the kernel.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class _Dranet:
     def inventory(self, machine: Machine, options: Options) -> Inventory:
         version = version_index(CATALOGUE, NAME, options.versions.get(NAME))
         main = version >= CATALOGUE.versions.index("main")
-        notices: list[str] = []
+        unbound: list[str] = []
         found: dict[str, dict[str, Any]] = {}
         owners: dict[str, PciDevice] = {}
         for pci in machine.pci_devices:
@@ -93,9 +93,7 @@ class _Dranet:
                 found[device_name(pci.bdf)] = {"dra.net/pciAddress": pci.bdf}
                 owners[device_name(pci.bdf)] = pci
             elif _network(pci):
-                notices.append(
-                    f"{pci.bdf}: driver {pci.driver or 'none'} makes no interface; dranet does not publish it"
-                )
+                unbound.append(pci.bdf)
         if version >= CATALOGUE.versions.index("1.4"):  # functions of other classes, such as eRDMA
             for rdma in machine.rdma_devices:
                 if rdma.bdf is not None and _FOUR_DIGITS.match(rdma.bdf) and device_name(rdma.bdf) not in found:
@@ -109,7 +107,11 @@ class _Dranet:
         devices = tuple(
             {"name": name, "attributes": typed(facts)} for name, facts in sorted(found.items()) if name not in left_out
         )
-        return Inventory(devices, notices=tuple(notices))
+        notices: tuple[str, ...] = ()
+        if unbound:
+            shown = ", ".join(unbound[:4]) + (f" and {len(unbound) - 4} more" if len(unbound) > 4 else "")
+            notices = (f"{NAME}: not published, no kernel driver makes an interface of them: {shown}",)
+        return Inventory(devices, notices=notices)
 
 
 PROFILE = _Dranet()
@@ -139,6 +141,7 @@ def _allocatable(pci: PciDevice) -> bool:
 
 def _interfaces(machine: Machine, found: dict[str, dict[str, Any]], version: int) -> set[str]:
     """Adds what interfaces tell; returns the devices that are not published after all."""
+    vf_known = version >= CATALOGUE.versions.index("1.1")
     left_out: set[str] = set()
     for interface in _by_function(machine.net_interfaces):
         if interface.name in _IGNORED or interface.encapsulation == "loopback":
@@ -150,7 +153,7 @@ def _interfaces(machine: Machine, found: dict[str, dict[str, Any]], version: int
         else:
             name = interface_name(interface.name)
             found[name] = {}
-        found[name] |= _link(interface, version)
+        found[name] |= _link(interface, vf_known=vf_known)
         if interface.uplink or interface.kind == "veth":  # the default filter: attributes type != "veth"
             left_out.add(name)
         else:
@@ -159,11 +162,11 @@ def _interfaces(machine: Machine, found: dict[str, dict[str, Any]], version: int
 
 
 def _by_function(interfaces: Iterable[NetInterface]) -> list[NetInterface]:
-    """Representors first: of several interfaces of a function the last one that dranet sees counts, which is any."""
+    """Representors first: of a function's interfaces the last one counts, and dranet sees them in any order."""
     return sorted(interfaces, key=lambda interface: (not interface.representor, interface.name))
 
 
-def _link(interface: NetInterface, version: int) -> dict[str, Any]:
+def _link(interface: NetInterface, *, vf_known: bool) -> dict[str, Any]:
     sriov = (interface.sriov_total_vfs or 0) > 0
     return {
         "dra.net/ifName": interface.name,
@@ -177,7 +180,7 @@ def _link(interface: NetInterface, version: int) -> dict[str, Any]:
         "dra.net/ipv6": addresses(a for a in interface.addresses if ":" in a),
         "dra.net/sriov": sriov,
         "dra.net/sriovVfs": (interface.sriov_num_vfs or 0) if sriov else None,
-        "dra.net/isSriovVf": True if interface.virtual_function and version >= 1 else None,
+        "dra.net/isSriovVf": True if interface.virtual_function and vf_known else None,
         "dra.net/virtual": interface.virtual,
     }
 
@@ -188,7 +191,10 @@ def addresses(cidrs: Iterable[str]) -> str | None:
 
     joined = ""
     for cidr in sorted(set(cidrs)):
-        address = ipaddress.ip_interface(cidr).ip
+        try:
+            address = ipaddress.ip_interface(cidr).ip
+        except ValueError:
+            continue
         # Go's IsGlobalUnicast: everything but unspecified, loopback, multicast, link-local and broadcast.
         if address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local:
             continue
@@ -207,7 +213,7 @@ def _rdma(machine: Machine, found: dict[str, dict[str, Any]], version: int, *, m
         if name is None and interface is not None:
             name = interfaces[interface].rdma_device
         elif name is None:
-            name = by_function.get(facts.get("dra.net/pciAddress"))
+            name = by_function.get(facts.get("dra.net/pciAddress", ""))
         facts["dra.net/rdma"] = name is not None
         # Up to 1.4 only of functions without interface; from 1.1 on at all.
         if version >= CATALOGUE.versions.index("1.1") and (main or interface is None):

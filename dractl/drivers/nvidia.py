@@ -20,8 +20,8 @@ NAME = "gpu.nvidia.com"
 VENDOR = "0x10de"
 _SKIPPED = ("DGX Display", "NVIDIA DGX Display")  # go-nvlib's default skip list
 
-# Releases were counted by calendar until 25.12 (and 26.4, of which 0.4 is the same).
-_CALENDAR = {(25, 3): "0.1", (25, 8): "0.2", (25, 12): "0.3", (26, 4): "0.4"}
+# Releases were counted by calendar until 25.12; later ones have both names.
+_CALENDAR = (((26, 4), "0.4"), ((25, 12), "0.3"), ((25, 8), "0.2"), ((25, 3), "0.1"))
 
 _GPU_OR_MIG = ("gpu", "mig")
 CATALOGUE = Catalogue(
@@ -96,13 +96,10 @@ class _Nvidia:
         def of(kind: str) -> str:
             return f"device.driver == '{NAME}' && device.attributes['{NAME}'].type == '{kind}'"
 
-        classes = (
-            device_class(NAME, of("gpu"), extendedResourceName="nvidia.com/gpu"),
-            device_class("mig.nvidia.com", of("mig")),
-        )
-        if _since(options, "0.3"):
-            classes += (device_class("vfio.gpu.nvidia.com", of("vfio")),)
-        return classes
+        gpu = device_class(NAME, of("gpu"), extendedResourceName="nvidia.com/gpu")
+        mig = device_class("mig.nvidia.com", of("mig"))
+        vfio = device_class("vfio.gpu.nvidia.com", of("vfio"))
+        return (gpu, mig, vfio) if _since(options, "0.3") else (gpu, mig)
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
         devices: list[dict[str, Any]] = []
@@ -125,8 +122,8 @@ class _Nvidia:
                 taken.add(unnumbered)
                 device = _partial(unnumbered, pci, options)
                 comments[device["name"]] = (
-                    f"{gpu.bdf}: partial, known from PCI alone. NVML would tell its UUID, model, memory and versions, and "
-                    "its minor number, which is the number in the name; this one is only the next that is free."
+                    f"{gpu.bdf}: partial, known from PCI alone. NVML would tell its UUID, model, memory and versions, "
+                    "and its minor number, which the driver names it by; the number here is only the next free one."
                 )
                 devices.append(device)
             elif gpu.mig_mode:
@@ -140,8 +137,8 @@ class _Nvidia:
                 devices.append(_full(gpu, machine, pci, options))
         if comments:
             notices.append(
-                f"{len(comments)} NVIDIA GPU(s) are known from PCI alone: slices of {NAME} are partial and device names "
-                "may differ; a snapshot taken on the node (dractl discover --save) has the rest"
+                f"{NAME}: {len(comments)} GPU(s) known from PCI alone: attributes are missing and names may differ; "
+                "a snapshot taken on the node (dractl discover --save) has the rest"
             )
         return Inventory(tuple(devices), comments, tuple(notices))
 
@@ -151,9 +148,10 @@ PROFILE = _Nvidia()
 
 def _since(options: Options, wanted: str) -> bool:
     text = options.versions.get(NAME)
-    match = re.match(r"v?(\d+)\.(\d+)", text or "")
-    if match is not None:
-        text = _CALENDAR.get((int(match[1]), int(match[2])), text)
+    calendar = re.match(r"v?(2\d)\.(\d+)", text or "")
+    if calendar is not None:
+        month = (int(calendar[1]), int(calendar[2]))
+        text = next((version for begin, version in _CALENDAR if begin <= month), "0.0")
     return version_index(CATALOGUE, NAME, text) >= CATALOGUE.versions.index(wanted)
 
 

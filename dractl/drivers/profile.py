@@ -47,7 +47,7 @@ class Capacity:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """An option of the driver itself (a flag of its DaemonSet) that changes what it publishes; the first is its default."""
+    """An option of the driver itself that changes what it publishes; the first of ``values`` is its default."""
 
     name: str
     values: str

@@ -1,4 +1,4 @@
-"""From profiles to the objects that an API server would hold: pools, slices, limits, and fields that a release drops."""
+"""From profiles to the objects that an API server would hold: pools, slices, limits, fields that a release drops."""
 
 from __future__ import annotations
 
@@ -78,6 +78,8 @@ def _slices(profile: Profile, inventory: Inventory, options: Options, notices: l
     whole = {"devices": devices}
     _drop(whole, "slice", options, profile.name, notices)
     parts = list(_chunks(whole["devices"]))
+    if len(parts) > 1:
+        notices.append(f"{profile.name}: {len(devices)} devices in {len(parts)} slices; the API has a limit for one")
     return [
         {
             "apiVersion": "resource.k8s.io/v1",
@@ -113,7 +115,7 @@ def _advanced(device: Mapping[str, Any]) -> bool:
 
 
 def _fitting(device: dict[str, Any], driver: str, notices: list[str]) -> dict[str, Any]:
-    """The device without texts that are too long for an attribute (names of pci.ids are): they would break the slice."""
+    """The device without texts that are too long (names of pci.ids can be): they would break the whole slice."""
     kept = {}
     for name, value in device.get("attributes", {}).items():
         text = value.get("string")
@@ -131,9 +133,8 @@ def _drop(spec: dict[str, Any], kind: str, options: Options, about: str, notices
     """Removes, in place, what an API server of the target release would not store, and says so once a field."""
     from dractl.model.releases import dropped_fields, unknown_fields
 
-    for item in (*dropped_fields(kind, options.target), *unknown_fields(kind, options.target.release)):
-        if _remove(spec, item.path.split(".")):
-            notices.append(f"{about}: {_why(item, options)}")
+    gone = (*dropped_fields(kind, options.target), *unknown_fields(kind, options.target.release))
+    notices += [f"{about}: {_why(item, options)}" for item in gone if _remove(spec, item.path.split("."))]
     for device in spec.get("devices", ()):
         if "attributes" in device:  # a list that was removed leaves an attribute without value
             device["attributes"] = {name: value for name, value in device["attributes"].items() if value}
@@ -155,4 +156,4 @@ def _remove(value: Any, path: list[str]) -> bool:
         del value[name]
         return True
     children = value[name] if head.endswith("[]") else value[name].values() if head.endswith("{}") else [value[name]]
-    return any([_remove(child, rest) for child in children])
+    return sum(_remove(child, rest) for child in children) > 0
