@@ -112,6 +112,8 @@ class _Tree:
             (self.top / "sys/bus/pci/devices").mkdir(parents=True)
         for function in self.it.get("pci", []):
             self.function(function)
+        for path, text in self.it.get("files", {}).items():
+            self.put(path, text.rstrip("\n"))
         for interface in self.it.get("net", []):
             self.interface(interface["path"], interface, None)
 
@@ -234,6 +236,8 @@ class _Tree:
             self.rdma(base, name, rdma or {})
         for name, disk in facts.get("nvme", {}).items():
             self.nvme(base, name, disk or {})
+        for name, text in facts.get("files", {}).items():
+            self.put(f"{base}/{name}", str(text))
         for name in facts.get("drm", []):
             self.device(f"{base}/drm/{name}", "drm", f"DEVNAME=dri/{name}")
         for name in facts.get("block", []):

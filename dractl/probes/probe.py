@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dractl.probes import block, classes, cpu, ids, net, numa, pci, rdma
+from dractl.probes import amd, block, classes, cpu, ids, net, numa, pci, rdma
 from dractl.probes.enumerate import Enumerator, SysfsWalker
 from dractl.topology import cpulist
 from dractl.topology.machine import Gpu, Host, Machine, Note, PciDevice
@@ -64,7 +64,8 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
         )
         for d in devices
     ]
-    gpus = _gpus(devices, answer, note)
+    amds, xgmi = amd.probe(root, devices)
+    gpus = _gpus(devices, answer, amds, note)
     memory_of_gpus = {g.memory_numa_node for g in gpus if g.memory_numa_node is not None}
     nodes = [replace(n, memory_kind="gpu") if n.id in memory_of_gpus and not n.cpus else n for n in nodes]
     denied = root.denied
@@ -80,7 +81,7 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
         nvme_controllers=tuple(controllers),
         gpus=gpus,
         nvidia=answer.driver,
-        links=answer.links,
+        links=(*answer.links, *xgmi),
         notes=tuple(notes),
     )
 
@@ -138,7 +139,9 @@ def _names(enumerator: Enumerator, disks: dict[str, str]) -> dict[str, list[str]
     return found
 
 
-def _gpus(devices: list[PciDevice], answer: Answer, note: Callable[[str, str], None]) -> tuple[Gpu, ...]:
+def _gpus(
+    devices: list[PciDevice], answer: Answer, amds: dict[str, Gpu], note: Callable[[str, str], None]
+) -> tuple[Gpu, ...]:
     """NVML's GPUs, and those of PCI that it did not name. A virtual function of a GPU is no GPU of its own to any
     driver here.
     """
@@ -149,6 +152,9 @@ def _gpus(devices: list[PciDevice], answer: Answer, note: Callable[[str, str], N
     for device in shown:
         if device.bdf in told:
             found.append(told.pop(device.bdf))
+            continue
+        if device.bdf in amds:
+            found.append(amds[device.bdf])
             continue
         # NVML does not say which GPU is lost; PCI does where all that are missing from its list are.
         lost = device in silent and 0 < answer.silent == len(silent)

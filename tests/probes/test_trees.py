@@ -220,3 +220,16 @@ def test_names_come_from_the_pci_ids_that_is_named(trees: dict[str, Path], tmp_p
     without = probes.read(trees["plx-8gpu"], pci_ids=tmp_path / "none")
     assert without.pci["0000:19:00.0"].vendor_name is None
     assert "pci.ids" in {note.about for note in without.notes}
+
+
+def test_amd_gpus_are_known_through_kfd(read: dict[str, Machine]) -> None:
+    whole, partitioned, passed_through = read["mi300x"].gpus
+    assert whole.amd is not None
+    assert partitioned.amd is not None
+    assert (whole.source, whole.memory_bytes, whole.name) == ("kfd", 206141652992, "AMD Instinct MI300X OAM")
+    assert (whole.driver_version, whole.amd.card_index, whole.amd.render_minor) == ("6.12.12", 1, 128)
+    assert (whole.amd.simd_count, whole.amd.simd_per_cu, whole.amd.unique_id) == (1216, 4, "1f2e3d4c5b6a7988")
+    assert (whole.amd.compute_partition, whole.amd.memory_partition) == ("spx", "nps1")
+    assert (partitioned.amd.compute_partition, partitioned.memory_bytes) == ("cpx", 206141652992)
+    assert (passed_through.source, passed_through.partial, passed_through.amd) == ("pci", True, None)
+    assert [(x.a, x.b, x.kind, x.count) for x in read["mi300x"].links] == [("0000:05:00.0", "0000:26:00.0", "xgmi", 1)]

@@ -124,7 +124,7 @@ Return nvmlDeviceGetEccMode(Gpu *gpu, unsigned *current, unsigned *pending) { (v
 Return nvmlDeviceGetModuleId(Gpu *gpu, unsigned *out) { GUARD(); *out = gpu->index + 1; return OK; }
 Return nvmlDeviceGetTopologyCommonAncestor(Gpu *a, Gpu *b, unsigned *out) {
     GUARD();
-    *out = a->index / 2 == b->index / 2 ? 10 : a->index / 4 == b->index / 4 ? 50 : 50; /* SYS also within a node, as some hosts say */
+    *out = a->index / 2 == b->index / 2 ? 10 : 50; /* SYS also within a NUMA node, as some hosts say */
     return OK;
 }
 

@@ -1,0 +1,114 @@
+"""AMD GPUs: what the amdgpu driver and KFD show in sysfs (no library is needed, and none is asked by AMD's own DRA
+driver).
+
+Files: drivers/gpu/drm/amd/amdgpu and drivers/gpu/drm/amd/amdkfd/kfd_topology.c of the kernel.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dractl.probes.classes import AMD
+from dractl.topology.machine import Amdgpu, Gpu, Link
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dractl.probes.root import SysRoot
+    from dractl.topology.machine import PciDevice
+
+_NODES = "sys/class/kfd/kfd/topology/nodes"
+_XGMI = 11  # CRAT_IOLINK_TYPE_XGMI
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A GPU as KFD lists it; ``memory`` is the size of its first memory bank, as AMD's driver publishes it."""
+
+    facts: dict[str, int]
+    memory: int | None
+    peers: Counter[int]
+
+
+def probe(root: SysRoot, devices: Iterable[PciDevice]) -> tuple[dict[str, Gpu], tuple[Link, ...]]:
+    """AMD's GPUs by address, and the XGMI links between them. A GPU that no driver is bound to is left to PCI."""
+    nodes = _nodes(root)
+    by_bdf = {_address(node.facts): number for number, node in nodes.items()}
+    version = root.text("sys/module/amdgpu/version")
+    gpus: dict[str, Gpu] = {}
+    for device in devices:
+        if device.vendor == AMD and device.kind == "gpu" and device.driver == "amdgpu":
+            number = by_bdf.get(device.bdf)
+            gpus[device.bdf] = _gpu(root, device, None if number is None else nodes[number], version)
+    addresses = {number: _address(node.facts) for number, node in nodes.items()}
+    links = tuple(
+        Link(addresses[a], addresses[b], "xgmi", count=count, source="kfd")
+        for a, node in sorted(nodes.items())
+        for b, count in sorted(node.peers.items())
+        if a < b and b in addresses and addresses[a] in gpus and addresses[b] in gpus
+    )
+    return gpus, links
+
+
+def _nodes(root: SysRoot) -> dict[int, _Node]:
+    found = {}
+    for name in root.names(_NODES):
+        facts = _properties(root, f"{_NODES}/{name}/properties")
+        if name.isdecimal() and facts.get("simd_count", 0) > 0:  # the others are CPUs
+            memory = _properties(root, f"{_NODES}/{name}/mem_banks/0/properties").get("size_in_bytes")
+            links = (
+                _properties(root, f"{_NODES}/{name}/io_links/{link}/properties")
+                for link in root.names(f"{_NODES}/{name}/io_links")
+            )
+            peers = Counter(link["node_to"] for link in links if link.get("type") == _XGMI and "node_to" in link)
+            found[int(name)] = _Node(facts, memory, peers)
+    return found
+
+
+def _properties(root: SysRoot, path: str) -> dict[str, int]:
+    pairs = (line.split() for line in (root.text(path) or "").splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdecimal() and len(pair[1]) < 24}
+
+
+def _address(facts: dict[str, int]) -> str:
+    """KFD packs bus, device and function into location_id."""
+    location = facts.get("location_id", 0)
+    return f"{facts.get('domain', 0):04x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.{location & 7}"
+
+
+def _gpu(root: SysRoot, device: PciDevice, node: _Node | None, version: str | None) -> Gpu:
+    base = f"sys/devices/{device.path}" if device.path else f"sys/bus/pci/devices/{device.bdf}"
+    memory = node.memory if node else None
+    if memory is None:
+        memory = root.integer(f"{base}/mem_info_vram_total")
+    unique = root.text(f"{base}/unique_id")
+    return Gpu(
+        bdf=device.bdf,
+        vendor=device.vendor,
+        source="kfd" if node else "pci",
+        partial=memory is None,
+        minor=None,
+        name=root.text(f"{base}/product_name") or None,
+        memory_bytes=memory,
+        driver_version=version,
+        amd=Amdgpu(
+            card_index=_number(device, "card"),
+            render_minor=_number(device, "renderD"),
+            compute_partition=_lower(root.text(f"{base}/current_compute_partition")),
+            memory_partition=_lower(root.text(f"{base}/current_memory_partition")),
+            simd_count=node.facts.get("simd_count") if node else None,
+            simd_per_cu=node.facts.get("simd_per_cu") if node else None,
+            unique_id=unique or (f"{node.facts['unique_id']:016x}" if node and "unique_id" in node.facts else None),
+        ),
+    )
+
+
+def _number(device: PciDevice, prefix: str) -> int | None:
+    found = (name[len(prefix) :] for name in device.names if name.startswith(prefix))
+    return next((int(number) for number in found if number.isdecimal()), None)
+
+
+def _lower(text: str | None) -> str | None:
+    return text.lower() if text else None
