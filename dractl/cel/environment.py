@@ -7,7 +7,7 @@ between the environments is decided in :meth:`Declarations.of`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -140,3 +140,14 @@ def environment(target: Target, mode: Mode) -> Environment:
     """The environment for expressions being created or changed (``new``: kube-apiserver) or taken as they are (``stored``:
     kube-scheduler)."""
     return _environment(Declarations.of(target, mode))
+
+
+def attribute_environment(target: Target) -> Environment:
+    """The environment for derived attributes (1.37): they are scalars or, where list attributes are on, lists of one.
+
+    compile.go isAllowedDerivedAttributeType. The error of another type still names what a selector must be.
+    """
+    outputs = {"bool", "int", "string", "google.protobuf.Any", "dyn", "kubernetes.Semver"}
+    if target.enabled(LISTS):
+        outputs |= {f"list({scalar})" for scalar in outputs}
+    return _environment(replace(Declarations.of(target, "new"), outputs=frozenset(outputs)))

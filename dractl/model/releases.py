@@ -53,7 +53,8 @@ GATES: Final[Mapping[str, tuple[Stage, ...]]] = {
         Stage("1.36", "beta", True),
         Stage("1.37", "GA", True, locked=True),
     ),
-    "DRAFractionalCapacityRange": (Stage("1.37", "beta", True),),
+    # On by default only with --min-compatibility-version=1.37 or later, which is one release behind if it is not set.
+    "DRAFractionalCapacityRange": (Stage("1.37", "beta", False),),
     "DRAListTypeAttributes": (Stage("1.36", "alpha", False),),
     "DRANodeAllocatableResources": (Stage("1.36", "alpha", False),),
     "DRAOptionalNodeOperations": (Stage("1.37", "alpha", False),),

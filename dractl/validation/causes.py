@@ -55,14 +55,14 @@ def forbidden(rule: str, place: Place, detail: str, *, field: str | None = None)
     return _violation(rule, "FieldValueForbidden", place, f"Forbidden: {detail}", field=field)
 
 
-def duplicate(rule: str, place: Place, value: Any) -> Violation:
-    return _violation(rule, "FieldValueDuplicate", place, f"Duplicate value: {show(value)}")
+def duplicate(rule: str, place: Place, value: Any, *, field: str | None = None) -> Violation:
+    return _violation(rule, "FieldValueDuplicate", place, f"Duplicate value: {show(value)}", field=field)
 
 
-def not_supported(rule: str, place: Place, allowed: Sequence[str]) -> Violation:
+def not_supported(rule: str, place: Place, allowed: Sequence[str], *, field: str | None = None) -> Violation:
     listed = ", ".join(f'"{name}"' for name in allowed)
     message = f"Unsupported value: {show(place.text)}: supported values: {listed}"
-    return _violation(rule, "FieldValueNotSupported", place, message, allowed=allowed, near=place.text)
+    return _violation(rule, "FieldValueNotSupported", place, message, allowed=allowed, near=place.text, field=field)
 
 
 def not_found(rule: str, place: Place, value: str, detail: str = "", allowed: Sequence[str] = ()) -> Violation:
@@ -74,9 +74,9 @@ def too_long(rule: str, place: Place, limit: int, *, key: bool = False) -> Viola
     return _violation(rule, "FieldValueTooLong", place, f"Too long: may not be more than {limit} bytes", key=key)
 
 
-def too_many(rule: str, place: Place, limit: int) -> Violation:
+def too_many(rule: str, place: Place, limit: int, *, field: str | None = None) -> Violation:
     message = f"Too many: {place.size}: must have at most {limit} items"
-    return _violation(rule, "FieldValueTooMany", place, message)
+    return _violation(rule, "FieldValueTooMany", place, message, field=field)
 
 
 def internal(rule: str, place: Place, detail: str) -> Violation:

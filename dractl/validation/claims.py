@@ -5,7 +5,7 @@ They follow validateDeviceClaim of kubernetes/kubernetes pkg/apis/resource/valid
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -150,13 +150,13 @@ def _allocation_mode(place: Place) -> Iterator[Violation]:
             if count.integer <= 0:
                 yield invalid("RC-16", count, "must be greater than zero")
         case _:
-            yield not_supported("RC-17", mode, ("All", "ExactCount"))
+            yield not_supported("RC-17", mode, ("All", "ExactCount"), field=mode.declared if mode.text else None)
 
 
 def _derived_attributes(claim: _Claim, places: Place, reference: str) -> Iterator[Violation]:
     """validateDeviceDerivedAttributes, and the declarative rules of the field."""
     if places.size > MAX_DERIVED:
-        yield too_many("RC-31", places, MAX_DERIVED)
+        yield too_many("RC-31", places, MAX_DERIVED, field=places.declared)
     for item in places.items():
         yield from _derived(claim, item, reference, declarative=places.size <= MAX_DERIVED)
     yield from unique("RC-31", places, _name, claim.target)
@@ -166,9 +166,10 @@ def _derived(claim: _Claim, place: Place, reference: str, *, declarative: bool) 
     name, expression = place.child("name"), place.child("expression")
     # Too many items hide what the generated validation says about each, not what is written by hand.
     if declarative and not name.text:
-        yield required("RC-31", name)
+        yield required("RC-31", name, field=name.declared)
     elif declarative:
-        yield from fully_qualified_name("RC-31", name, claim.target)
+        for violation in fully_qualified_name("RC-31", name, claim.target):
+            yield replace(violation, field=name.declared)
     targets = {"", reference, reference.partition("/")[0]}
     if name.text and not any(name.text in claim.constrained.get(ref, ()) for ref in targets):
         detail = (
@@ -178,7 +179,7 @@ def _derived(claim: _Claim, place: Place, reference: str, *, declarative: bool) 
     if expression.text:
         yield from derived_attribute(("RC-31", "RC-33"), expression, claim.target, claim.cost)
     elif declarative:
-        yield required("RC-31", expression)
+        yield required("RC-31", expression, field=expression.declared)
 
 
 def _constraint(claim: _Claim, place: Place) -> Iterator[Violation]:

@@ -163,10 +163,10 @@ def extended_resource_name_errors(text: str) -> list[str]:
     return errors + label_key_errors(f"requests.{text}")
 
 
-def label(rule: str, place: Place) -> Iterator[Violation]:
+def label(rule: str, place: Place, *, field: str | None = None) -> Iterator[Violation]:
     """A DNS label; also where it is empty the server says Invalid."""
     for error in label_errors(place.text):
-        yield invalid(rule, place, error, place.text)
+        yield invalid(rule, place, error, place.text, field=field)
 
 
 def subdomain(rule: str, place: Place) -> Iterator[Violation]:
@@ -174,9 +174,9 @@ def subdomain(rule: str, place: Place) -> Iterator[Violation]:
         yield invalid(rule, place, error, place.text)
 
 
-def label_key(rule: str, place: Place) -> Iterator[Violation]:
+def label_key(rule: str, place: Place, *, field: str | None = None) -> Iterator[Violation]:
     for error in label_key_errors(place.text):
-        yield invalid(rule, place, error, place.text)
+        yield invalid(rule, place, error, place.text, field=field)
 
 
 def label_value(rule: str, place: Place) -> Iterator[Violation]:

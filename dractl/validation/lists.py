@@ -19,7 +19,7 @@ def bounded(
 ) -> Iterator[Violation]:
     """Every item is checked; from 1.35 on not if there are too many."""
     if places.size > limit:
-        yield too_many(rule, places, limit)
+        yield too_many(rule, places, limit, field=places.declared)
         if target.at_least("1.35"):
             return
     for item in places.items():
@@ -27,14 +27,24 @@ def bounded(
 
 
 def unique(
-    rule: str, places: Place, key: Callable[[Place], Hashable], target: Target, *, name: str | None = None
+    rule: str,
+    places: Place,
+    key: Callable[[Place], Hashable],
+    target: Target,
+    *,
+    name: str | None = None,
+    declared: bool = False,
 ) -> Iterator[Violation]:
-    """Items with a key that an earlier one has. 1.34 points to the field ``name`` that holds the key."""
+    """Items with a key that an earlier one has. 1.34 points to the field ``name`` that holds the key.
+
+    ``declared``: it is generated code that says so in 1.37.
+    """
     seen: set[Hashable] = set()
     for item in places.items():
         found = key(item)
         if found in seen:
-            yield duplicate(rule, item if name is None or target.at_least("1.35") else item.child(name), found)
+            at = item if name is None or target.at_least("1.35") else item.child(name)
+            yield duplicate(rule, at, found, field=at.declared if declared else None)
         seen.add(found)
 
 
@@ -51,7 +61,7 @@ def bounded_set(
     """A bounded list without duplicates; ``rules``: for too many items, for duplicates."""
     yield from bounded(rules[0], places, limit, check, target)
     if places.size <= limit or not target.at_least("1.35"):
-        yield from unique(rules[1], places, key, target, name=name)
+        yield from unique(rules[1], places, key, target, name=name, declared=True)
 
 
 def text_of(place: Place) -> Any:

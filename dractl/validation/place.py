@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,15 @@ if TYPE_CHECKING:
     from dractl.validation.violation import Path
 
 
+_FLAT_REQUEST = re.compile(r"(devices\.requests\[\d+\])\.exactly\b")
+_BASIC_DEVICE = re.compile(r"^(spec\.devices\[\d+\])\.(?!name$)")
+
+
 class Place:
     """A value and the way to it. ``path`` and ``field`` are only put together when they are asked for.
 
-    The accessors read what decoding has already checked: null is absent, an absent text is "", a list empty.
+    The step of the root is the version in which the document was written, if that matters. The accessors read what
+    decoding has already checked: null is absent, an absent text is "", a list empty.
     """
 
     __slots__ = ("_kind", "_parent", "_shown", "_step", "value")
@@ -95,6 +101,16 @@ class Place:
             else:
                 text += f"[{place._step if place._shown is None else place._shown}]"
         return text
+
+    @property
+    def declared(self) -> str:
+        """The path as the generated validation of 1.37 spells it: in the shape of the version that was written."""
+        root = self
+        while root._parent is not None:
+            root = root._parent
+        if root._step != "v1beta1":
+            return self.field
+        return _BASIC_DEVICE.sub(r"\1.basic.", _FLAT_REQUEST.sub(r"\1", self.field))
 
     def _way(self) -> list[Place]:
         way = []

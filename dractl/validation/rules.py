@@ -141,15 +141,20 @@ RULES: Final[Mapping[str, str]] = {
 
 
 def check(
-    value: Mapping[str, Any], target: Target, *, namespaces: Mapping[str, Mapping[str, str]]
+    value: Mapping[str, Any],
+    target: Target,
+    *,
+    namespaces: Mapping[str, Mapping[str, str]],
+    written: str = "v1",
 ) -> Iterator[Violation]:
     """What the API server of ``target`` holds against a document in the shape of v1.
 
-    ``namespaces``: the labels of those that are known. Paths are those of the v1 shape.
+    ``namespaces``: the labels of those that are known. Paths are those of the v1 shape. ``written``: the version that
+    the document had; 1.37 spells some fields as that version does.
     """
     from dractl.validation.metadata import object_meta
 
-    root, kind = Place(value), value["kind"]
+    root, kind = Place(value, step=written if target.at_least("1.37") else "v1"), value["kind"]
     spec = root.child("spec")
     yield from object_meta(kind, root.child("metadata"), target)
     match kind:

@@ -49,17 +49,13 @@ def selector(rules: SelectorRules, place: Place, target: Target) -> Iterator[Vio
     if length(place.text) > MAX_EXPRESSION:
         yield too_long(rules.too_long, place, MAX_EXPRESSION)
         return
-    program = _compile(place, target)
+    from dractl.cel import environment
+
+    program = environment(target, "new").compile(place.text)
     if program.admission == "invalid":
         yield _error(rules.compile, place, program)
     elif program.admission == "tooComplex":
         yield forbidden(rules.cost, place, "too complex, exceeds cost limit")
-
-
-def _compile(place: Place, target: Target) -> Program:
-    from dractl.cel import environment
-
-    return environment(target, "new").compile(place.text)
 
 
 def _error(rule: str, place: Place, program: Program) -> Violation:
@@ -78,25 +74,17 @@ def derived_attribute(rules: tuple[str, str], place: Place, target: Target, cost
     if length(place.text) > MAX_EXPRESSION:
         yield too_long(rules[0], place, MAX_EXPRESSION)
         return
-    program = _compile(place, target)
-    output = program.output_type
-    if output is None:
-        yield _error(rules[0], place, program)
-    elif not _is_attribute(output, lists=target.enabled("DRAListTypeAttributes")):
+    from dractl.cel.environment import attribute_environment
+
+    program = attribute_environment(target).compile(place.text)
+    if program.admission == "invalid" and (program.error or "").startswith("must evaluate"):
         lists = " or a list of these scalars" if target.enabled("DRAListTypeAttributes") else ""
+        output = (program.error or "").rpartition(", not ")[2]
         detail = f"must evaluate to a primitive scalar (string, integer, boolean, semver){lists}, not {output}"
         yield invalid(rules[0], place, detail)
-    elif program.max_cost is not None:
-        costs.append(program.max_cost)
-        if program.max_cost > MAX_COST:
+    elif program.admission == "invalid":
+        yield _error(rules[0], place, program)
+    else:
+        costs.append(program.max_cost or 0)
+        if program.admission == "tooComplex":
             yield forbidden(rules[1], place, "too complex, exceeds cost limit")
-
-
-_SCALARS = frozenset({"bool", "int", "string", "google.protobuf.Any", "any", "dyn", "kubernetes.Semver"})
-
-
-def _is_attribute(output: str, *, lists: bool) -> bool:
-    """isAllowedDerivedAttributeType."""
-    if lists and output.startswith("list("):
-        output = output[5:-1]
-    return output in _SCALARS

@@ -49,6 +49,8 @@ MAX_CONSUMED_SETS = 2
 MAX_COMPATIBILITY_GROUPS = 2
 MAX_DEVICE_COUNTERS_1_34 = 1024
 MAX_BINDING_CONDITIONS = 4
+MAX_TAINTS = 16
+MAX_TAINTS_1_34 = 4
 SKIPPABLE = ("*", "NodePrepareResources", "NodeUnprepareResources")
 
 _TAINT = TaintRules("RS-40", "RS-41", "RS-42")
@@ -146,8 +148,7 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
     for value in _named(capacity):
         yield from _key("RS-17", capacity, value, target)
         yield from request_policy(value, shareable=shareable, target=target)
-    max_taints = 16 if target.at_least("1.35") else 4
-    yield from bounded("RS-43", place.child("taints"), max_taints, partial(taint, _TAINT, target=target), target)
+    yield from _taints(place.child("taints"), target)
     yield from _consumed_counters(slice_spec, place, target)
     yield from _device_nodes(slice_spec, place)
     yield from _binding_conditions(place, target)
@@ -199,12 +200,13 @@ def _attribute(place: Place, target: Target) -> Iterator[Violation]:
 
 
 def _one_value(place: Place, chosen: list[str], filled: list[str], target: Target) -> Violation:
-    if not target.at_least("1.37"):
+    if not target.at_least("1.37") or len(filled) == 1:
         return invalid("RS-18", place, "exactly one value must be specified", place.value if chosen else "")
     names = ", ".join(f"`{name}`" for name in (*_SCALARS, *_LISTS))
     if len(filled) > 1:
-        return invalid("RS-18", place, f"must specify exactly one of: {names}", f"{{{', '.join(filled)}}}")
-    return invalid("RS-18", place, f"must specify one of: {names}", "")
+        shown = f"{{{', '.join(filled)}}}"
+        return invalid("RS-18", place, f"must specify exactly one of: {names}", shown, field=place.declared)
+    return invalid("RS-18", place, f"must specify one of: {names}", "", field=place.declared)
 
 
 def _string(place: Place) -> Iterator[Violation]:
@@ -268,6 +270,17 @@ def _binding_conditions(place: Place, target: Target) -> Iterator[Violation]:
             yield invalid("RS-35", missing, detail, missing.value)
 
 
+def _taints(places: Place, target: Target) -> Iterator[Violation]:
+    since_35 = target.at_least("1.35")
+    limit = MAX_TAINTS if since_35 else MAX_TAINTS_1_34
+    if places.size > limit:
+        yield too_many("RS-43", places, limit)
+        if since_35:
+            return
+    for item in places.items():
+        yield from taint(_TAINT, item, target)
+
+
 # -- counters ---------------------------------------------------------------------------------------------------------
 
 
@@ -306,7 +319,7 @@ def _counter_set(target: Target, place: Place) -> Iterator[Violation]:
 
 def _counters(rule: str, places: Place, target: Target) -> Iterator[Violation]:
     if not places.size:
-        yield required(rule, places)
+        yield required(rule, places, field=places.declared)
         return
     if target.at_least("1.35") and places.size > MAX_COUNTERS:
         yield too_many(rule, places, MAX_COUNTERS)
@@ -315,7 +328,7 @@ def _counters(rule: str, places: Place, target: Target) -> Iterator[Violation]:
     for key, _ in places.entries():
         entry = places.key(key, shortened(key, MAX_LABEL))
         for error in label_errors(key):
-            field = places.field if target.at_least("1.36") else entry.field
+            field = places.declared if target.at_least("1.36") else entry.field
             yield invalid(rule, entry, error, key, key=True, field=field)
 
 
@@ -339,17 +352,17 @@ def _counter_set_of(place: Place) -> str:
 def _consumption(target: Target, place: Place) -> Iterator[Violation]:
     name = place.child("counterSet")
     if not name.text:
-        yield required("RS-32", name)
+        yield required("RS-32", name, field=name.declared)
     elif target.at_least("1.35"):
-        yield from label("RS-32", name)
+        yield from label("RS-32", name, field=name.declared)
     yield from _counters("RS-32", place.child("counters"), target)
     groups = place.child("compatibilityGroups")
     if groups.size > MAX_COMPATIBILITY_GROUPS:
-        yield too_many("RS-32", groups, MAX_COMPATIBILITY_GROUPS)
+        yield too_many("RS-32", groups, MAX_COMPATIBILITY_GROUPS, field=groups.declared)
         return
     for group in groups.items():
-        yield from label("RS-32", group)
-    yield from unique("RS-32", groups, text_of, target)
+        yield from label("RS-32", group, field=group.declared)
+    yield from unique("RS-32", groups, text_of, target, declared=True)
 
 
 def _references_1_34(slice_spec: Place, device: Place) -> Iterator[Violation]:
@@ -375,14 +388,12 @@ def _references_1_34(slice_spec: Place, device: Place) -> Iterator[Violation]:
 
 
 def _node_allocatable_mappings(places: Place, capacity: Place) -> Iterator[Violation]:
-    """1.36 (validateNodeAllocatableResourceMappings)."""
+    """1.36 (validateNodeAllocatableResourceMappings), whose defaults set a multiplier where there is none."""
     for name, _ in places.entries():
         place = places.key(name)
         multiplier, key = place.child("allocationMultiplier"), place.child("capacityKey")
         if not is_native_resource(name):
             yield invalid("RS-37", place, "must be a node allocatable resource name", name, key=True)
-        if not multiplier.set and not key.set:
-            yield invalid("RS-37", place, "at least one of allocationMultiplier or capacityKey must be set", "")
         if multiplier.set and multiplier.quantity.sign() <= 0:
             yield invalid("RS-37", multiplier, "must be positive")
         yield from _capacity_key(key, capacity)
@@ -409,9 +420,10 @@ def _mapping(place: Place, capacity: Place) -> Iterator[Violation]:
     )
     if key.set and per_device.set:
         detail = "must specify exactly one of: `capacityKey`, `deviceMultiplier`"
-        yield invalid("RS-37", place, detail, "{capacityKey, deviceMultiplier}")
+        yield invalid("RS-37", place, detail, "{capacityKey, deviceMultiplier}", field=place.declared)
     elif not key.set and not per_device.set:
-        yield invalid("RS-37", place, "must specify one of: `capacityKey`, `deviceMultiplier`", "")
+        detail = "must specify one of: `capacityKey`, `deviceMultiplier`"
+        yield invalid("RS-37", place, detail, "", field=place.declared)
     yield from _capacity_key(key, capacity)
     if key.set and not multiplier.set:
         yield required("RS-37", multiplier, "capacityMultiplier is required when capacityKey is set")

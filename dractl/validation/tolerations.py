@@ -36,14 +36,14 @@ def taint(rules: TaintRules, place: Place, target: Target) -> Iterator[Violation
         yield from label_value(rules.value, place.child("value"))
     effect = place.child("effect")
     if not effect.text:
-        yield required(rules.effect, effect)
+        yield required(rules.effect, effect, field=effect.declared)
     elif effect.text not in effects(target):
-        yield not_supported(rules.effect, effect, effects(target))
+        yield not_supported(rules.effect, effect, effects(target), field=effect.declared)
 
 
 def toleration(rule: str, place: Place, target: Target) -> Iterator[Violation]:
     if place.child("key").text:
-        yield from label_key(rule, place.child("key"))
+        yield from label_key(rule, place.child("key"), field=place.child("key").declared)
     operator, value, effect = place.child("operator"), place.child("value"), place.child("effect")
     match operator.text:
         case "Exists":
@@ -52,8 +52,8 @@ def toleration(rule: str, place: Place, target: Target) -> Iterator[Violation]:
         case "Equal":
             yield from label_value(rule, value)
         case "":
-            yield required(rule, operator)
+            yield required(rule, operator, field=operator.declared)
         case _:
-            yield not_supported(rule, operator, OPERATORS)
+            yield not_supported(rule, operator, OPERATORS, field=operator.declared)
     if effect.text and effect.text not in effects(target):
-        yield not_supported(rule, effect, effects(target))
+        yield not_supported(rule, effect, effects(target), field=effect.declared)

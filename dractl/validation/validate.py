@@ -43,16 +43,14 @@ def validate(
     if undecodable:
         return found + undecodable
 
-    try:
-        from dractl.model import to_v1
-        from dractl.validation import defaults, rules
-    except ImportError:  # TODO: remove as soon as both are there
-        return found
+    from dractl.model import to_v1
+    from dractl.validation import defaults, rules
 
     whole = dict(value)
     stored, lost = drop(defaults.apply(to_v1(whole), whole["apiVersion"]), target)
     found += [_dropped(item, whole, target) for item in lost]
-    found += rules.check(stored, target, namespaces=namespaces or {})
+    version = whole["apiVersion"].rpartition("/")[2]
+    found += rules.check(stored, target, namespaces=namespaces or {}, written=version)
     return [replace(violation, path=source_path(violation.path, whole)) for violation in found]
 
 
