@@ -6,6 +6,7 @@ ext/formatting.go. Constant folding: the planner's optimizations in cel-go inter
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -36,11 +37,13 @@ def operand_types(checked: Checked) -> tuple[Issue, ...]:
     return _sorted(found, checked)
 
 
-def type_names(checked: Checked) -> tuple[Issue, ...]:
-    """The names of Kubernetes' own types are no values, and there are no literals of them."""
+def literals(checked: Checked) -> tuple[Issue, ...]:
+    """Literals that cel-go does not take: doubles out of range, the names of Kubernetes' own types, values of these types."""
     found: list[tuple[int, str]] = []
     for node in checked.walk():
-        if isinstance(node, Ident) and node.name.startswith("kubernetes."):
+        if isinstance(node, Const) and node.kind == "double" and math.isinf(node.value):
+            found.append((node.offset, "invalid double literal"))
+        if isinstance(node, Ident) and node.name != "kubernetes.DRADevice" and node.name.startswith("kubernetes."):
             start = node.offset - len(node.name.rpartition(".")[0])
             found.append((max(start, 0), "undeclared reference to 'kubernetes' (in container '')"))
         elif isinstance(node, StructLiteral) and node.name.startswith("kubernetes."):
@@ -56,8 +59,9 @@ def validators(checked: Checked) -> tuple[Issue, ...]:
     for call in calls:
         if call.function in ("duration", "timestamp") and len(call.args) == 1 and call.target is None:
             found += _time_literal(call)
-        elif call.function == "matches" and len(call.children()) == 2:
-            found += _pattern_literal(call.children()[1])
+        elif call.function == "matches" and call.args:
+            # The first argument, which is the text in matches(text, pattern): upstream's validator does not tell them apart.
+            found += _pattern_literal(call.args[0])
         elif call.function == "format" and call.target is not None:
             found += _format_literal(call)
     if any(isinstance(node, (ListLiteral, MapLiteral)) for node in nodes):
@@ -79,7 +83,7 @@ def _time_literal(call: Call) -> Found:
             valid = parse_duration(argument.value) is not None
         else:
             parsed = parse_timestamp(argument.value)
-            valid = parsed is not None and v.MIN_SECONDS <= parsed // v.GIGA <= v.MAX_SECONDS
+            valid = parsed is not None and v.MIN_SECONDS <= parsed[0] // v.GIGA <= v.MAX_SECONDS
     elif argument.kind == "int" and call.function == "timestamp":
         valid = v.MIN_SECONDS <= argument.value <= v.MAX_SECONDS
     if not valid:
@@ -185,6 +189,23 @@ def _format_literal(call: Call) -> Found:
 
 _CONVERSIONS = {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
 _VARIABLE = object()
+_TYPE_NAMES = {
+    *(
+        "bool",
+        "bytes",
+        "double",
+        "int",
+        "list",
+        "map",
+        "null_type",
+        "optional_type",
+        "string",
+        "type",
+        "uint",
+        "net.IP",
+    ),
+    *("google.protobuf.Duration", "google.protobuf.Timestamp", "net.CIDR", "duration", "timestamp", "dyn"),
+}
 
 
 def fold(root: Node, release: int) -> None:
@@ -199,7 +220,11 @@ def _fold(node: Node, release: int) -> Any:
     if isinstance(node, Const):
         return v.Uint(node.value) if node.kind == "uint" else node.value
     if isinstance(node, Ident):
-        return v.TypeValue(node.name) if node.type.startswith("type") else _VARIABLE
+        if not node.type.startswith("type"):
+            return _VARIABLE
+        if node.name not in _TYPE_NAMES:  # a loop variable over types: upstream takes its name for that of a type
+            raise CelError(f"reference to undefined type: {node.name}")
+        return v.TypeValue(node.name)
     if isinstance(node, (ListLiteral, MapLiteral)):
         constant = all(value is not _VARIABLE for value in values)
         return (values if isinstance(node, ListLiteral) else {}) if constant else _VARIABLE

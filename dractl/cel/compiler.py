@@ -67,7 +67,7 @@ def _check(text: str, declarations: Declarations, native: Any) -> Checked:
         issues = issues_of(str(error), text)
         raise Rejected(f"compilation failed: {render(issues, text)}", issues) from None
     checked = decode(serialized, text, tests)
-    _reject(checks.operand_types(checked) + checks.type_names(checked), text)
+    _reject(checks.operand_types(checked) + checks.literals(checked), text)
     _reject(checks.validators(checked), text)
     return checked
 

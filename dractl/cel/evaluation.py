@@ -22,8 +22,8 @@ from dractl.cel.ast import (
     Select,
     StructLiteral,
 )
-from dractl.cel.functions import dispatcher, operators
-from dractl.cel.values import NONE, CelError, CostExceeded, Optional, TypeValue, Uint
+from dractl.cel.functions import dispatcher, messages, operators
+from dractl.cel.values import NONE, CelError, Optional, TypeValue, Uint
 
 T = TypeVar("T")
 Frame = list[Any]
@@ -37,7 +37,7 @@ _FIRST_SLOT = 2
 
 
 def build(root: Node, release: int, observer: Observer | None = None) -> Run:
-    """The closure of an expression. It takes a :func:`frame` and raises CelError or CostExceeded."""
+    """The closure of an expression. It takes a :func:`frame` and raises CelError or Aborted."""
     return _Builder(release, observer).build(root)
 
 
@@ -186,6 +186,8 @@ class _Builder:
         built = [self.build(operand) for operand in operands]
         if len(built) == 1:
             (only,) = built
+            if node.function in _PANICKING:
+                return _panicking(run, only)
             return lambda f: run(only(f))
         if len(built) == 2:
             left, right = built
@@ -367,8 +369,6 @@ class _Builder:
             found: dict[Any, Any] = {}
             for key_run, value_run, optional in built:
                 key, value = key_run(f), value_run(f)
-                if type(key) not in v.KEY_TYPES:
-                    raise CelError(f"unsupported key type: {v.type_name(key)}")
                 if optional:
                     if type(value) is not Optional:
                         raise CelError(
@@ -378,19 +378,14 @@ class _Builder:
                     if not value.present:
                         continue
                     value = value.value
-                encoded = v.encode_key(key)
-                if encoded in found:
-                    raise CelError(f"Failed with repeated key [{v.text_of_key(key)}]")
-                found[encoded] = value
+                found[v.encode_key(key)] = value
             return found
 
         return run
 
     def _struct(self, node: StructLiteral) -> Run:
-        def run(f: Frame) -> Any:
-            raise CelError(f"unknown type: {node.name}")
-
-        return run
+        built = [(name, self.build(value)) for name, value, _ in node.fields]
+        return lambda f: messages.construct(node.name, {name: value(f) for name, value in built})
 
     # -- variables ----------------------------------------------------------------------------------------------------
 
@@ -431,7 +426,7 @@ class _Builder:
             for item in items:
                 f[1] += weight
                 if f[1] > v.COST_LIMIT:
-                    raise CostExceeded
+                    raise v.too_costly()
                 if two:
                     f[slot], f[slot + 1] = item
                 else:
@@ -546,6 +541,23 @@ _READERS: dict[str, Callable[[Any, str, str], Any]] = {
 }
 
 
+# ext/lists.go takes the argument for a list without a look.
+_PANICKING = {"distinct", "sort"}
+
+
+def _panicking(run: Run, operand: Run) -> Run:
+    def call(f: Frame) -> Any:
+        try:
+            value = operand(f)
+        except CelError:
+            raise v.Aborted(
+                "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add"
+            ) from None
+        return run(value)
+
+    return call
+
+
 def _put(f: Frame, slot: int, value: Any) -> None:
     """Set a variable; the frame grows to hold it."""
     while len(f) <= slot:
@@ -608,7 +620,7 @@ def _member(value: Any, members: frozenset[Any]) -> bool:
     if type(value) in v.KEY_TYPES:
         return v.encode_key(value) in members
     if isinstance(value, (v.Version, v.NamedFormat)):
-        raise CelError(f"internal error: runtime error: hash of unhashable type {v.go_name(value).lstrip('*')}")
+        raise v.unhashable(value)
     return False
 
 
@@ -629,7 +641,9 @@ def _has(container: Any, name: str) -> bool:
         return container.present and _has(container.value, name)
     if isinstance(container, dict):
         return v.find(container, name)[1]
-    raise CelError(f"no such key: {name}")
+    if type(container) is list:
+        v.list_index(name)
+    return False
 
 
 def _optional_index(container: Any, key: Any) -> Optional:
@@ -644,4 +658,4 @@ def _optional_index(container: Any, key: Any) -> Optional:
     if type(container) is list:
         position = v.list_index(key)
         return Optional(container[position]) if 0 <= position < len(container) else NONE
-    raise CelError(f"no such key: {v.text_of_key(key)}")
+    return NONE

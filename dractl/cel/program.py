@@ -107,7 +107,7 @@ class Program:
     @cached_property
     def _run(self) -> Callable[[View], bool | EvalError]:
         from dractl.cel.evaluation import build, frame
-        from dractl.cel.values import CelError, CostExceeded, to_bool
+        from dractl.cel.values import Aborted, CelError, to_bool
 
         if self.checked is None:
             raise ValueError(f"this expression does not compile: {self.error}")
@@ -117,7 +117,7 @@ class Program:
             try:
                 result = run(frame(view))
                 return result if result is True or result is False else to_bool(result)
-            except (CelError, CostExceeded) as error:
+            except (CelError, Aborted) as error:
                 return EvalError(str(error))
 
         return evaluate

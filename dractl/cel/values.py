@@ -21,7 +21,7 @@ An operation that fails raises :class:`CelError` with upstream's text.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dractl.model import Quantity, Version
@@ -45,11 +45,13 @@ class CelError(Exception):
     """An evaluation that fails. ``str()`` is upstream's text."""
 
 
-class CostExceeded(Exception):
-    """An evaluation that upstream ends because it has cost too much; unlike an error, ``||`` cannot absorb it."""
+class Aborted(Exception):
+    """An evaluation that upstream gives up as a whole: it has cost too much, or upstream panics. Unlike an error, ``||``
+    cannot absorb it."""
 
-    def __init__(self) -> None:
-        super().__init__("operation cancelled: actual cost limit exceeded")
+
+def too_costly() -> Aborted:
+    return Aborted("operation cancelled: actual cost limit exceeded")
 
 
 NO_OVERLOAD = "no such overload"
@@ -79,9 +81,10 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """Nanoseconds since 1970-01-01T00:00:00Z."""
+    """Nanoseconds since 1970-01-01T00:00:00Z. ``zone``, seconds east of UTC, shows in its text only."""
 
     nanoseconds: int
+    zone: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +168,36 @@ def type_name(value: Any) -> str:
 # -- map keys ---------------------------------------------------------------------------------------------------------
 
 
+KEY_TYPES = {str, int, Uint, bool, float}
+
+
+class _Key:
+    """A map key of a type that no lookup finds: equal to itself only."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
 def encode_key(key: Any) -> Any:
     """A key as the dict holds it. Numbers are one key whatever their type, as in CEL; a bool is no number, as in Python."""
-    return (key,) if type(key) is bool else key
+    if type(key) in KEY_TYPES:
+        return (key,) if type(key) is bool else key
+    if isinstance(key, (Version, NamedFormat)):
+        raise unhashable(key)
+    return _Key(key)
+
+
+def unhashable(value: Any) -> Aborted:
+    """Upstream puts values into Go maps, which panics for structs that hold a slice or a function."""
+    return Aborted(f"internal error: runtime error: hash of unhashable type {go_name(value)}")
 
 
 def decode_key(key: Any) -> Any:
-    return key[0] if type(key) is tuple else key
+    if type(key) is tuple:
+        return key[0]
+    return key.value if type(key) is _Key else key
 
 
 def keys(mapping: dict[Any, Any]) -> Iterator[Any]:
@@ -179,11 +205,8 @@ def keys(mapping: dict[Any, Any]) -> Iterator[Any]:
     try:
         ordered = sorted(mapping)
     except TypeError:
-        ordered = sorted(mapping, key=lambda k: (type(k).__name__, k))
+        ordered = sorted(mapping, key=lambda k: (type(k).__name__, text_of_key(decode_key(k))))
     return map(decode_key, ordered)
-
-
-KEY_TYPES = {str, int, Uint, bool, float}
 
 
 def find(mapping: dict[Any, Any], key: Any) -> tuple[Any, bool]:
@@ -265,11 +288,12 @@ def _as_double(number: int, other: float) -> float:
     low, high = (0, MAX_UINT) if type(number) is Uint else (MIN_INT, MAX_INT)
     if other < low:
         return math.inf
-    if other > high:
+    if other > float(high):
         return -math.inf
     return float(number)
 
 
+_RECEIVERS = {str, Duration, Timestamp}  # their traits.Receiver answers for operators that they do not have
 _ORDERED = {bool, int, Uint, float, str, bytes, Duration, Timestamp}
 
 
@@ -316,39 +340,43 @@ def _checked(number: int, kind: type) -> Any:
 
 def _duration(nanoseconds: int) -> Duration:
     if not MIN_INT <= nanoseconds <= MAX_INT:
-        raise CelError("duration overflow")
+        raise CelError("integer overflow")
     return Duration(nanoseconds)
 
 
-def timestamp(nanoseconds: int) -> Timestamp:
+def timestamp(nanoseconds: int, zone: int = 0) -> Timestamp:
     """CelError outside the years 1 to 9999."""
     if not MIN_SECONDS <= nanoseconds // GIGA <= MAX_SECONDS:
         raise CelError("timestamp overflow")
-    return Timestamp(nanoseconds)
+    return Timestamp(nanoseconds, zone)
 
 
 def bounded(value: Any) -> Any:
     """A string, bytes or list that is not too large to have been made within the cost limit."""
     if len(value) > LARGEST:
-        raise CostExceeded
+        raise too_costly()
     return value
+
+
+def _no_operator(a: Any, operator: str) -> CelError:
+    return no_overload() if type(a) in _RECEIVERS else CelError(f"{NO_OVERLOAD}: {operator}")
 
 
 def add(a: Any, b: Any) -> Any:
     kind, other = type(a), type(b)
     if kind is Timestamp and other is Duration:
-        return timestamp(a.nanoseconds + b.nanoseconds)
+        return timestamp(a.nanoseconds + b.nanoseconds, a.zone)
     if kind is Duration and other in (Duration, Timestamp):
         total = a.nanoseconds + b.nanoseconds
-        return _duration(total) if other is Duration else timestamp(total)
+        return _duration(total) if other is Duration else timestamp(total, b.zone)
     if kind not in (int, Uint, float, str, bytes, list, Duration, Timestamp):
-        raise CelError(f"{NO_OVERLOAD}: _+_")
+        raise _no_operator(a, "_+_")
     if kind is not other or kind is Timestamp:
         raise no_overload()
     if kind is int or kind is Uint:
         return _checked(int(a) + int(b), kind)
     if kind is not float and len(a) + len(b) > LARGEST:
-        raise CostExceeded
+        raise too_costly()
     return a + b
 
 
@@ -356,9 +384,9 @@ def subtract(a: Any, b: Any) -> Any:
     kind, other = type(a), type(b)
     if kind is Timestamp and other in (Duration, Timestamp):
         rest = a.nanoseconds - b.nanoseconds
-        return timestamp(rest) if other is Duration else _duration(rest)
+        return timestamp(rest, a.zone) if other is Duration else _duration(rest)
     if kind not in (int, Uint, float, Duration, Timestamp):
-        raise CelError(f"{NO_OVERLOAD}: _-_")
+        raise _no_operator(a, "_-_")
     if kind is not other:
         raise no_overload()
     if kind is Duration:
@@ -397,7 +425,7 @@ def modulo(a: Any, b: Any) -> Any:
 def _numeric(a: Any, b: Any, operator: str, allowed: set[type]) -> type:
     kind = type(a)
     if kind not in allowed:
-        raise CelError(f"{NO_OVERLOAD}: {operator}")
+        raise _no_operator(a, operator)
     if kind is not type(b):
         raise no_overload()
     return kind
@@ -411,7 +439,9 @@ def negate(a: Any) -> Any:
         return _checked(-a, int)
     if kind is Duration:
         return _duration(-a.nanoseconds)
-    raise CelError(f"{NO_OVERLOAD}: -_")
+    if kind is bool:
+        raise no_overload()
+    raise _no_operator(a, "-_")
 
 
 # -- access -----------------------------------------------------------------------------------------------------------
@@ -461,13 +491,15 @@ def list_index(key: Any) -> int:
     raise CelError(f"unsupported index type '{type_name(key)}' in list")
 
 
-def select(container: Any, field: str) -> Any:
+def select(container: Any, name: str) -> Any:
     """``container.field``."""
     if isinstance(container, dict):
-        value, found = find(container, field)
+        value, found = find(container, name)
         if found:
             return value
-    raise CelError(f"no such key: {field}")
+    elif type(container) is list:
+        list_index(name)
+    raise CelError(f"no such key: {name}")
 
 
 _GO_NAMES = {
@@ -485,7 +517,7 @@ _GO_NAMES = {
     IP: "cel.IP",
     CIDR: "cel.CIDR",
     URL: "cel.URL",
-    NamedFormat: "*cel.Format",
+    NamedFormat: "cel.Format",
     Optional: "*types.Optional",
     TypeValue: "*types.Type",
 }
@@ -526,7 +558,7 @@ def contains(element: Any, container: Any) -> bool:
             except CelError:
                 continue
         return False
-    raise CelError(f"{NO_OVERLOAD}: @in")
+    raise no_overload()
 
 
 def size(value: Any) -> int:

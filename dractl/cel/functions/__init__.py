@@ -32,7 +32,7 @@ __all__ = ["OVERLOADS", "dispatcher", "operators", "regex"]
 _LIBRARIES = (conversion, formatting, kubernetes, lists, network, optionals, strings, time)  # imported to register
 
 # Implemented by the value itself upstream (traits.Receiver, common/types/string.go): the error names nothing.
-_BARE = {"contains", "startsWith", "endsWith"}
+_BARE = {"contains", "startsWith", "endsWith", "matches", "findAll"}
 
 
 # What a newer cel-go does differently under the same overload id: release, overload.

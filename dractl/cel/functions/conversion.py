@@ -145,7 +145,7 @@ def duration_to_string(duration: Duration) -> str:
 
 @overload("timestamp_to_string", Timestamp)
 def timestamp_to_string(timestamp: Timestamp) -> str:
-    return timestamp_text(timestamp.nanoseconds)
+    return timestamp_text(timestamp)
 
 
 @overload("string_to_duration", str)
@@ -163,10 +163,10 @@ def int_to_duration(nanoseconds: int) -> Duration:
 
 @overload("string_to_timestamp", str)
 def string_to_timestamp(text: str) -> Timestamp:
-    nanoseconds = parse_timestamp(text)
-    if nanoseconds is None:
+    parsed = parse_timestamp(text)
+    if parsed is None:
         raise _failed("string", "google.protobuf.Timestamp")
-    return v.timestamp(nanoseconds)
+    return v.timestamp(*parsed)
 
 
 @overload("int64_to_timestamp", int)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _CLAUSE = re.compile(r"(?:\.([0-9]*))?(.)", re.DOTALL | re.ASCII)
-_MAX_PRECISION = 100
+_MAX_PRECISION = 1_000_000  # beyond it, fmt prints an error instead of a number
+_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 class FormatError(Exception):
@@ -48,7 +49,7 @@ def parse(template: str) -> list[str | tuple[str, int | None]]:
         if not match:
             parts.append(("end", None))
             break
-        parts.append((match[2], int(match[1] or 0) if match[1] is not None else None))
+        parts.append((match[2], int((match[1] or "0")[:9]) if match[1] is not None else None))
         i = match.end()
     return parts
 
@@ -59,11 +60,6 @@ def check_clause(letter: str, precision: int | None) -> None:
         raise FormatError("unexpected end of string")
     if letter not in "sdfeExXbo" or letter == "E":
         raise FormatError(f'could not parse formatting clause: unrecognized formatting clause "{letter}"')
-    if precision is not None and precision > _MAX_PRECISION:
-        raise FormatError(
-            f"could not parse formatting clause: error while parsing precision: "
-            f"precision {precision} exceeds maximum limit of {_MAX_PRECISION}"
-        )
 
 
 def wrong_type(letter: str, kind: str) -> str:
@@ -111,7 +107,7 @@ def _clause(letter: str, precision: int | None, value: Any) -> str:
         if kind is str and value in ("NaN", "Infinity", "-Infinity"):
             value = float(value)
         if type(value) is float:
-            return _special(value) or format(value, f".{6 if precision is None else precision}{letter}")
+            return _special(value) or _localized(value, letter, 6 if precision is None else precision)
     if letter == "b" and kind in (int, Uint, bool):
         return ("1" if value else "0") if kind is bool else f"{int(value):b}"
     if letter in "xX" and kind in (int, Uint, str, bytes):
@@ -123,6 +119,16 @@ def _clause(letter: str, precision: int | None, value: Any) -> str:
     if letter == "o" and kind in (int, Uint):
         return f"{int(value):o}"
     raise FormatError(wrong_type(letter, v.type_name(value)))
+
+
+def _localized(number: float, letter: str, precision: int) -> str:
+    """golang.org/x/text/message for en_US: groups of three digits, powers of ten in full."""
+    if precision > _MAX_PRECISION:
+        raise v.too_costly()
+    if letter == "f":
+        return format(number, f",.{precision}f")
+    mantissa, _, exponent = format(number, f".{precision}e").partition("e")
+    return f"{mantissa}×10{exponent.lstrip('+').translate(_SUPERSCRIPT)}"
 
 
 def _special(number: float) -> str | None:

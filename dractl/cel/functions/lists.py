@@ -53,7 +53,7 @@ def flatten(elements: list[Any], depth: int = 1) -> list[Any]:
 @overload("list_range", int)
 def numbers(count: int) -> list[int]:
     if count > v.LARGEST // 10:
-        raise v.CostExceeded
+        raise v.too_costly()
     return list(range(count))
 
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from dractl.cel.functions.registry import overload
 from dractl.cel.go import quoted
-from dractl.cel.values import CIDR, IP, URL, CelError
+from dractl.cel.values import CIDR, IP, URL, CelError, no_overload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -200,6 +205,14 @@ def _within(value: CIDR, address: Address, length: int) -> bool:
     return address.version == value.address.version and int(address) >> spare == int(value.address) >> spare
 
 
+def _operand(parse: Callable[[str], T], text: str) -> T:
+    """A text that stands for an address; upstream does not say what is wrong with it."""
+    try:
+        return parse(text)
+    except CelError:
+        raise no_overload() from None
+
+
 @overload("cidr_contains_ip_ip", CIDR, IP)
 def contains_ip(value: CIDR, other: IP) -> bool:
     return _within(value, other.address, value.length)
@@ -207,7 +220,7 @@ def contains_ip(value: CIDR, other: IP) -> bool:
 
 @overload("cidr_contains_ip_string", CIDR, str)
 def contains_ip_text(value: CIDR, text: str) -> bool:
-    return contains_ip(value, ip(text))
+    return contains_ip(value, _operand(ip, text))
 
 
 @overload("cidr_contains_cidr", CIDR, CIDR)
@@ -217,7 +230,7 @@ def contains_cidr(value: CIDR, other: CIDR) -> bool:
 
 @overload("cidr_contains_cidr_string", CIDR, str)
 def contains_cidr_text(value: CIDR, text: str) -> bool:
-    return contains_cidr(value, cidr(text))
+    return contains_cidr(value, _operand(cidr, text))
 
 
 # -- URLs -------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dractl.cel.functions.registry import overload
-from dractl.cel.values import LARGEST, CelError, CostExceeded
+from dractl.cel.values import LARGEST, CelError, too_costly
 
 _GO_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 _LOWER = {c: c + 32 for c in range(ord("A"), ord("Z") + 1)}
@@ -92,7 +92,7 @@ def upper_ascii(text: str) -> str:
 def replace(text: str, old: str, new: str, limit: int = -1) -> str:
     count = text.count(old) if limit < 0 else min(limit, text.count(old))
     if len(text) + count * len(new) > LARGEST:
-        raise CostExceeded
+        raise too_costly()
     return text.replace(old, new, count)
 
 
@@ -138,7 +138,7 @@ def join(parts: list[Any], separator: str = "") -> str:
 
             raise CelError(f"join: invalid input: {text_of_key(part)}")
     if sum(map(len, parts)) + len(parts) * len(separator) > LARGEST:
-        raise CostExceeded
+        raise too_costly()
     return separator.join(parts)
 
 

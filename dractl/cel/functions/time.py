@@ -7,7 +7,9 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from dractl.cel import values as v
+from dractl.cel.go import quoted
 from dractl.cel.functions.registry import OVERLOADS, Overload
+from dractl.cel.numbers import parse_int
 from dractl.cel.values import CelError, Duration, Timestamp
 
 if TYPE_CHECKING:
@@ -62,8 +64,11 @@ def duration_text(nanoseconds: int) -> str:
     return f"{'0' if text == '-0' else text}s"
 
 
-def parse_timestamp(text: str) -> int | None:
-    """time.Parse(time.RFC3339, text) in nanoseconds since the epoch; None where it fails. The year 0 is taken."""
+def parse_timestamp(text: str) -> tuple[int, int] | None:
+    """time.Parse(time.RFC3339, text): nanoseconds since the epoch and seconds east of UTC; None where it fails.
+
+    The year 0 is taken.
+    """
     match = _RFC3339.fullmatch(text)
     if not match:
         return None
@@ -82,44 +87,55 @@ def parse_timestamp(text: str) -> int | None:
             return None
         offset = (hours * 3600 + minutes * 60) * (-1 if match[8] == "-" else 1)
     seconds = (days - _EPOCH) * 86400 + hour * 3600 + minute * 60 + second - offset
-    return seconds * v.GIGA + int((match[7] or "")[:9].ljust(9, "0"))
+    return seconds * v.GIGA + int((match[7] or "")[:9].ljust(9, "0")), offset
 
 
-def timestamp_text(nanoseconds: int) -> str:
-    """time.RFC3339Nano in UTC."""
-    seconds, fraction = divmod(nanoseconds, v.GIGA)
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+def timestamp_text(timestamp: Timestamp) -> str:
+    """time.RFC3339Nano in the timestamp's own zone."""
+    seconds, fraction = divmod(timestamp.nanoseconds, v.GIGA)
+    moment = _moment(seconds + timestamp.zone)
     decimals = f"{fraction:09}".rstrip("0")
-    return (
-        f"{moment.year:04}-{moment.month:02}-{moment.day:02}T{moment.hour:02}:{moment.minute:02}:{moment.second:02}"
-        f"{'.' + decimals if decimals else ''}Z"
-    )
+    zone = "Z"
+    if timestamp.zone:
+        hours, minutes = divmod(abs(timestamp.zone) // 60, 60)
+        zone = f"{'-' if timestamp.zone < 0 else '+'}{hours:02}:{minutes:02}"
+    return f"{moment:%m-%dT%H:%M:%S}".join((f"{moment.year:04}-", f"{'.' + decimals if decimals else ''}{zone}"))
 
 
-def _zone(name: str) -> tzinfo:
-    """common/types/timestamp.go timeZone: a name of the time zone database, or an offset such as ``+02:00``."""
-    if ":" in name:
-        match = re.fullmatch(r"([+-]?[0-9]{1,9}):([+-]?[0-9]{1,9})", name, re.ASCII)
-        if match:
-            hours, minutes = int(match[1]), int(match[2])
-            total = hours * 60 + (minutes if hours >= 0 else -minutes)
-            if abs(total) < 24 * 60:
-                return timezone(timedelta(minutes=total))
-        raise CelError(f'strconv.Atoi: parsing "{name.partition(":")[0]}": invalid syntax')
-    from zoneinfo import ZoneInfo
-
+def _moment(seconds: int) -> datetime:
     try:
-        return UTC if name in ("", "UTC") else ZoneInfo(name)
-    except (OSError, ValueError, KeyError):
-        raise CelError(f"unknown time zone {name}") from None
+        return datetime(1970, 1, 1) + timedelta(seconds=seconds)  # noqa: DTZ001 - the caller has added the zone
+    except OverflowError:
+        raise CelError("timestamp overflow") from None
 
 
 def _local(timestamp: Timestamp, zone: str) -> datetime:
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=timestamp.nanoseconds // v.GIGA)
+    """common/types/timestamp.go timeZone: a name of the time zone database, or an offset such as ``+02:00``."""
+    seconds = timestamp.nanoseconds // v.GIGA
+    if ":" not in zone:
+        return _moment(seconds + _offset_of_name(zone, seconds))
+    hours, minutes = (_atoi(part) for part in zone.split(":", 1))
+    total = hours * 60 + (-minutes if zone.startswith("-") else minutes)
+    return _moment(seconds + total * 60)
+
+
+def _atoi(text: str) -> int:
+    number = parse_int(text)
+    if number is None:
+        raise CelError(f"strconv.Atoi: parsing {quoted(text)}: invalid syntax")
+    return number
+
+
+def _offset_of_name(name: str, seconds: int) -> int:
+    if name in ("", "UTC"):
+        return 0
+    from zoneinfo import ZoneInfo
+
     try:
-        return moment.astimezone(_zone(zone))
-    except OverflowError:
-        raise CelError("timestamp overflow") from None
+        offset = _moment(seconds).replace(tzinfo=UTC).astimezone(ZoneInfo(name)).utcoffset()
+    except (OSError, ValueError, KeyError, OverflowError):
+        raise CelError(f"unknown time zone {name}") from None
+    return int(offset.total_seconds()) if offset else 0
 
 
 _FIELDS: dict[str, Callable[[datetime], int]] = {
