@@ -29,6 +29,9 @@ def is_relevant(value: dict[str, Any]) -> bool:
     """
     if group(value) == GROUP or value.get("kind") in KINDS:
         return True
+    spec = value.get("spec")
+    if not value.get("kind") and not value.get("apiVersion") and "metadata" in value and isinstance(spec, dict):
+        return "devices" in spec  # a claim or a slice that says nothing of itself
     return any(_mentions(value.get(part), 0) for part in ("spec", "template"))
 
 

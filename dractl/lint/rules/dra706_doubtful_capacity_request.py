@@ -65,14 +65,17 @@ def check(run: Run) -> Iterator[Advice]:
         for request in claim.alternatives:
             requests = mapping(mapping(request.fields.get("capacity")).get("requests"))
             for key, written in requests.items():
-                try:
-                    sign = Quantity.parse(written).sign()
-                except ValueError:
-                    continue  # the decoder says so
-                if sign <= 0:
+                if _sign(written) <= 0:
                     yield Advice(
                         claim.subject,
                         (*request.path, "capacity", "requests", key),
                         f"{written} of {key} reserves nothing",
                         help="ask for a positive amount, or leave it out",
                     )
+
+
+def _sign(written: object) -> int:
+    try:
+        return Quantity.parse(written).sign() if isinstance(written, str | int | float) else 1
+    except ValueError:
+        return 1  # the decoder says what is wrong
