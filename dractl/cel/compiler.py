@@ -8,6 +8,7 @@ from dractl.cel import checks
 from dractl.cel.ast import Checked, decode
 from dractl.cel.cost import estimate
 from dractl.cel.messages import issues_of, quoted_names, render
+from dractl.cel.native import function_names
 from dractl.cel.program import Admission, Issue, Program
 from dractl.cel.rewrite import rewritten
 from dractl.cel.values import COST_LIMIT, CelError
@@ -64,7 +65,7 @@ def _check(text: str, declarations: Declarations, native: Any) -> Checked:
     try:
         serialized = native.compile(source).serialize()
     except Exception as error:  # the binding raises RuntimeError for every fault of the expression
-        issues = issues_of(str(error), text)
+        issues = issues_of(str(error), text, function_names(declarations), lambda part: _type_of(part, native))
         raise Rejected(f"compilation failed: {render(issues, text)}", issues) from None
     checked = decode(serialized, text, tests)
     _reject(checks.operand_types(checked) + checks.literals(checked), text)
@@ -88,3 +89,11 @@ def _finish(checked: Checked, declarations: Declarations) -> None:
     except CelError as error:
         message = f"program instantiation failed: {error}"
         raise Rejected(message, (Issue(message),), internal=True) from None
+
+
+def _type_of(text: str, native: Any) -> str | None:
+    """The type of an expression that stands alone; None where it does not compile."""
+    try:
+        return decode(native.compile(text).serialize(), text).root.type
+    except Exception:  # see _check
+        return None

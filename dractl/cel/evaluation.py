@@ -186,7 +186,7 @@ class _Builder:
         built = [self.build(operand) for operand in operands]
         if len(built) == 1:
             (only,) = built
-            if node.function in _PANICKING:
+            if node.function in _PANICKING and len(node.overloads) == 1:
                 return _panicking(run, only)
             return lambda f: run(only(f))
         if len(built) == 2:

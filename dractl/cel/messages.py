@@ -1,4 +1,7 @@
-"""The words of cel-go for what the parser and checker of cel-cpp report."""
+"""The words of cel-go for what the parser and checker of cel-cpp report.
+
+Format, columns and carets are the same in both; the wording differs here and there.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from dractl.cel.program import Issue
+from dractl.cel.tokens import Token, brackets, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,27 +24,48 @@ _TYPES = (
     ("null_type", "null"),
     ("*error*", "!error!"),
 )
-_FREE_TYPE = re.compile(r"\bT%\d+|\b[A-Z]%\d+")
-_STRUCTS = "Quantity|Semver|URL|NamedFormat"
+_FREE_TYPE = re.compile(r"\b[A-Z]%\d+")
 
-_TEXTS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
-    (re.compile(r"undefined field '(.*)' not found in struct 'kubernetes\.DRADevice'"), r"undefined field '\1'"),
-    (
-        re.compile(rf"undefined field '.*' not found in struct '(kubernetes\.(?:{_STRUCTS}))'"),
-        r"unexpected failed resolution of '\1'",
-    ),
-    (
-        re.compile(r"expression of type '(.*)' cannot be the operand of a select operation"),
-        r"type '\1' does not support field selection",
-    ),
-    (re.compile(r"cannot be the range of a comprehension"), "cannot be range of a comprehension"),
-    (re.compile(r"has\(\) argument must be a field selection"), "invalid argument to has() macro"),
-    (re.compile(r"\w+\(\) (?:\w+ )?variable name must be a simple identifier"), "argument must be a simple name"),
-    (
-        re.compile(r"undeclared reference to '(.*?)' \(in container ''\)"),
-        r"undeclared reference to '\1' (in container '')",
-    ),
+_TEXTS = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (
+            r"undefined field '.*' not found in struct '(kubernetes\.(?:Quantity|Semver|URL|NamedFormat))'",
+            r"unexpected failed resolution of '\1'",
+        ),
+        (r"undefined field '(.*)' not found in struct '.*'", r"undefined field '\1'"),
+        (
+            r"expression of type '(.*)' cannot be the operand of a select operation",
+            r"type '\1' does not support field selection",
+        ),
+        (r"cannot be the range of a comprehension", "cannot be range of a comprehension"),
+        (r"has\(\) argument must be a field selection", "invalid argument to has() macro"),
+        (
+            r"cel\.bind\(\) variable name must be a simple identifier",
+            "cel.bind() variable names must be simple identifiers",
+        ),
+        (r"^\w+\(\) (?:\w+ )?variable name must be a simple identifier", "argument must be a simple name"),
+        # the type of the accumulator that map and filter add
+        (r"(applied to '\(\w+, list\((.*)\), )list\(dyn\)\)'", r"\1list(\2))'"),
+        (
+            r"Invalid string literal: Illegal escape sequence: (?:Value of|Unicode value) .*",
+            "invalid unicode code point",
+        ),
+        (r"Invalid (?:string|bytes) literal: Illegal escape sequence.*", "unable to unescape string"),
+        (r"invalid hex (u?int) literal", r"invalid \1 literal"),
+        (r"\\u003[fF]", "?"),
+    )
 )
+_NO_OVERLOAD = re.compile(r"found no matching overload for '(.+)' applied to '\((.*)\)'")
+_UNDECLARED = re.compile(r"undeclared reference to '(.+)' \(in container ''\)")
+# What cel-cpp adds about an operand that is wrong itself.
+_CONSEQUENCES = (
+    "expression of type '!error!' cannot be range of a comprehension",
+    "type '!error!' does not support field selection",
+)
+
+TOO_DEEP = "too deeply nested to check"
+_DEEPEST = 250  # cel-go's limit of nesting
 
 
 def short_type(kind: str) -> str:
@@ -50,22 +75,39 @@ def short_type(kind: str) -> str:
     return _FREE_TYPE.sub("dyn", kind)
 
 
-def issues_of(error: str, text: str) -> tuple[Issue, ...]:
-    """The issues in the text of an exception of cel_expr_python."""
-    text_error = error.removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
-    blocks = list(_BLOCK.finditer(text_error))
-    if not blocks:
-        return (Issue(text_error),)
-    starts = line_starts(text)
-    found: list[Issue] = []
-    for block, following in zip(blocks, [*blocks[1:], None], strict=True):
-        body = text_error[block.end() : following.start() if following else len(text_error)]
-        message = body.partition("\n |")[0].rstrip("\n")
-        line, column = int(block[1]), int(block[2])
-        if line < 1:
-            continue
-        found.append(Issue(_reworded(message), min(starts[line - 1] + column - 1, len(text)), line, column))
-    return tuple(found)
+def issues_of(
+    error: str, text: str, functions: frozenset[str], type_of: Callable[[str], str | None]
+) -> tuple[Issue, ...]:
+    """The issues in the text of an exception of cel_expr_python.
+
+    ``functions`` are the names that the environment declares; ``type_of`` gives the type of a sub-expression.
+    """
+    error = error.removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
+    blocks = list(_BLOCK.finditer(error))
+    if not blocks or "recursion limit" in error:
+        return (_too_deep(text),) if "recursion limit" in error else (Issue(error.partition("\n")[0]),)
+    if not text:
+        return (Issue(_reworded(error[blocks[0].end() :].partition("\n |")[0].strip()), 0, 1, 0),)
+    reporter = _Reporter(text, functions, type_of)
+    found = [
+        reporter.issue(block, error[block.end() : following.start() if following else len(error)])
+        for block, following in zip(blocks, [*blocks[1:], None], strict=True)
+        if int(block[1]) > 0
+    ]
+    kept = [issue for issue in found if issue and not issue.message.startswith(_CONSEQUENCES)]
+    return tuple(sorted(dict.fromkeys(kept), key=lambda issue: (issue.line or 0, issue.column or 0))) or (
+        _too_deep(text),
+    )
+
+
+def _too_deep(text: str) -> Issue:
+    """cel-cpp stops at 32 levels, cel-go at 250; what lies between cannot be told."""
+    depth = deepest = 0
+    for token in tokenize(text):
+        if token.kind == "operator":
+            depth += (token.text[0] in "([{") - (token.text in (")", "]", "}"))
+            deepest = max(deepest, depth)
+    return Issue(f"expression recursion limit exceeded: {_DEEPEST}" if deepest >= _DEEPEST else TOO_DEEP)
 
 
 def _reworded(message: str) -> str:
@@ -73,6 +115,148 @@ def _reworded(message: str) -> str:
     for pattern, replacement in _TEXTS:
         message = pattern.sub(replacement, message)
     return message
+
+
+class _Reporter:
+    def __init__(self, text: str, functions: frozenset[str], type_of: Callable[[str], str | None]) -> None:
+        self.text = text
+        self.functions = functions
+        self.type_of = type_of
+        self.starts = line_starts(text)
+        self.tokens = tokenize(text)
+        self.index = {token.start: i for i, token in enumerate(self.tokens)}
+
+    def issue(self, block: re.Match[str], body: str) -> Issue | None:
+        """None for what upstream does not say."""
+        line, column = int(block[1]), int(block[2])
+        offset = min(self.starts[min(line, len(self.starts)) - 1] + column - 1, len(self.text))
+        message = _reworded(body.partition("\n |")[0].rstrip("\n"))
+        overload = _NO_OVERLOAD.fullmatch(message)
+        if overload and self.namespaced(offset) not in (None, overload[1]):
+            return None  # said of the namespace
+        if overload and self.is_member_call(offset, overload[1]):
+            return Issue(_member(overload), offset, line, column)
+        if message.endswith("second variable must be different from the first variable"):
+            variable = self.tokens[self.index[offset] + 2]
+            return issue_at(f"duplicate variable name: {variable.text}", variable.start, self.text)
+        undeclared = _UNDECLARED.fullmatch(message)
+        if undeclared:
+            return self.undeclared(offset, undeclared[1], message)
+        return Issue(message, offset, line, column)
+
+    def token(self, index: int) -> Token | None:
+        return self.tokens[index] if 0 <= index < len(self.tokens) else None
+
+    def is_member_call(self, offset: int, function: str) -> bool:
+        """Whether the call whose ``(`` stands at this offset has a target: ``target.function(``."""
+        at = self.index.get(offset)
+        if at is None or at < 2 or self.tokens[at].text != "(":
+            return False
+        return self.tokens[at - 1].text == function and self.tokens[at - 2].text == "."
+
+    def namespaced(self, offset: int) -> str | None:
+        """The name of the function whose ``(`` stands here, when it is one such as ``sets.contains``."""
+        at = self.index.get(offset)
+        if at is None or at < 3 or self.tokens[at].text != "(" or self.tokens[at - 2].text != ".":
+            return None
+        name = f"{self.tokens[at - 3].text}.{self.tokens[at - 1].text}"
+        return name if name in self.functions else None
+
+    def undeclared(self, offset: int, name: str, message: str) -> Issue | None:
+        at = self.index.get(offset)
+        if at is None:
+            return issue_at(message, offset, self.text)
+        token = self.tokens[at]
+        if token.text == "(":
+            if self.namespaced(offset):
+                return None  # said of the namespace
+            return issue_at(self.undeclared_call(at, name) or message, offset, self.text)
+        if token.text in (".", ".?"):  # a.b.c: upstream names the first
+            first = at - 1
+            while first >= 2 and self.tokens[first - 1].text in (".", ".?"):
+                first -= 2
+            root = self.tokens[first]
+            return issue_at(f"undeclared reference to '{root.text}' (in container '')", root.start, self.text)
+        last = at
+        while (dot := self.token(last + 1)) and dot.text == "." and self.token(last + 2):
+            last += 2
+        following = self.token(last + 1)
+        if following and following.text == "{":  # a message literal: its place is the brace
+            return issue_at(message, following.start, self.text)
+        function = self.namespaced(following.start) if following and following.text == "(" else None
+        if following and function:
+            return issue_at(self.undeclared_call(last + 1, function) or message, following.start, self.text)
+        return issue_at(message, offset, self.text)
+
+    def undeclared_call(self, at: int, name: str) -> str | None:
+        """A function that exists, but not in this style of call or with so many arguments."""
+        if name not in self.functions:
+            return None
+        end = brackets(self.text).get(self.tokens[at].start)
+        if end is None:
+            return None
+        kinds: list[str | None] = []
+        start = self.tokens[at].end
+        position = at + 1
+        while position < len(self.tokens) and self.tokens[position].start <= end:
+            token = self.tokens[position]
+            if token.kind == "operator" and token.text[0] in "([{":
+                position = self.index.get(brackets(self.text).get(token.start, end), len(self.tokens))
+            elif token.text in (",", ")"):
+                if token.start > start and self.text[start : token.start].strip():
+                    kinds.append(self.type_of(self.text[start : token.start]))
+                start = token.end
+            position += 1
+        target: str | None = None
+        if "." not in name and at >= 2 and self.tokens[at - 2].text == ".":
+            target = self.target(at - 2)
+            if target is None:
+                return None
+        if None in kinds:
+            return None
+        operands = f"({', '.join(short_type(kind) for kind in kinds if kind)})"
+        return f"found no matching overload for '{name}' applied to '{f'{target}.' if target else ''}{operands}'"
+
+    def target(self, dot: int) -> str | None:
+        """The type of what stands before a dot."""
+        first = self.start_of_operand(dot - 1)
+        kind = self.type_of(self.text[self.tokens[first].start : self.tokens[dot].start])
+        if kind is not None:
+            return short_type(kind)
+        return "!error!" if first == dot - 1 and self.tokens[first].kind == "name" else None
+
+    def start_of_operand(self, last: int) -> int:
+        """The first token of the chain of selections and calls that ends with a token."""
+        i = last
+        while True:
+            token = self.tokens[i]
+            if token.kind == "operator" and token.text in (")", "]", "}"):
+                i = self.index.get(brackets(self.text).get(token.start, token.start), i)
+                before = self.token(i - 1)
+                if before and i and (before.kind in ("name", "string") or before.text in (")", "]")):
+                    i -= 1
+                    continue
+            before = self.token(i - 1)
+            if not before or before.text not in (".", ".?") or i < 2:
+                return i
+            i -= 2
+
+
+def _member(overload: re.Match[str]) -> str:
+    """``(string, int)`` of a member call is ``string.(int)``."""
+    operands = overload[2]
+    depth = 0
+    for i, c in enumerate(operands):
+        depth += (c == "(") - (c == ")")
+        if c == "," and depth == 0:
+            target, rest = operands[:i], operands[i + 1 :].lstrip()
+            break
+    else:
+        target, rest = operands, ""
+    return f"found no matching overload for '{overload[1]}' applied to '{target}.({rest})'"
+
+
+# -- places and texts -------------------------------------------------------------------------------------------------
 
 
 def line_starts(text: str) -> list[int]:
@@ -89,30 +273,32 @@ def issue_at(message: str, offset: int, text: str) -> Issue:
 def render(issues: tuple[Issue, ...], text: str) -> str:
     """The issues as cel-go prints them (common/errors.go): each with its line and a caret below the column."""
     lines = text.split("\n")
-    blocks = []
-    for issue in issues:
-        assert issue.line is not None
-        assert issue.column is not None
-        block = f"ERROR: <input>:{issue.line}:{issue.column}: {issue.message}"
-        if issue.line <= len(lines) and text:
-            snippet = lines[issue.line - 1].replace("\t", " ")
-            before = snippet[: max(issue.column - 1, 0)].ljust(max(issue.column - 1, 0))
-            dots = "".join("．" if _wide(c) else "." for c in before)
-            under = snippet[issue.column - 1 : issue.column]
-            block += f"\n | {snippet}\n | {dots}{'＾' if under and _wide(under) else '^'}"
-        blocks.append(block)
-    return "\n".join(blocks)
+    return "\n".join(_block(issue, lines) for issue in issues)
+
+
+def _block(issue: Issue, lines: list[str]) -> str:
+    if issue.line is None or issue.column is None:
+        return f"ERROR: <input>:-1:0: {issue.message}"
+    block = f"ERROR: <input>:{issue.line}:{issue.column}: {issue.message}"
+    if issue.column < 1 or issue.line > len(lines):
+        return block
+    snippet = lines[issue.line - 1].replace("\t", " ")
+    before = snippet[: issue.column - 1].ljust(issue.column - 1)
+    under = snippet[issue.column - 1 : issue.column]
+    return f"{block}\n | {snippet}\n | {''.join(map(_dot, before))}{'＾' if under and _wide(under) else '^'}"
+
+
+def _dot(character: str) -> str:
+    return "．" if _wide(character) else "."
 
 
 def _wide(character: str) -> bool:
-    """Whether common/errors.go takes a character for a wide one: more than one byte of UTF-8."""
+    """What common/errors.go takes for a wide character: whatever has more than one byte in UTF-8."""
     return ord(character) > 0x7F
 
 
 def quoted_names(text: str) -> tuple[Issue, ...]:
     """Field names in backquotes, which cel-go before 0.29 knows but does not take (Kubernetes up to 1.36)."""
-    from dractl.cel.tokens import tokenize
-
     tokens = tokenize(text)
     return tuple(
         issue_at("unsupported syntax: '`'", tokens[i - 1].start if i else token.start, text)

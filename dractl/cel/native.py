@@ -9,6 +9,7 @@ imports protobuf (about 20 ms), which is why nothing here runs before the first 
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,21 @@ if TYPE_CHECKING:
 def _table() -> tuple[list[list[Any]], str]:
     data = json.loads((files("dractl.cel") / "environments" / "functions.json").read_text("utf-8"))
     return data["plain"], "\n".join(data["generic"])
+
+
+_OF_EXTENSIONS = frozenset(
+    ("optional.of", "optional.none", "optional.ofNonZeroValue", "hasValue", "value", "or", "orValue")
+)
+_OF_LISTS = frozenset(("slice", "flatten", "lists.range", "distinct", "reverse", "sort"))
+
+
+@cache
+def function_names(declarations: Declarations) -> frozenset[str]:
+    """Every function that the environment declares, by name."""
+    plain, generic = _table()
+    names = {row[0] for row in plain if row[1] not in declarations.left_out}
+    names.update(re.findall(r'^- name: "(.*)"$', generic, re.MULTILINE))
+    return frozenset(names) | _OF_EXTENSIONS | (_OF_LISTS if declarations.lists else frozenset())
 
 
 def make(declarations: Declarations) -> Any:
