@@ -1,0 +1,52 @@
+"""From the scheduler's verdict to reasons, per node and per device, and to fixes that are proven by allocating again.
+
+    from dractl.explain import ClusterState, Explainer, find
+    state = ClusterState.from_documents(load(["dump.yaml"]).documents)
+    Explainer(state, Features.for_release("1.36")).explain(find(state, "pod/train-0", None)[0])
+
+The names below are imported when they are first used: the pages of the reasons need nothing of the rest.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dractl.explain.answer import Explanation, Fix, NodeAnswer, Reason
+    from dractl.explain.cluster import ClusterState
+    from dractl.explain.explain import Explainer, Options, worst_first
+    from dractl.explain.reasons import REASONS, ReasonPage
+    from dractl.explain.subjects import Question, everything, find
+
+_HOMES = {
+    "answer": "Explanation Fix NodeAnswer Reason",
+    "cluster": "ClusterState",
+    "explain": "Explainer Options worst_first",
+    "reasons": "REASONS ReasonPage",
+    "subjects": "Question everything find",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+__all__ = [
+    "REASONS",
+    "ClusterState",
+    "Explainer",
+    "Explanation",
+    "Fix",
+    "NodeAnswer",
+    "Options",
+    "Question",
+    "Reason",
+    "ReasonPage",
+    "everything",
+    "find",
+    "worst_first",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"dractl.explain.{_HOME[name]}"), name)
+    return value

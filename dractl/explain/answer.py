@@ -1,0 +1,223 @@
+"""What explain answers: a verdict, reasons, nodes with their funnels, and fixes. Plain values; reports render them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Verdict = Literal["allocated", "allocatable", "unallocatable", "blocked", "error", "undecided"]
+
+# Worst first: what is broken for good, then what waits, then what is fine.
+SEVERITY: tuple[Verdict, ...] = ("error", "blocked", "unallocatable", "undecided", "allocatable", "allocated")
+FITS: frozenset[Verdict] = frozenset({"allocated", "allocatable"})
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds devices: a claim, and the pod that it is reserved for (None: nobody)."""
+
+    claim: str  # namespace/name
+    devices: tuple[str, ...]  # driver/pool/device
+    pod: str | None = None  # namespace/name
+    since: str | None = None  # RFC 3339, when the claim was allocated
+    finished: bool | None = None  # the pod has ended or is gone; None: not in the source
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason with a stable code; every other field is set where it is known."""
+
+    code: str
+    message: str
+    pod_claim: str | None = None
+    claim: str | None = None
+    request: str | None = None
+    selector: str | None = None
+    constraint: str | None = None
+    device_class: str | None = None
+    template: str | None = None
+    driver: str | None = None
+    pool: str | None = None
+    slice: str | None = None
+    counter_set: str | None = None
+    counters: tuple[str, ...] = ()
+    attribute: str | None = None
+    capacity: str | None = None
+    taint: str | None = None
+    rules: tuple[str, ...] = ()  # DeviceTaintRules that put the taint there
+    plugin: str | None = None
+    resource: str | None = None
+    gate: str | None = None
+    issue: str | None = None  # kubernetes#NNN
+    nodes: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    holders: tuple[Holder, ...] = ()
+    want: str | int | None = None
+    have: str | int | None = None
+    free: str | int | None = None
+    nearest: str | None = None
+    found: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FunnelStage:
+    """One line of the funnel: of ``of`` devices ``kept`` remain after ``stage``."""
+
+    request: str
+    stage: str
+    kept: int
+    of: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatedDevice:
+    """A device that the scheduler would give, or has given, to a request."""
+
+    claim: str  # namespace/name
+    request: str
+    driver: str
+    pool: str
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One value of a constrained attribute (a PCIe root, a NUMA node) and how many devices of each request it holds:
+    those that would do, and how many of them are free."""
+
+    attribute: str
+    value: str
+    free: tuple[tuple[str, int], ...]  # request -> free devices that would do
+    all: tuple[tuple[str, int], ...] = ()  # request -> devices that would do if nothing were in use
+
+    @property
+    def score(self) -> tuple[int, int]:
+        """How near it is: requests that find a device here, free devices."""
+        return sum(1 for _, n in self.free if n), sum(n for _, n in self.free)
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A smallest set of requests and constraints that cannot hold together on ``node``."""
+
+    node: str
+    requests: tuple[str, ...]
+    constraints: tuple[str, ...]
+    places: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAnswer:
+    """The answer for one node. ``like`` are the nodes that share it (``name`` is one of them)."""
+
+    name: str
+    verdict: Verdict | Literal["filtered"]
+    reasons: tuple[Reason, ...] = ()
+    funnel: tuple[FunnelStage, ...] = ()
+    allocation: tuple[AllocatedDevice, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """An RFC 6902 patch of an object of the source, named ``Kind/[namespace/]name``."""
+
+    target: str
+    operations: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """An object to delete (a pod: to end), named ``Kind/[namespace/]name``."""
+
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """An object to create."""
+
+    value: Mapping[str, Any]
+
+
+Change = Patch | Delete | Create
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change after which the subject was allocated again, and where it fits then."""
+
+    title: str
+    changes: tuple[Change, ...]
+    effect: str = ""
+    nodes: tuple[str, ...] = ()
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Who is asked about. ``pod_claims`` maps the names in the pod to the claims that they stand for."""
+
+    kind: str
+    namespace: str
+    name: str
+    pod_claims: Mapping[str, str | None] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return (
+            f"{self.kind.lower()} {self.namespace}/{self.name}"
+            if self.namespace
+            else f"{self.kind.lower()} {self.name}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The whole answer about one subject."""
+
+    subject: Subject
+    verdict: Verdict
+    release: str
+    release_assumed: bool
+    headline: str = ""
+    scheduler_message: str | None = None
+    reasons: tuple[Reason, ...] = ()
+    nodes: tuple[NodeAnswer, ...] = ()
+    funnel: tuple[FunnelStage, ...] = ()  # summed over the nodes
+    conflict: Conflict | None = None
+    fixes: tuple[Fix, ...] = ()
+    notes: tuple[str, ...] = ()  # what was not checked, what was assumed
+    age: str | None = None  # creation timestamp of the subject
+
+    @property
+    def fits(self) -> bool:
+        return self.verdict in FITS
+
+
+_JSON_NAMES = {"device_class": "class"}
+
+
+def _camel(name: str) -> str:
+    head, *rest = _JSON_NAMES.get(name, name).split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
+def plain(value: Any) -> Any:
+    """A value of this module as JSON has it: camelCase keys, and nothing where nothing is known."""
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if isinstance(value, Patch):
+        return {"patch": value.target, "json": [dict(operation) for operation in value.operations]}
+    if isinstance(value, Delete):
+        return {"delete": value.target}
+    if isinstance(value, Create):
+        return {"create": dict(value.value)}
+    if hasattr(value, "__dataclass_fields__"):
+        named = ((f.name, getattr(value, f.name)) for f in fields(value))
+        return {_camel(name): plain(item) for name, item in named if item is not None and item not in ((), "")}
+    return value

@@ -1,0 +1,135 @@
+"""Changes to a cluster's objects: RFC 6902 patches, deletions and creations, and what they bring about.
+
+What the claim controller does when a pod ends is part of a deletion: the pod's generated claims go with it, other
+claims lose the reservation and, when nobody is left, the allocation
+(kubernetes pkg/controller/resourceclaim/controller.go syncClaim).
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from dractl.explain.answer import Create, Delete, Patch
+from dractl.explain.cluster import CLUSTER_SCOPED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dractl.explain.answer import Change
+    from dractl.explain.cluster import ClusterState, Key
+
+
+class PatchError(ValueError):
+    """A JSON patch does not apply to the object."""
+
+
+def target_of(kind: str, key: Key) -> str:
+    """``Kind/[namespace/]name``."""
+    namespace, name = key
+    return f"{kind}/{namespace}/{name}" if namespace else f"{kind}/{name}"
+
+
+def parse_target(text: str) -> tuple[str, Key]:
+    """``Kind/[namespace/]name`` -> kind, (namespace, name)."""
+    kind, _, rest = text.partition("/")
+    if kind in CLUSTER_SCOPED:
+        return kind, ("", rest)
+    namespace, _, name = rest.partition("/")
+    return kind, (namespace, name)
+
+
+def pointer(*path: str | int) -> str:
+    """A JSON pointer (RFC 6901)."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def patched(value: Mapping[str, Any], operations: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """A copy of ``value`` after ``add``, ``remove``, ``replace`` and ``test`` operations. Raises PatchError."""
+    result: dict[str, Any] = copy.deepcopy(dict(value))
+    for operation in operations:
+        parts = [p.replace("~1", "/").replace("~0", "~") for p in str(operation["path"]).split("/")[1:]]
+        parent: Any = result
+        for part in parts[:-1]:
+            parent = _step(parent, part)
+        _change(parent, parts[-1], operation)
+    return result
+
+
+def _step(parent: Any, part: str) -> Any:
+    if isinstance(parent, dict) and part in parent:
+        return parent[part]
+    if isinstance(parent, list) and part.isdigit() and int(part) < len(parent):
+        return parent[int(part)]
+    raise PatchError(f"there is nothing at {part!r}")
+
+
+def _change(parent: Any, part: str, operation: Mapping[str, Any]) -> None:
+    op = operation["op"]
+    if isinstance(parent, dict):
+        if op in ("remove", "replace") and part not in parent:
+            raise PatchError(f"there is nothing at {part!r}")
+        if op == "test":
+            if parent.get(part) != operation["value"]:
+                raise PatchError(f"{part!r} has another value")
+        elif op == "remove":
+            del parent[part]
+        else:
+            parent[part] = copy.deepcopy(operation["value"])
+    elif isinstance(parent, list):
+        index = len(parent) if part == "-" else int(part)
+        if op == "add":
+            parent.insert(index, copy.deepcopy(operation["value"]))
+        elif index >= len(parent):
+            raise PatchError(f"there is no item {part}")
+        elif op == "remove":
+            del parent[index]
+        else:
+            parent[index] = copy.deepcopy(operation["value"])
+    else:
+        raise PatchError(f"{part!r} is in neither a map nor a list")
+
+
+def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
+    """The cluster after ``changes``. Raises PatchError where one does not apply."""
+    for change in changes:
+        match change:
+            case Patch(target, operations):
+                kind, key = parse_target(target)
+                value = state.get(kind, key)
+                if value is None:
+                    raise PatchError(f"there is no {target}")
+                state = state.replace(kind, key, patched(value, operations))
+            case Create(value):
+                kind = str(value["kind"])
+                metadata = value.get("metadata") or {}
+                state = state.replace(kind, (str(metadata.get("namespace") or ""), str(metadata["name"])), value)
+            case Delete(target):
+                kind, key = parse_target(target)
+                if state.get(kind, key) is None:
+                    raise PatchError(f"there is no {target}")
+                state = state.replace(kind, key, None)
+                if kind == "Pod":
+                    state = _release(state, key)
+    return state
+
+
+def _release(state: ClusterState, pod: Key) -> ClusterState:
+    namespace, name = pod
+    for key, claim in list(state.all("ResourceClaim").items()):
+        if key[0] != namespace:
+            continue
+        owners = (claim.get("metadata") or {}).get("ownerReferences") or []
+        if any(owner.get("kind") == "Pod" and owner.get("name") == name for owner in owners):
+            state = state.replace("ResourceClaim", key, None)
+            continue
+        status = claim.get("status") or {}
+        consumers = status.get("reservedFor") or []
+        left = [c for c in consumers if not (c.get("resource") == "pods" and c.get("name") == name)]
+        if len(left) == len(consumers):
+            continue
+        status = {**status, "reservedFor": left}
+        if not left:
+            status = {k: v for k, v in status.items() if k not in ("allocation", "reservedFor", "devices")}
+        state = state.replace("ResourceClaim", key, {**claim, "status": status})
+    return state

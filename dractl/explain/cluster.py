@@ -1,0 +1,229 @@
+"""The objects that explain works on, as one immutable value: from a dump, from manifests, or from a live cluster.
+
+Objects stay the mappings that they were read as; what the allocator needs is decoded when it is asked for, once. A kind
+that the source lacks is *not in the source*, which is another thing than that no object of it exists.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from dractl.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dractl.manifests import Document
+    from dractl.model import DeviceClass, DeviceTaintRule, Node, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+
+Key = tuple[str, str]  # namespace ("" for what is cluster-scoped), name
+T = TypeVar("T")
+
+_DRA = "resource.k8s.io"
+# The kinds that explain reads, with their API group. Anything else is kept only if it has a pod template.
+GROUPS = {
+    "ResourceClaim": _DRA,
+    "ResourceClaimTemplate": _DRA,
+    "DeviceClass": _DRA,
+    "ResourceSlice": _DRA,
+    "DeviceTaintRule": _DRA,
+    "Pod": "",
+    "Node": "",
+    "Namespace": "",
+    "ResourceQuota": "",
+    "Event": "",
+    "PersistentVolumeClaim": "",
+    "PriorityClass": "scheduling.k8s.io",
+}
+CLUSTER_SCOPED = frozenset({"DeviceClass", "ResourceSlice", "DeviceTaintRule", "Node", "Namespace", "PriorityClass"})
+DEFAULT_NAMESPACE = "default"
+
+
+class ClusterState:
+    """The objects of a cluster by kind and name. It never changes: :meth:`replace` makes another one."""
+
+    __slots__ = ("_decoded", "_kinds", "release")
+
+    def __init__(
+        self,
+        kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]],
+        decoded: dict[int, tuple[Any, Any]] | None = None,
+        release: str | None = None,
+    ) -> None:
+        self._kinds = kinds
+        self._decoded: dict[int, tuple[Any, Any]] = {} if decoded is None else decoded
+        self.release = release
+
+    @classmethod
+    def from_documents(cls, documents: Iterable[Document], *, namespace: str | None = None) -> ClusterState:
+        """The state that loaded documents describe; of an object that comes twice the later one counts.
+
+        ``namespace`` is that of objects that name none (kubectl's ``-n``).
+        """
+        kinds: dict[str, dict[Key, Mapping[str, Any]]] = {}
+        for document in documents:
+            value = document.value
+            if isinstance(value, dict):
+                add(kinds, value, namespace or DEFAULT_NAMESPACE)
+        return cls(kinds, release=_kubelet_release(kinds.get("Node", {}).values()))
+
+    # -- objects as they were read --
+
+    def all(self, kind: str) -> Mapping[Key, Mapping[str, Any]]:
+        """Every object of a kind."""
+        return self._kinds.get(kind, {})
+
+    def get(self, kind: str, key: Key) -> Mapping[str, Any] | None:
+        """An object, or None."""
+        return self._kinds.get(kind, {}).get(key)
+
+    def has(self, kind: str) -> bool:
+        """Whether the source holds any object of this kind."""
+        return bool(self._kinds.get(kind))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(self._kinds)
+
+    def replace(self, kind: str, key: Key, value: Mapping[str, Any] | None) -> ClusterState:
+        """The state with one object created, replaced or (None) deleted."""
+        objects = dict(self._kinds.get(kind, {}))
+        if value is None:
+            objects.pop(key, None)
+        else:
+            objects[key] = value
+        return ClusterState({**self._kinds, kind: objects}, self._decoded, self.release)
+
+    def merged(self, other: ClusterState) -> ClusterState:
+        """Both states' objects; where both have one, that of ``other``."""
+        kinds = dict(self._kinds)
+        for kind in other.kinds:
+            kinds[kind] = {**kinds.get(kind, {}), **other.all(kind)}
+        return ClusterState(kinds, {**self._decoded, **other._decoded}, self.release or other.release)
+
+    # -- objects as the allocator takes them --
+
+    def decode(self, value: Mapping[str, Any]) -> Any:
+        """An object as the model has it. Raises InputError where it is none that an API server would hold."""
+        known = self._decoded.get(id(value))
+        if known is not None and known[0] is value:
+            return known[1]
+        from dractl.model import DecodeError, decode
+
+        try:
+            decoded = decode(value)
+        except DecodeError as error:
+            raise InputError(str(error), place=describe(value), hint="dractl lint says more about it") from error
+        self._decoded[id(value)] = (value, decoded)
+        return decoded
+
+    def decoded(self, kind: str) -> tuple[Any, ...]:
+        return tuple(self.decode(value) for value in self.all(kind).values())
+
+    @property
+    def claims(self) -> tuple[ResourceClaim, ...]:
+        return cast("tuple[ResourceClaim, ...]", self.decoded("ResourceClaim"))
+
+    @property
+    def slices(self) -> tuple[ResourceSlice, ...]:
+        return cast("tuple[ResourceSlice, ...]", self.decoded("ResourceSlice"))
+
+    @property
+    def classes(self) -> tuple[DeviceClass, ...]:
+        return cast("tuple[DeviceClass, ...]", self.decoded("DeviceClass"))
+
+    @property
+    def taint_rules(self) -> tuple[DeviceTaintRule, ...]:
+        return cast("tuple[DeviceTaintRule, ...]", self.decoded("DeviceTaintRule"))
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return cast("tuple[Node, ...]", self.decoded("Node"))
+
+    def claim(self, key: Key) -> ResourceClaim | None:
+        value = self.get("ResourceClaim", key)
+        return None if value is None else cast("ResourceClaim", self.decode(value))
+
+    def template(self, key: Key) -> ResourceClaimTemplate | None:
+        value = self.get("ResourceClaimTemplate", key)
+        return None if value is None else cast("ResourceClaimTemplate", self.decode(value))
+
+
+def add(kinds: dict[str, dict[Key, Mapping[str, Any]]], value: dict[str, Any], namespace: str) -> None:
+    """Puts one object where it belongs, if explain reads its kind."""
+    kind, api_version = value.get("kind"), value.get("apiVersion")
+    metadata = value.get("metadata")
+    if not isinstance(kind, str) or not isinstance(api_version, str) or not isinstance(metadata, dict):
+        return
+    group = api_version.rpartition("/")[0]
+    if kind in GROUPS:
+        if group != GROUPS[kind] and not (kind == "Event" and group == "events.k8s.io"):
+            return
+    elif not _has_pod_template(value):
+        return
+    name = metadata.get("name") or metadata.get("generateName")
+    if not isinstance(name, str):
+        return
+    where = "" if kind in CLUSTER_SCOPED else str(metadata.get("namespace") or namespace)
+    kinds.setdefault(kind, {})[(where, name)] = value
+
+
+def _has_pod_template(value: Mapping[str, Any]) -> bool:
+    from dractl.model import pod_templates
+
+    return next(iter(pod_templates(value)), None) is not None
+
+
+def _kubelet_release(nodes: Iterable[Mapping[str, Any]]) -> str | None:
+    """The highest minor version of the nodes' kubelets, such as ``1.36``; None where no node says one."""
+    highest: tuple[int, int] | None = None
+    for node in nodes:
+        text = text_at(node, "status", "nodeInfo", "kubeletVersion")
+        major, _, rest = text.removeprefix("v").partition(".")
+        minor = rest.partition(".")[0]
+        if major.isdigit() and minor.isdigit():
+            found = (int(major), int(minor))
+            highest = max(highest or found, found)
+    return None if highest is None else f"{highest[0]}.{highest[1]}"
+
+
+def describe(value: Mapping[str, Any]) -> str:
+    """``Kind/[namespace/]name`` of an object, for messages."""
+    name = text_at(value, "metadata", "name") or text_at(value, "metadata", "generateName")
+    namespace = text_at(value, "metadata", "namespace")
+    return "/".join(part for part in (str(value.get("kind")), namespace, name) if part)
+
+
+# -- reading mappings that may hold anything --
+
+
+def at(value: Any, *path: str | int) -> Any:
+    """The value at ``path``, or None where there is none."""
+    for part in path:
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            return None
+    return value
+
+
+def text_at(value: Any, *path: str | int) -> str:
+    found = at(value, *path)
+    return found if isinstance(found, str) else ""
+
+
+def map_at(value: Any, *path: str | int) -> Mapping[str, Any]:
+    found = at(value, *path)
+    return found if isinstance(found, dict) else {}
+
+
+def list_at(value: Any, *path: str | int) -> list[Any]:
+    found = at(value, *path)
+    return found if isinstance(found, list) else []
+
+
+def maps_at(value: Any, *path: str | int) -> list[Mapping[str, Any]]:
+    """The maps of the list at ``path``."""
+    return [item for item in list_at(value, *path) if isinstance(item, dict)]

@@ -1,0 +1,112 @@
+"""Looking up devices and who holds them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.allocation import DeviceID
+from dractl.explain.answer import Holder
+from dractl.explain.cluster import at, list_at, maps_at, text_at
+from dractl.explain.node_filters import ENDED
+from dractl.explain.pods import consumers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from dractl.explain.cluster import ClusterState, Key
+    from dractl.model import Device, DeviceAttribute, ResourceSlice
+
+    Raw = Mapping[str, Any]
+
+
+class Devices:
+    """The published devices of a cluster and the claims that hold them; both are indexed when first asked for."""
+
+    def __init__(self, state: ClusterState, slices: Iterable[ResourceSlice]) -> None:
+        self.state = state
+        self.slices = tuple(slices)
+        self._pools: dict[tuple[str, str], list[ResourceSlice]] | None = None
+        self._named: dict[tuple[str, str], dict[str, Device]] = {}
+        self._held: dict[DeviceID, list[Key]] | None = None
+
+    def pool(self, driver: str, pool: str) -> list[ResourceSlice]:
+        """The slices of the pool's newest generation."""
+        if self._pools is None:
+            self._pools = {}
+            for item in self.slices:
+                self._pools.setdefault((item.spec.driver, item.spec.pool.name), []).append(item)
+        found = self._pools.get((driver, pool), [])
+        newest = max((item.spec.pool.generation or 0 for item in found), default=0)
+        return [item for item in found if (item.spec.pool.generation or 0) == newest]
+
+    def get(self, device: DeviceID) -> Device | None:
+        """A device of the newest generation of its pool, or None where no slice has it."""
+        key = (device.driver, device.pool)
+        named = self._named.get(key)
+        if named is None:
+            named = {d.name: d for item in self.pool(*key) for d in item.spec.devices}
+            self._named[key] = named
+        return named.get(device.device)
+
+    def attribute(self, device: DeviceID, name: str) -> DeviceAttribute | None:
+        """An attribute by its full name, as constraints look it up: with its domain, else in the driver's own."""
+        found = self.get(device)
+        if found is None:
+            return None
+        domain, _, short = name.partition("/")
+        exact = found.attributes.get(name)
+        if exact is None and domain == device.driver:
+            exact = found.attributes.get(short)
+        return exact
+
+    # -- holders --
+
+    def claims_of(self, device: DeviceID) -> list[Key]:
+        """The claims whose allocation has the device, without those that have it by adminAccess."""
+        if self._held is None:
+            self._held = {}
+            for key, claim in self.state.all("ResourceClaim").items():
+                for result in maps_at(claim, "status", "allocation", "devices", "results"):
+                    if result.get("adminAccess") is not True:
+                        self._held.setdefault(result_device(result), []).append(key)
+        return self._held.get(device, [])
+
+    def holders(self, devices: Iterable[DeviceID]) -> tuple[Holder, ...]:
+        """Who holds any of ``devices``: one entry for each claim and pod, those with the most devices first."""
+        by_claim: dict[Key, list[DeviceID]] = {}
+        for device in devices:
+            for key in self.claims_of(device):
+                by_claim.setdefault(key, []).append(device)
+        found: list[Holder] = []
+        for key, held in sorted(by_claim.items(), key=lambda item: (-len(item[1]), item[0])):
+            found += self._holders_of(key, tuple(str(device) for device in held))
+        return tuple(found)
+
+    def _holders_of(self, key: Key, devices: tuple[str, ...]) -> Iterator[Holder]:
+        claim = self.state.get("ResourceClaim", key)
+        since = text_at(claim, "status", "allocation", "allocationTimestamp") or text_at(
+            claim, "metadata", "creationTimestamp"
+        )
+        names = [text_at(c, "name") for c in maps_at(claim, "status", "reservedFor") if c.get("resource") == "pods"]
+        if not names:
+            names = [text_at(p, "metadata", "name") for p in consumers(self.state, key)]
+        if not names:
+            yield Holder("/".join(key), devices, None, since or None, bool(not list_at(claim, "status", "reservedFor")))
+        for name in names:
+            pod = self.state.get("Pod", (key[0], name))
+            finished = None if pod is None and not self.state.has("Pod") else pod is None or ended(pod)
+            yield Holder("/".join(key), devices, f"{key[0]}/{name}", since or None, finished)
+
+
+def ended(pod: Raw) -> bool:
+    return text_at(pod, "status", "phase") in ENDED
+
+
+def result_device(result: Raw) -> DeviceID:
+    """The device of one allocation result."""
+    return DeviceID(text_at(result, "driver"), text_at(result, "pool"), text_at(result, "device"))
+
+
+def is_shared(result: Raw) -> bool:
+    return at(result, "shareID") is not None

@@ -1,0 +1,438 @@
+"""The whole answer about a subject: verdict, reasons in order, nodes, conflict, fixes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from dractl.allocation import Allocated, Exhausted
+from dractl.explain.answer import (
+    SEVERITY,
+    AllocatedDevice,
+    Explanation,
+    FunnelStage,
+    NodeAnswer,
+    Reason,
+    Subject,
+)
+from dractl.explain.cluster import at, map_at, maps_at, text_at
+from dractl.explain.devices import Devices, ended
+from dractl.explain.diagnose import Diagnosis, funnel
+from dractl.explain.fixes import Case, find_fixes
+from dractl.explain.judge import TIMED_OUT, Judge
+from dractl.explain.pods import enter
+from dractl.explain.ranking import add_up, rank
+from dractl.explain.subjects import Question, claim_question, is_pending, pods_using
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dractl.allocation import Features
+    from dractl.allocation.survey import Survey
+    from dractl.explain.answer import Conflict, Verdict
+    from dractl.explain.cluster import ClusterState
+    from dractl.explain.judge import Judgement, NodeVerdict
+    from dractl.explain.pods import PodClaim
+
+    Raw = Mapping[str, Any]
+
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to answer. ``node`` narrows the answer to one node; ``fixes`` is how many are looked for."""
+
+    release_assumed: bool = False
+    node: str | None = None
+    fixes: int = 8
+
+
+@dataclass(slots=True)
+class _Study:
+    """What was found out about one subject on the way to its answer."""
+
+    question: Question
+    judgement: Judgement
+    diagnosis: Diagnosis
+    surveys: dict[str, Survey] = field(default_factory=dict)  # by node, of those that cannot allocate
+
+
+class Explainer:
+    """Answers questions about one cluster."""
+
+    def __init__(self, state: ClusterState, features: Features, options: Options | None = None) -> None:
+        self.state = state
+        self.features = features
+        self.options = options or Options()
+        self.judge = Judge(state, features)
+        self.devices = Devices(state, self.judge.slices)
+
+    def explain(self, question: Question) -> Explanation:
+        """The answer to one question, a pod or a claim."""
+        if question.kind in ("ResourceClaim", "ResourceClaimTemplate"):
+            return self._claim(question)
+        return self._pod(question)
+
+    # -- pods --
+
+    def _pod(self, question: Question) -> Explanation:
+        pod = question.value
+        entry = enter(self.state, pod)
+        subject = Subject(
+            question.kind,
+            *question.key,
+            {text_at(r, "name"): None for r in maps_at(pod, "spec", "resourceClaims")}
+            | {c.name: c.key[1] for c in entry.claims if c.name},
+        )
+        if not is_pending(pod):
+            return self._placed(question, subject, entry.claims)
+        study = self._study(question, self.judge.pod(pod))
+        return self._with_fixes(study, self._around(pod, self._answer(study, subject)))
+
+    def _placed(self, question: Question, subject: Subject, claims: tuple[PodClaim, ...]) -> Explanation:
+        """A pod that is on its node, or has ended."""
+        pod = question.value
+        node = text_at(pod, "spec", "nodeName")
+        allocated = tuple(a for c in claims for a in allocation_of(c.value, c.full_name))
+        nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
+        reasons: tuple[Reason, ...] = ()
+        waiting = [c for c in claims if not c.allocated]
+        if waiting and not ended(pod):
+            why = (
+                f"the pod was put on node {node} without the scheduler having allocated claim {waiting[0].full_name}: "
+                "spec.nodeName was set by somebody else"
+            )
+            reasons = (
+                Reason("scheduler-bypass", why, pod_claim=waiting[0].name, claim=waiting[0].full_name, nodes=(node,)),
+            )
+        verdict: Verdict = "blocked" if reasons else "allocated"
+        headline = f"ended on {node}" if ended(pod) else f"runs on {node}" if not reasons else reasons[0].message
+        return self._explanation(question, subject, verdict, headline=headline, reasons=reasons, nodes=nodes)
+
+    def _around(self, pod: Raw, answer: Explanation) -> Explanation:
+        """What the pod itself says: another scheduler, and a condition that no longer holds."""
+        scheduler = text_at(pod, "spec", "schedulerName") or DEFAULT_SCHEDULER
+        if scheduler != DEFAULT_SCHEDULER:
+            why = (
+                f"spec.schedulerName is {scheduler}: kube-scheduler leaves the pod alone, and nothing here shows "
+                f"whether {scheduler} runs or knows DRA; the rest is what kube-scheduler would say"
+            )
+            reason = Reason("scheduler-bypass", why, plugin=scheduler, found=(scheduler,))
+            return replace(
+                answer,
+                verdict="blocked",
+                headline=f"kube-scheduler does not schedule this pod ({scheduler} is to)",
+                reasons=(reason, *answer.reasons),
+                scheduler_message=None,
+            )
+        condition = next((c for c in maps_at(pod, "status", "conditions") if c.get("type") == "PodScheduled"), None)
+        if answer.fits and condition is not None and condition.get("status") == "False":
+            node = next(n.name for n in answer.nodes if n.verdict == "allocatable")
+            since = text_at(condition, "lastTransitionTime")
+            why = (
+                f"it fits now (on {node}), but the scheduler's last attempt{' at ' + since if since else ''} failed "
+                "and it has not tried again; it does so at an event that concerns the pod, or after five minutes"
+            )
+            devices = tuple(
+                f"{a.driver}/{a.pool}/{a.device}" for n in answer.nodes if n.name == node for a in n.allocation
+            )
+            reason = Reason(
+                "would-fit-now",
+                why,
+                nodes=(node,),
+                devices=devices,
+                pod_claim=next(iter(answer.subject.pod_claims), None),
+            )
+            return replace(
+                answer,
+                verdict="blocked",
+                headline=f"would fit now on {node}; the scheduler has not tried again",
+                reasons=(reason,),
+                scheduler_message=text_at(condition, "message") or None,
+            )
+        return answer
+
+    # -- claims --
+
+    def _claim(self, question: Question) -> Explanation:
+        claim = claim_question(self.state, question)
+        subject = Subject(question.kind, *question.key)
+        if claim.allocated:
+            return self._allocated_claim(question, subject, claim)
+        users = [q for q in pods_using(self.state, question.key) if is_pending(q.value)]
+        if users and question.kind == "ResourceClaim":
+            answer = self._pod(users[0])
+            return replace(
+                answer, subject=subject, notes=(f"seen from pod {'/'.join(users[0].key)}, which uses it", *answer.notes)
+            )
+        if text_at(question.value, "metadata", "deletionTimestamp"):
+            reason = Reason("claim-deleting", f"claim {claim.full_name} is being deleted", claim=claim.full_name)
+            return self._explanation(question, subject, "blocked", headline=reason.message, reasons=(reason,))
+        study = self._study(question, self.judge.claim(claim))
+        answer = replace(self._answer(study, subject), scheduler_message=None)
+        if question.kind == "ResourceClaim" and text_at(question.value, "metadata", "uid"):
+            why = (
+                f"no pod uses claim {claim.full_name}: a claim is allocated when a pod that uses it is scheduled, "
+                "until then pending is its normal state"
+            )
+            reason = Reason("no-consumer", why, claim=claim.full_name)
+            after = "; it would fit" if answer.fits else ", and it would not fit"
+            answer = replace(
+                answer, verdict="blocked", headline=f"no pod uses it{after}", reasons=(reason, *answer.reasons)
+            )
+        return self._with_fixes(study, answer)
+
+    def _allocated_claim(self, question: Question, subject: Subject, claim: PodClaim) -> Explanation:
+        allocated = allocation_of(claim.value, claim.full_name)
+        selector = at(claim.value, "status", "allocation", "nodeSelector")
+        names = [
+            str(value)
+            for term in maps_at(selector, "nodeSelectorTerms")
+            for e in maps_at(term, "matchFields")
+            for value in e.get("values") or ()
+        ]
+        nodes = (NodeAnswer(names[0] if names else "any node", "allocated", allocation=allocated),)
+        users = [text_at(c, "name") for c in maps_at(claim.value, "status", "reservedFor")]
+        used = f"used by pod {', '.join(users[:3])}" if users else "used by no pod"
+        return self._explanation(
+            question, subject, "allocated", headline=f"allocated on {nodes[0].name}, {used}", nodes=nodes
+        )
+
+    # -- the answer --
+
+    def _explanation(self, question: Question, subject: Subject, verdict: Verdict, **parts: Any) -> Explanation:
+        return Explanation(
+            subject,
+            verdict,
+            self.features.release,
+            self.options.release_assumed,
+            age=text_at(question.value, "metadata", "creationTimestamp") or None,
+            **parts,
+        )
+
+    def _study(self, question: Question, judgement: Judgement) -> _Study:
+        special = (c for n in judgement.nodes[:1] for c in n.claims)
+        return _Study(question, judgement, Diagnosis(self.judge, self.devices, (*judgement.claims, *special)))
+
+    def _with_fixes(self, study: _Study, answer: Explanation) -> Explanation:
+        if answer.fits or not self.options.fixes:
+            return answer
+        claims = tuple(study.diagnosis.claims.values())
+        reasons = tuple(dict.fromkeys((*answer.reasons, *(r for n in answer.nodes for r in n.reasons))))
+        case = Case(
+            study.question, self.judge, study.judgement, self.devices, study.diagnosis, reasons, study.surveys, claims
+        )
+        return replace(answer, fixes=find_fixes(case, self.options.fixes))
+
+    def _answer(self, study: _Study, subject: Subject) -> Explanation:
+        question, judgement = study.question, study.judgement
+        if judgement.stopped:
+            headline = judgement.stopped[0].message
+            return self._explanation(
+                question,
+                subject,
+                "blocked",
+                headline=headline,
+                reasons=judgement.stopped,
+                scheduler_message=judgement.message,
+            )
+        chosen = [n for n in judgement.nodes if self.options.node in (None, n.name)]
+        nodes = [self._node(study, verdict) for verdict in chosen]
+        reasons = rank(nodes, judgement.nodes)
+        verdict = self._verdict(judgement)
+        if judgement.late is not None:
+            reasons = (judgement.late,)
+        elif judgement.fatal is not None:
+            named = next((n for n in nodes if n.name == judgement.fatal.name), None)
+            first = named.reasons[:1] if named else ()
+            reasons = (*first, *(r for r in reasons if r.code != first[0].code)) if first else reasons
+        elif judgement.fits:
+            reasons = ()
+        conflict = None
+        if not judgement.fits:
+            conflict = self._conflict(study, chosen)
+        return self._explanation(
+            question,
+            subject,
+            verdict,
+            headline=self._headline(judgement, reasons),
+            scheduler_message=judgement.message,
+            reasons=reasons,
+            nodes=tuple(nodes),
+            funnel=add_up(n.funnel for n in nodes),
+            conflict=conflict,
+            notes=self._notes(),
+        )
+
+    def _verdict(self, judgement: Judgement) -> Verdict:
+        if judgement.fits:
+            return "allocatable"
+        if judgement.fatal is not None or judgement.late is not None:
+            return "error"
+        if any(isinstance(n.outcome, Exhausted) for n in judgement.nodes if n.asked):
+            return "undecided"
+        if all(n.rejection is not None for n in judgement.nodes):
+            return "blocked"
+        return "unallocatable"
+
+    def _headline(self, judgement: Judgement, reasons: Sequence[Reason]) -> str:
+        total = len(judgement.nodes)
+        if judgement.fits:
+            fitting = [n.name for n in judgement.nodes if n.fits]
+            return f"fits on {', '.join(fitting[:3])}" + (f" and {len(fitting) - 3} more" if len(fitting) > 3 else "")
+        why = reasons[0].message if reasons else ""
+        if judgement.fatal is not None:
+            return f"the scheduler's attempt ends in an error: {why}"
+        if judgement.late is not None:
+            return f"a node fits, and then the scheduler fails: {why}"
+        where = "the only node" if total == 1 else f"none of {total} nodes"
+        return f"{'does not fit on' if total == 1 else 'fits on'} {where}: {why}"
+
+    def _node(self, study: _Study, verdict: NodeVerdict) -> NodeAnswer:
+        allocation = allocated_devices(verdict)
+        if verdict.fits:
+            return NodeAnswer(verdict.name, "allocatable", allocation=allocation)
+        stages: tuple[FunnelStage, ...] = ()
+        reasons: list[Reason] = []
+        if verdict.rejection is not None:
+            r = verdict.rejection
+            why = f"{'; '.join(r.texts)}" + (f" ({r.detail})" if r.detail else "")
+            code = "node-filter"
+            unmapped = self._unmapped(verdict) if r.resource else None
+            reasons.append(
+                unmapped
+                or Reason(
+                    code,
+                    why,
+                    plugin=r.plugin,
+                    resource=r.resource,
+                    want=r.want,
+                    free=r.free,
+                    nodes=(verdict.name,),
+                    found=r.pods,
+                )
+            )
+        reasons += [self._pinned(claim, verdict) for claim in verdict.elsewhere]
+        if not verdict.allocates and verdict.outcome is not None:
+            decoded = [c.claim for c in verdict.claims if c.claim is not None]
+            survey = self.judge.allocator.survey(self.state.decode(verdict.node), decoded)
+            study.surveys[verdict.name] = survey
+            stages = funnel(study.diagnosis, survey.requests)
+            found = study.diagnosis.node(verdict, survey)
+            reasons += self._timeouts(verdict, found)
+        kind: Any = "filtered" if verdict.rejection is not None else "unallocatable"
+        if verdict.asked and self.judge.is_fatal(verdict.outcome):
+            kind = "error"
+        return NodeAnswer(verdict.name, kind, tuple(reasons), stages, allocation if verdict.allocates else ())
+
+    def _timeouts(self, verdict: NodeVerdict, found: tuple[Reason, ...]) -> tuple[Reason, ...]:
+        if not self.judge.times_out(verdict.outcome):
+            return found
+        why = f"the scheduler would try combinations for more than 10 seconds and give up ({TIMED_OUT})"
+        if found:
+            why += f"; what cannot be satisfied: {found[0].message}"
+        timeout = Reason(
+            "timeout-risk",
+            why,
+            nodes=(verdict.name,),
+            pod_claim=found[0].pod_claim if found else None,
+            request=found[0].request if found else None,
+        )
+        return (timeout, *found)
+
+    def _pinned(self, claim: PodClaim, verdict: NodeVerdict) -> Reason:
+        users = [text_at(c, "name") for c in maps_at(claim.value, "status", "reservedFor")]
+        where = sorted({a.pool for a in allocation_of(claim.value, claim.full_name)})
+        names = [
+            str(value)
+            for term in maps_at(claim.value, "status", "allocation", "nodeSelector", "nodeSelectorTerms")
+            for e in [*maps_at(term, "matchFields"), *maps_at(term, "matchExpressions")]
+            for value in e.get("values") or ()
+        ]
+        place = ", ".join(names) or ", ".join(where)
+        why = f"claim {claim.full_name} is already allocated on {place}, the pod must go there"
+        if users:
+            why += f"; it is used by pod {', '.join(users[:3])}"
+        return Reason(
+            "pinned-node",
+            why,
+            pod_claim=claim.name or None,
+            claim=claim.full_name,
+            found=tuple(names),
+            nodes=(verdict.name,),
+        )
+
+    def _unmapped(self, verdict: NodeVerdict) -> Reason | None:
+        """An extended resource that the node's DRA driver could provide, if its class said so."""
+        resource = verdict.rejection.resource if verdict.rejection is not None else None
+        if resource is None or "/" not in resource:
+            return None
+        allocatable = map_at(verdict.node, "status", "allocatable")
+        if str(allocatable.get(resource, "0")) != "0":
+            return None
+        for item in self.state.classes:
+            drivers = Diagnosis(self.judge, self.devices, ()).drivers_of(item.metadata.name or "")
+            there = any(
+                s.spec.driver in drivers and s.spec.node_name == verdict.name and s.spec.devices
+                for s in self.judge.slices
+            )
+            if (
+                there
+                and text_at(
+                    self.state.get("DeviceClass", ("", item.metadata.name or "")), "spec", "extendedResourceName"
+                )
+                != resource
+            ):
+                why = (
+                    f"the node offers no {resource}; its DRA driver has devices of class {item.metadata.name}, "
+                    f"which does not provide {resource} (spec.extendedResourceName)"
+                )
+                if "DRAExtendedResource" not in self.features.on:
+                    why += "; the feature gate DRAExtendedResource is off besides"
+                return Reason(
+                    "extended-resource-unmapped",
+                    why,
+                    device_class=item.metadata.name,
+                    resource=resource,
+                    nodes=(verdict.name,),
+                )
+        return None
+
+    def _conflict(self, study: _Study, verdicts: Iterable[NodeVerdict]) -> Conflict | None:
+        """The conflict on the node whose best place holds the most free devices."""
+        found = [
+            conflict
+            for v in verdicts
+            if v.name in study.surveys and (conflict := study.diagnosis.conflict(v, study.surveys[v.name])) is not None
+        ]
+        return max(found, key=lambda c: max((p.score for p in c.places), default=(0, 0)), default=None)
+
+    def _notes(self) -> tuple[str, ...]:
+        if self.state.has("Node"):
+            return ()
+        return ("the source has no nodes: those that the slices name were taken, and no node filter was checked",)
+
+
+def allocation_of(claim: Raw | None, name: str) -> tuple[AllocatedDevice, ...]:
+    """What a claim has been given."""
+    return tuple(
+        AllocatedDevice(name, text_at(r, "request"), text_at(r, "driver"), text_at(r, "pool"), text_at(r, "device"))
+        for r in maps_at(claim, "status", "allocation", "devices", "results")
+    )
+
+
+def allocated_devices(verdict: NodeVerdict) -> tuple[AllocatedDevice, ...]:
+    """What the scheduler would give on a node."""
+    if not isinstance(verdict.outcome, Allocated):
+        return ()
+    return tuple(
+        AllocatedDevice(claim.full_name, result.request, result.driver, result.pool, result.device)
+        for claim, allocation in zip(verdict.claims, verdict.outcome.results, strict=False)
+        for result in allocation.devices.results
+    )
+
+
+def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
+    """Answers in the order of their severity; within one, in the order of the source."""
+    return sorted(explanations, key=lambda e: SEVERITY.index(e.verdict))

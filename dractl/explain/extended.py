@@ -1,0 +1,83 @@
+"""Extended resources that DeviceClasses provide: the claim that the scheduler makes for a pod's ``vendor.com/gpu: 2``.
+
+Source: kubernetes pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from dractl.explain.cluster import at, map_at, maps_at, text_at
+from dractl.explain.node_filters import quantity
+from dractl.explain.pods import PodClaim
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.explain.cluster import ClusterState
+    from dractl.model import ResourceClaim
+
+    Raw = Mapping[str, Any]
+
+IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
+SPECIAL_NAME = "<extended-resources>"
+
+
+def is_extended(resource: str) -> bool:
+    """Whether a resource is an extended one: qualified, and not Kubernetes' own (v1helper.IsExtendedResourceName)."""
+    domain, slash, _ = resource.partition("/")
+    return (
+        bool(slash)
+        and not resource.startswith("requests.")
+        and not (domain == "kubernetes.io" or domain.endswith(".kubernetes.io"))
+    ) or resource.startswith(IMPLICIT_PREFIX)
+
+
+def wanted(pod: Raw) -> dict[str, list[tuple[int, int]]]:
+    """Extended resource -> (index of the container, amount) for each container that wants it."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    spec = map_at(pod, "spec")
+    for index, container in enumerate([*maps_at(spec, "initContainers"), *maps_at(spec, "containers")]):
+        limits, requests = map_at(container, "resources", "limits"), map_at(container, "resources", "requests")
+        for name, value in {**limits, **requests}.items():
+            amount = quantity(value).value()
+            if is_extended(name) and amount > 0:
+                found.setdefault(name, []).append((index, amount))
+    return found
+
+
+def classes_by_resource(state: ClusterState) -> dict[str, str]:
+    """Extended resource -> the DeviceClass that provides it: the newest, then the first by name."""
+    chosen: dict[str, tuple[str, str]] = {}
+    for (_, name), value in sorted(state.all("DeviceClass").items()):
+        created = text_at(value, "metadata", "creationTimestamp")
+        explicit = at(value, "spec", "extendedResourceName")
+        if isinstance(explicit, str) and explicit and (explicit not in chosen or created > chosen[explicit][0]):
+            chosen[explicit] = (created, name)
+        chosen.setdefault(IMPLICIT_PREFIX + name, (created, name))
+    return {resource: name for resource, (_, name) in chosen.items()}
+
+
+def special_claim(state: ClusterState, pod: Raw, node: Raw, classes: Mapping[str, str]) -> PodClaim | None:
+    """The claim that the scheduler makes for ``pod`` on ``node``; None where no class provides what the node lacks."""
+    allocatable = map_at(node, "status", "allocatable")
+    requests = [
+        {
+            "name": f"container-{container}-request-{number}",
+            "exactly": {"deviceClassName": classes[resource], "allocationMode": "ExactCount", "count": amount},
+        }
+        for number, (resource, containers) in enumerate(sorted(wanted(pod).items()))
+        if resource in classes and quantity(allocatable.get(resource, 0)).sign() == 0
+        for container, amount in containers
+    ]
+    if not requests:
+        return None
+    namespace = text_at(pod, "metadata", "namespace") or "default"
+    value = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": SPECIAL_NAME, "namespace": namespace},
+        "spec": {"devices": {"requests": requests}},
+    }
+    claim = cast("ResourceClaim", state.decode(value))
+    return PodClaim("", (namespace, SPECIAL_NAME), value, claim)

@@ -1,0 +1,149 @@
+"""What the makers of fixes share: a candidate, and where in the source a claim's requests can be changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.explain.answer import Create, Delete, Patch
+from dractl.explain.changes import parse_target, pointer
+from dractl.explain.cluster import at, maps_at, text_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from dractl.allocation import Features
+    from dractl.allocation.survey import RequestSurvey, Survey
+    from dractl.explain.answer import Change, Reason
+    from dractl.explain.devices import Devices
+    from dractl.explain.diagnose import Diagnosis
+    from dractl.explain.judge import Judge, Judgement, NodeVerdict
+    from dractl.explain.pods import PodClaim
+    from dractl.explain.subjects import Question
+
+    Raw = Mapping[str, Any]
+
+# What a change touches, the smallest first (design section 3).
+OWN, POD, OTHER, POLICY, NODE, SETTING = range(6)
+_TOUCHES = {
+    "ResourceClaim": OWN,
+    "ResourceClaimTemplate": OWN,
+    "Pod": POD,
+    "DeviceClass": POLICY,
+    "DeviceTaintRule": POLICY,
+    "ResourceSlice": POLICY,
+    "ResourceQuota": POLICY,
+    "Namespace": POLICY,
+    "Node": NODE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A change that may help. Of one ``family`` only the first that is verified is shown; ``features`` are what the
+    scheduler would have to run with, where that is the change. ``sure``: known to help without a trial (waiting)."""
+
+    title: str
+    changes: tuple[Change, ...]
+    family: str
+    effect: str = ""
+    features: Features | None = None
+    order: int = 0  # among candidates of the same size
+
+    @property
+    def size(self) -> tuple[int, int, int, int]:
+        """Changes, operations, what they touch, order: smaller is shown first."""
+        operations = sum(len(c.operations) if isinstance(c, Patch) else 1 for c in self.changes)
+        touch = max((touches(c) for c in self.changes), default=SETTING)
+        return (len(self.changes) or 1, operations or 1, touch, self.order)
+
+
+def touches(change: Change) -> int:
+    match change:
+        case Patch(target):
+            return _TOUCHES.get(parse_target(target)[0], SETTING)
+        case Delete(target):
+            kind = parse_target(target)[0]
+            return OTHER if kind in ("Pod", "ResourceClaim") else _TOUCHES.get(kind, SETTING)
+        case Create(value):
+            return _TOUCHES.get(str(value.get("kind")), SETTING)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is known about a subject that does not fit."""
+
+    question: Question
+    judge: Judge
+    judgement: Judgement
+    devices: Devices
+    diagnosis: Diagnosis
+    reasons: Sequence[Reason]
+    surveys: Mapping[str, Survey]  # by node, of those that cannot allocate
+    claims: tuple[PodClaim, ...]
+
+    @property
+    def state(self) -> Any:
+        return self.judge.state
+
+    def requests(self) -> Iterator[tuple[NodeVerdict, RequestSurvey]]:
+        """Every request on every surveyed node."""
+        for verdict in self.judgement.nodes:
+            survey = self.surveys.get(verdict.name)
+            for request in survey.requests if survey else ():
+                yield verdict, request
+
+    def claim(self, full_name: str | None) -> PodClaim | None:
+        return next((c for c in self.claims if c.full_name == full_name), None)
+
+    def place(self, claim_name: str | None, request: str | None) -> Place | None:
+        """Where a request, or an alternative of one, is written."""
+        claim = self.claim(claim_name)
+        if claim is None or claim.editable is None or not request:
+            return None
+        target, prefix = claim.editable
+        kind, key = parse_target(target)
+        value = self.state.get(kind, key)
+        name, _, alternative = request.partition("/")
+        for i, raw in enumerate(maps_at(value, *prefix, "devices", "requests")):
+            if text_at(raw, "name") != name:
+                continue
+            path: tuple[str | int, ...] = (*prefix, "devices", "requests", i)
+            if alternative:
+                for j, sub in enumerate(maps_at(raw, "firstAvailable")):
+                    if text_at(sub, "name") == alternative:
+                        return Place(target, (*path, "firstAvailable", j), sub)
+                return None
+            if isinstance(raw.get("exactly"), dict):
+                return Place(target, (*path, "exactly"), raw["exactly"])
+            return Place(target, path, raw)  # v1beta1
+        return None
+
+    def constraints(self, claim: PodClaim) -> tuple[str, tuple[str | int, ...], list[Raw]] | None:
+        """Target, path and value of a claim's constraints."""
+        if claim.editable is None:
+            return None
+        target, prefix = claim.editable
+        kind, key = parse_target(target)
+        path = (*prefix, "devices", "constraints")
+        return target, path, maps_at(self.state.get(kind, key), *path)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A request as it is written: in which object, at which path, and its fields."""
+
+    target: str
+    path: tuple[str | int, ...]
+    value: Raw
+
+    def replace(self, *field: str | int, value: Any) -> Patch:
+        """A patch that sets a field, whether or not it is there."""
+        op = "replace" if at(self.value, *field) is not None else "add"
+        return Patch(self.target, ({"op": op, "path": pointer(*self.path, *field), "value": value},))
+
+    def add(self, *field: str | int, value: Any) -> Patch:
+        return Patch(self.target, ({"op": "add", "path": pointer(*self.path, *field), "value": value},))
+
+    def remove(self, *field: str | int) -> Patch:
+        return Patch(self.target, ({"op": "remove", "path": pointer(*self.path, *field)},))

@@ -1,0 +1,86 @@
+"""Fixes in a constraint: a coarser attribute, the name that is published, fewer requests, no constraint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.explain.answer import Patch
+from dractl.explain.changes import pointer
+from dractl.explain.cluster import list_at, text_at
+from dractl.explain.fixes.candidates import Candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.explain.fixes.candidates import Case
+    from dractl.explain.pods import PodClaim
+
+_COARSER = {
+    "resource.kubernetes.io/pcieRoot": ("resource.kubernetes.io/numaNode",),
+    "resource.kubernetes.io/numaNode": ("resource.kubernetes.io/cpuSocketID",),
+}
+
+
+def relax(case: Case) -> Iterator[Candidate]:
+    """Every way to relax every constraint of the claims that cannot be allocated."""
+    for claim in case.claims:
+        found = case.constraints(claim)
+        if found is None or claim.allocated:
+            continue
+        target, path, constraints = found
+        for index, constraint in enumerate(constraints):
+            kind = "matchAttribute" if "matchAttribute" in constraint else "distinctAttribute"
+            attribute = text_at(constraint, kind)
+            family = f"constraint {target} {index}"
+            for other in _others(case, attribute):
+                change = {"op": "replace", "path": pointer(*path, index, kind), "value": other}
+                yield Candidate(
+                    f"{kind} {attribute} → {other}", (Patch(target, (change,)),), f"{family} attribute", order=1
+                )
+            yield from _fewer(claim, target, (*path, index), list_at(constraint, "requests"), attribute, family)
+            where = pointer(*path, index) if len(constraints) > 1 else pointer(*path)
+            drop = Patch(target, ({"op": "remove", "path": where},))
+            yield Candidate(
+                f"without the constraint {kind} {attribute}",
+                (drop,),
+                f"{family} drop",
+                order=8,
+                effect="the devices may lie apart",
+            )
+
+
+def _others(case: Case, attribute: str) -> Iterator[str]:
+    yield from _COARSER.get(attribute, ())
+    for reason in case.reasons:
+        if reason.attribute == attribute and reason.nearest:
+            yield reason.nearest
+    if any(r.code in ("attr-type", "attr-missing") and r.attribute == attribute for r in case.reasons):
+        for standard in ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode"):
+            if standard != attribute:
+                yield standard
+
+
+def _fewer(
+    claim: PodClaim, target: str, path: tuple[str | int, ...], covered: list[str], attribute: str, family: str
+) -> Iterator[Candidate]:
+    """The constraint over fewer requests, or over one alternative of a request only."""
+    if claim.claim is None:
+        return
+    requests = claim.claim.spec.devices.requests
+    names = [str(n) for n in covered] or [r.name for r in requests]
+    op = "replace" if covered else "add"
+
+    def candidate(left: list[str], title: str, order: int) -> Candidate:
+        change = {"op": op, "path": pointer(*path, "requests"), "value": left}
+        return Candidate(title, (Patch(target, (change,)),), f"{family} requests", order=order)
+
+    for request in requests:
+        if request.name not in names or not request.first_available:
+            continue
+        for sub in request.first_available:
+            left = [f"{request.name}/{sub.name}" if n == request.name else n for n in names]
+            yield candidate(left, f"{attribute}: only for the alternative {request.name}/{sub.name}", 2)
+    if len(names) > 1:
+        for name in names:
+            left = [n for n in names if n != name]
+            yield candidate(left, f"{attribute} over {', '.join(left)} only, without {name}", 3)

@@ -1,0 +1,93 @@
+"""Fixes by freeing devices: ending pods, deleting claims that nobody uses, sharing a claim, removing a taint rule."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from dractl.explain.answer import Delete, Patch
+from dractl.explain.changes import pointer
+from dractl.explain.cluster import maps_at, text_at
+from dractl.explain.fixes.candidates import Candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.explain.answer import Change, Holder
+    from dractl.explain.fixes.candidates import Case
+
+_MOST = 12  # holders that are tried one by one
+
+
+def release(case: Case) -> Iterator[Candidate]:
+    """Ending the pods, or deleting the idle claims, that hold what is wanted: one, then all of one node."""
+    by_claim: dict[str, list[Holder]] = {}
+    for reason in case.reasons:
+        for holder in reason.holders:
+            held = by_claim.setdefault(holder.claim, [])
+            if holder not in held:
+                held.append(holder)
+    ordered = sorted(by_claim.items(), key=lambda item: (not _idle(item[1]), -max(len(h.devices) for h in item[1])))
+    for position, (claim, holders) in enumerate(ordered[:_MOST]):
+        yield _end([(claim, holders)], order=position)
+    if len(ordered) > 1:
+        for pair in list(combinations(ordered[:5], 2)):
+            yield _end(list(pair), order=20)
+    for reason in case.reasons:
+        claims = list(dict.fromkeys(h.claim for h in reason.holders))
+        if 2 < len(claims) <= _MOST and len(reason.nodes) == 1:
+            yield _end([(c, by_claim[c]) for c in claims], order=30)
+
+
+def _idle(holders: list[Holder]) -> bool:
+    return all(h.pod is None or h.finished for h in holders)
+
+
+def _end(claims: list[tuple[str, list[Holder]]], *, order: int) -> Candidate:
+    changes: list[Change] = []
+    titles: list[str] = []
+    devices = 0
+    for claim, holders in claims:
+        devices += max(len(h.devices) for h in holders)
+        pods = list(dict.fromkeys(h.pod for h in holders if h.pod))
+        if pods:
+            changes += [Delete(f"Pod/{pod}") for pod in pods]
+            titles.append(f"pod {', '.join(pods)} ends")
+        else:
+            changes.append(Delete(f"ResourceClaim/{claim}"))
+            titles.append(f"claim {claim}, which nobody uses, is deleted")
+    effect = f"frees {devices} device{'s' if devices > 1 else ''}"
+    unique = tuple(dict.fromkeys(changes))
+    return Candidate(
+        " and ".join(titles), unique, "end" + (f" {order}" if order >= 20 else ""), effect=effect, order=order
+    )
+
+
+def share(case: Case) -> Iterator[Candidate]:
+    """Using a claim of the same namespace that several pods share already."""
+    if case.question.kind != "Pod":
+        return
+    namespace = case.question.key[0]
+    for index, reference in enumerate(maps_at(case.question.value, "spec", "resourceClaims")):
+        mine = next((c for c in case.claims if c.name == text_at(reference, "name")), None)
+        if mine is None or mine.claim is None or mine.allocated:
+            continue
+        classes = {r.exactly.device_class_name for r in mine.claim.spec.devices.requests if r.exactly}
+        for key, value in case.state.all("ResourceClaim").items():
+            if key[0] != namespace or maps_at(value, "metadata", "ownerReferences"):
+                continue
+            users = maps_at(value, "status", "reservedFor")
+            theirs = case.state.decode(value)
+            same = {r.exactly.device_class_name for r in theirs.spec.devices.requests if r.exactly} == classes
+            if len(users) > 1 and same:
+                entry = {"name": mine.name, "resourceClaimName": key[1]}
+                change = {"op": "replace", "path": pointer("spec", "resourceClaims", index), "value": entry}
+                title = f"use the claim {key[1]} too, which {len(users)} pods share"
+                yield Candidate(title, (Patch("/".join(("Pod", *case.question.key)), (change,)),), "share")
+
+
+def taint_rules(case: Case) -> Iterator[Candidate]:
+    """Deleting the DeviceTaintRules that taint the devices."""
+    names = list(dict.fromkeys(name for reason in case.reasons for name in reason.rules))
+    for name in names[:_MOST]:
+        yield Candidate(f"DeviceTaintRule {name} is deleted", (Delete(f"DeviceTaintRule/{name}"),), "rule")

@@ -1,0 +1,313 @@
+"""Fixes by creating or correcting what stops the pod before any node is looked at."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dractl.explain.answer import Create, Delete, Patch
+from dractl.explain.changes import pointer
+from dractl.explain.cluster import at, map_at, maps_at, text_at
+from dractl.explain.extended import classes_by_resource, wanted
+from dractl.explain.fixes.candidates import Candidate
+from dractl.explain.judge import RESERVED_LIMIT
+from dractl.explain.pods import ADMIN_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dractl.explain.answer import Change
+    from dractl.explain.fixes.candidates import Case
+
+_API = "resource.k8s.io/v1"
+
+
+def references(case: Case) -> Iterator[Candidate]:
+    """Claims and templates that are missing: the right name, a copy from another namespace, a new one."""
+    namespace = case.question.key[0]
+    for reason in case.reasons:
+        missing = {"claim-missing": "claim", "template-missing": "template"}.get(reason.code)
+        if missing is None or reason.pod_claim is None:
+            continue
+        kind = "ResourceClaim" if missing == "claim" else "ResourceClaimTemplate"
+        field = "resourceClaimName" if missing == "claim" else "resourceClaimTemplateName"
+        full = reason.claim if missing == "claim" else reason.template
+        if full is None:
+            continue
+        name = full.rpartition("/")[2]
+        index = next(
+            (
+                i
+                for i, r in enumerate(maps_at(case.question.value, "spec", "resourceClaims"))
+                if text_at(r, "name") == reason.pod_claim
+            ),
+            None,
+        )
+        if reason.nearest and index is not None and case.state.get("Pod", case.question.key) is not None:
+            change = {"op": "replace", "path": pointer("spec", "resourceClaims", index, field), "value": reason.nearest}
+            yield Candidate(
+                f"{field} {name} → {reason.nearest}",
+                (Patch("/".join(("Pod", *case.question.key)), (change,)),),
+                f"name {name}",
+            )
+        for other in reason.found:
+            where, _, _ = other.partition("/")
+            value = case.state.get(kind, (where, name))
+            made = {
+                "apiVersion": (value or {}).get("apiVersion", _API),
+                "kind": kind,
+                "metadata": {"name": name, "namespace": namespace},
+                "spec": at(value, "spec"),
+            }
+            yield Candidate(f"create the {missing} {namespace}/{name} like {other}", (Create(made),), f"create {name}")
+        if missing == "claim" and not text_at(map_at(case.question.value), "kind") and reason.template:
+            continue
+        yield from _new(case, kind, namespace, name, reason.pod_claim)
+
+
+def _new(case: Case, kind: str, namespace: str, name: str, pod_claim: str) -> Iterator[Candidate]:
+    """A claim for one device of the class whose name resembles what the pod calls it."""
+    words = [w for w in re.split(r"[^a-z0-9]+", f"{pod_claim} {name}".lower()) if len(w) > 1 and not w.isdigit()]
+    names = sorted(n for _, n in case.state.all("DeviceClass"))
+    names.sort(key=lambda n: -max((len(w) for w in words if w in n.lower()), default=0))
+    for position, device_class in enumerate(names[:4]):
+        devices = {
+            "requests": [
+                {
+                    "name": pod_claim,
+                    "exactly": {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": 1},
+                }
+            ]
+        }
+        spec: dict[str, Any] = {"devices": devices}
+        made = {
+            "apiVersion": _API,
+            "kind": kind,
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": spec if kind == "ResourceClaim" else {"spec": spec},
+        }
+        what = "claim" if kind == "ResourceClaim" else "template"
+        effect = "ask for what the pod really needs"
+        yield Candidate(
+            f"create the {what} {namespace}/{name}, for example for one {device_class}",
+            (Create(made),),
+            f"create {name}",
+            effect=effect,
+            order=position + 2,
+        )
+
+
+def together(case: Case) -> Iterator[Candidate]:
+    """All references that are missing, created at once."""
+    makers = [c for c in references(case) if isinstance(c.changes[0], Create)]
+    firsts = {c.family: c for c in reversed(makers)}
+    if len(firsts) > 1:
+        changes: tuple[Change, ...] = tuple(c.changes[0] for c in firsts.values())
+        yield Candidate(" and ".join(c.title for c in firsts.values()), changes, "create all")
+
+
+def device_class(case: Case) -> Iterator[Candidate]:
+    """A class that was not installed: for the driver that it is named after."""
+    for reason in case.reasons:
+        if reason.code != "class-missing" or reason.device_class is None:
+            continue
+        name = reason.device_class
+        drivers = sorted(d for d in case.diagnosis.drivers if d in name or name in d)
+        for driver in drivers[:2]:
+            kind = name.partition(".")[0]
+            values = {
+                str(a.value)
+                for item in case.judge.slices
+                if item.spec.driver == driver
+                for d in item.spec.devices
+                if (a := d.attributes.get("type") or d.attributes.get(f"{driver}/type")) is not None
+            }
+            expression = f"device.driver == '{driver}'"
+            if kind in values and len(values) >= 1:
+                expression += f" && device.attributes['{driver}'].type == '{kind}'"
+            made = {
+                "apiVersion": _API,
+                "kind": "DeviceClass",
+                "metadata": {"name": name},
+                "spec": {"selectors": [{"cel": {"expression": expression}}]},
+            }
+            yield Candidate(
+                f"install the DeviceClass {name} of driver {driver}", (Create(made),), f"class {name}", order=5
+            )
+
+
+def namespace(case: Case) -> Iterator[Candidate]:
+    """The label for adminAccess."""
+    if any(r.code == "admin-access-namespace" for r in case.reasons):
+        yield Candidate(
+            f"label namespace {case.question.key[0]} with {ADMIN_LABEL}=true", (_admin_label(case),), "namespace"
+        )
+
+
+def _admin_label(case: Case) -> Patch:
+    name = case.question.key[0]
+    labels = at(case.state.get("Namespace", ("", name)), "metadata", "labels")
+    if isinstance(labels, dict):
+        operation: Mapping[str, Any] = {
+            "op": "add",
+            "path": pointer("metadata", "labels", ADMIN_LABEL),
+            "value": "true",
+        }
+    else:
+        operation = {"op": "add", "path": "/metadata/labels", "value": {ADMIN_LABEL: "true"}}
+    return Patch(f"Namespace/{name}", (operation,))
+
+
+def quota(case: Case) -> Iterator[Candidate]:
+    """A larger quota, or one claim less in the namespace."""
+    for reason in case.reasons:
+        if reason.code != "quota-exceeded" or reason.resource is None or not reason.found:
+            continue
+        change = {"op": "replace", "path": pointer("spec", "hard", reason.resource), "value": str(reason.want)}
+        yield Candidate(
+            f"raise quota {reason.found[0]} from {reason.have} to {reason.want} devices",
+            (Patch(f"ResourceQuota/{reason.found[0]}", (change,)),),
+            "quota",
+        )
+        where = case.question.key[0]
+        for key, claim in case.state.all("ResourceClaim").items():
+            if key[0] != where:
+                continue
+            users = [text_at(c, "name") for c in maps_at(claim, "status", "reservedFor")]
+            owned = maps_at(claim, "metadata", "ownerReferences")
+            if users and owned:
+                yield Candidate(f"pod {where}/{users[0]} ends", (Delete(f"Pod/{where}/{users[0]}"),), "quota end")
+            elif not users:
+                yield Candidate(
+                    f"claim {'/'.join(key)}, which nobody uses, is deleted",
+                    (Delete("ResourceClaim/" + "/".join(key)),),
+                    "quota end",
+                )
+
+
+def gates(case: Case) -> Iterator[Candidate]:
+    """A pod without its scheduling gates, or with the default scheduler."""
+    target = "/".join(("Pod", *case.question.key))
+    if case.state.get("Pod", case.question.key) is None:
+        return
+    for reason in case.reasons:
+        if reason.code == "scheduling-gated":
+            change = {"op": "remove", "path": "/spec/schedulingGates"}
+            yield Candidate("the owner of the scheduling gates removes them", (Patch(target, (change,)),), "gates")
+        elif reason.code == "scheduler-bypass" and "schedulerName" in map_at(case.question.value, "spec"):
+            change = {"op": "remove", "path": "/spec/schedulerName"}
+            yield Candidate("the default scheduler schedules the pod", (Patch(target, (change,)),), "scheduler")
+
+
+def shared_claims(case: Case) -> Iterator[Candidate]:
+    """A claim that is allocated elsewhere, or for too many: end users, or an own claim."""
+    for claim in case.claims:
+        if not claim.allocated:
+            continue
+        users = [
+            text_at(c, "name") for c in maps_at(claim.value, "status", "reservedFor") if c.get("resource") == "pods"
+        ]
+        others = [u for u in users if u != case.question.key[1]]
+        if len(users) >= RESERVED_LIMIT:
+            yield Candidate(
+                f"pod {claim.key[0]}/{others[0]} ends", (Delete(f"Pod/{claim.key[0]}/{others[0]}"),), "reserved"
+            )
+            continue
+        if others:
+            title = f"pod {', '.join(others[:3])} ends, and claim {claim.key[1]} is allocated anew"
+            yield Candidate(title, tuple(Delete(f"Pod/{claim.key[0]}/{u}") for u in others), "unpin")
+        else:
+            yield Candidate(
+                f"claim {claim.full_name} is given back and allocated anew", (_deallocate(claim.full_name),), "unpin"
+            )
+        yield from _own_claim(case, claim.name, claim.key[1], claim.value)
+
+
+def _deallocate(full_name: str) -> Patch:
+    return Patch(f"ResourceClaim/{full_name}", ({"op": "remove", "path": "/status/allocation"},))
+
+
+def _own_claim(case: Case, pod_claim: str, name: str, value: Mapping[str, Any] | None) -> Iterator[Candidate]:
+    """An own claim made from a template, instead of the shared one."""
+    index = next(
+        (
+            i
+            for i, r in enumerate(maps_at(case.question.value, "spec", "resourceClaims"))
+            if text_at(r, "name") == pod_claim
+        ),
+        None,
+    )
+    if index is None or case.state.get("Pod", case.question.key) is None:
+        return
+    template = f"own-{name}"
+    made = {
+        "apiVersion": (value or {}).get("apiVersion", _API),
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": template, "namespace": case.question.key[0]},
+        "spec": {"spec": at(value, "spec")},
+    }
+    entry = {"name": pod_claim, "resourceClaimTemplateName": template}
+    change = {"op": "replace", "path": pointer("spec", "resourceClaims", index), "value": entry}
+    yield Candidate(
+        f"an own claim instead of the shared claim {name}",
+        (Create(made), Patch("/".join(("Pod", *case.question.key)), (change,))),
+        "own claim",
+    )
+
+
+def consumer(case: Case) -> Iterator[Candidate]:
+    """A pod for a claim that no pod uses."""
+    if not any(r.code == "no-consumer" for r in case.reasons):
+        return
+    namespace_name, name = case.question.key
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"use-{name}", "namespace": namespace_name},
+        "spec": {
+            "containers": [
+                {"name": "main", "image": "registry.k8s.io/pause:3.10", "resources": {"claims": [{"name": "claim"}]}}
+            ],
+            "resourceClaims": [{"name": "claim", "resourceClaimName": name}],
+        },
+    }
+    yield Candidate(f"create a pod that uses claim {name}", (Create(pod),), "consumer")
+
+
+def extended_resources(case: Case) -> Iterator[Candidate]:
+    """A class that provides the resource, or a smaller amount of it."""
+    for reason in case.reasons:
+        if reason.code == "extended-resource-unmapped" and reason.device_class and reason.resource:
+            change = {"op": "add", "path": "/spec/extendedResourceName", "value": reason.resource}
+            yield Candidate(
+                f"class {reason.device_class} provides {reason.resource} (extendedResourceName)",
+                (Patch(f"DeviceClass/{reason.device_class}", (change,)),),
+                "extended",
+            )
+    provided = classes_by_resource(case.state)
+    target = "/".join(("Pod", *case.question.key))
+    if case.question.kind != "Pod" or case.state.get("Pod", case.question.key) is None:
+        return
+    init = len(maps_at(case.question.value, "spec", "initContainers"))
+    best = max((len(r.candidates) for _, r in case.requests()), default=0)
+    for resource, containers in wanted(case.question.value).items():
+        if resource not in provided:
+            continue
+        for index, amount in containers:
+            container = index - init
+            for less in dict.fromkeys((best, amount - 1, 1)):
+                if container < 0 or not 0 < less < amount:
+                    continue
+                operations = [
+                    {
+                        "op": "replace",
+                        "path": pointer("spec", "containers", container, "resources", field, resource),
+                        "value": str(less),
+                    }
+                    for field in ("requests", "limits")
+                    if at(case.question.value, "spec", "containers", container, "resources", field, resource)
+                    is not None
+                ]
+                yield Candidate(
+                    f"{resource}: {amount} → {less}", (Patch(target, tuple(operations)),), f"less {resource}"
+                )

@@ -1,0 +1,38 @@
+"""Fixes in the cluster itself: a feature gate, a newer release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.explain.fixes.candidates import Candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.explain.fixes.candidates import Case
+
+
+def features(case: Case) -> Iterator[Candidate]:
+    """The gate that a reason names, or the release in which a known fault is mended."""
+    from dractl.allocation import Features
+    from dractl.model.releases import GATES, NEWEST, stage
+
+    now = case.judge.features
+    for gate in dict.fromkeys(r.gate for r in case.reasons if r.gate):
+        if gate in GATES and stage(gate, now.release) is not None and gate not in now.on:
+            other = Features(now.release, now.on | {gate}, (now.cel_on or now.on) | {gate})
+            yield Candidate(
+                f"enable the feature gate {gate}",
+                (),
+                f"gate {gate}",
+                features=other,
+                effect="API server, scheduler, controller manager",
+            )
+    if now.release != NEWEST and any(r.code == "upstream-bug" for r in case.reasons):
+        yield Candidate(
+            f"Kubernetes {NEWEST}",
+            (),
+            "release",
+            features=Features.for_release(NEWEST),
+            effect="the fault is mended there",
+        )

@@ -1,0 +1,182 @@
+"""Fixes that only a driver can make: what it would have to publish."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dractl.explain.answer import Create, Patch
+from dractl.explain.changes import pointer
+from dractl.explain.cluster import list_at, map_at, text_at
+from dractl.explain.fixes.candidates import Candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dractl.explain.answer import Reason
+    from dractl.explain.fixes.candidates import Case
+
+_EQUAL = re.compile(
+    r"""device\.attributes\[\s*(['"])(?P<domain>[^'"]+)\1\s*\]\.(?P<name>\w+)\s*==\s*(['"])(?P<value>[^'"]*)\4"""
+)
+
+
+def complete(case: Case) -> Iterator[Candidate]:
+    """The missing slices of a pool, or its newest generation."""
+    for reason in case.reasons:
+        if reason.pool is None or reason.driver is None:
+            continue
+        pool = reason.pool.removeprefix(f"{reason.driver}/")
+        slices = [
+            (key, value)
+            for key, value in case.state.all("ResourceSlice").items()
+            if text_at(value, "spec", "driver") == reason.driver and text_at(value, "spec", "pool", "name") == pool
+        ]
+        if reason.code == "pool-incomplete" and slices:
+            yield _missing(reason, pool, slices)
+        elif reason.code == "pool-obsolete" and slices:
+            yield _same_generation(reason, slices)
+        elif reason.code == "pool-invalid":
+            yield from _valid(reason, slices)
+
+
+def _generation(value: Mapping[str, Any]) -> int:
+    found = map_at(value, "spec", "pool").get("generation", 0)
+    return found if isinstance(found, int) else 0
+
+
+def _missing(reason: Reason, pool: str, slices: list[tuple[Any, Mapping[str, Any]]]) -> Candidate:
+    newest = max(_generation(value) for _, value in slices)
+    model = next(value for _, value in slices if _generation(value) == newest)
+    want, have = int(reason.want or 0), int(reason.have or 0)
+    # Where the counts disagree (kubernetes#141117) the slices of the whole cluster count.
+    present = sum(_generation(value) == newest for _, value in slices)
+    creates = []
+    for number in range(max(want - max(have, present), 1)):
+        spec = {k: v for k, v in map_at(model, "spec").items() if k not in ("devices", "sharedCounters")}
+        creates.append(
+            Create(
+                {
+                    "apiVersion": model.get("apiVersion"),
+                    "kind": "ResourceSlice",
+                    "metadata": {"name": f"zz-missing-{number + 1}-{pool.replace('/', '-')}"},
+                    "spec": {**spec, "pool": {**map_at(spec, "pool"), "resourceSliceCount": want}, "devices": []},
+                }
+            )
+        )
+    title = f"driver {reason.driver} publishes the missing slice{'s' if len(creates) > 1 else ''} of pool {pool}"
+    return Candidate(
+        title, tuple(creates), f"pool {reason.pool}", effect="restart the driver; an empty slice was tried here"
+    )
+
+
+def _same_generation(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]]) -> Candidate:
+    newest = max(_generation(value) for _, value in slices)
+    changes = []
+    for (_, name), value in slices:
+        operations: list[Mapping[str, Any]] = []
+        if _generation(value) != newest:
+            operations.append({"op": "replace", "path": "/spec/pool/generation", "value": newest})
+        if map_at(value, "spec", "pool").get("resourceSliceCount") != len(slices):
+            operations.append({"op": "replace", "path": "/spec/pool/resourceSliceCount", "value": len(slices)})
+        if operations:
+            changes.append(Patch(f"ResourceSlice/{name}", tuple(operations)))
+    title = f"driver {reason.driver} publishes all slices of pool {reason.pool} in generation {newest}"
+    return Candidate(title, tuple(changes), f"pool {reason.pool}", effect="restart the driver")
+
+
+def _valid(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]]) -> Iterator[Candidate]:
+    """A pool without the fault that makes it invalid: a counter that is missing, or a name that comes twice."""
+    counter = re.search(r"counter (\S+) not found in counter set (\S+)", reason.message)
+    absent = re.search(r"counter set (\S+) not found", reason.message)
+    twice = re.search(r"duplicate device name (\S+)", reason.message)
+    if counter:
+        for (_, name), value in slices:
+            for i, shared in enumerate(list_at(value, "spec", "sharedCounters")):
+                if text_at(shared, "name") == counter[2].rstrip(","):
+                    path = pointer("spec", "sharedCounters", i, "counters", counter[1])
+                    change = {"op": "add", "path": path, "value": {"value": _most(slices, counter[1])}}
+                    yield Candidate(
+                        f"driver {reason.driver} publishes the counter {counter[1]}",
+                        (Patch(f"ResourceSlice/{name}", (change,)),),
+                        f"pool {reason.pool}",
+                    )
+    elif absent:
+        for (_, name), value in slices:
+            for i, device in enumerate(list_at(value, "spec", "devices")):
+                if any(text_at(c, "counterSet") == absent[1] for c in list_at(device, "consumesCounters")):
+                    path = pointer("spec", "devices", i)
+                    yield Candidate(
+                        f"driver {reason.driver} publishes {text_at(device, 'name')} without counter set {absent[1]}",
+                        (Patch(f"ResourceSlice/{name}", ({"op": "remove", "path": f"{path}/consumesCounters"},)),),
+                        f"pool {reason.pool}",
+                    )
+    elif twice:
+        found = [
+            (name, i)
+            for (_, name), value in slices
+            for i, d in enumerate(list_at(value, "spec", "devices"))
+            if text_at(d, "name") == twice[1]
+        ]
+        if len(found) > 1:
+            name, i = found[-1]
+            yield Candidate(
+                f"driver {reason.driver} publishes device {twice[1]} once",
+                (Patch(f"ResourceSlice/{name}", ({"op": "remove", "path": pointer("spec", "devices", i)},)),),
+                f"pool {reason.pool}",
+            )
+
+
+def _most(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
+    """What all devices together consume of a counter."""
+    from dractl.model import Quantity
+
+    total = Quantity.parse("0")
+    for _, value in slices:
+        for device in list_at(value, "spec", "devices"):
+            for use in list_at(device, "consumesCounters"):
+                amount = text_at(use, "counters", counter, "value")
+                if amount:
+                    total = total + Quantity.parse(amount)
+    return str(total)
+
+
+def publish(case: Case) -> Iterator[Candidate]:
+    """A driver that published nothing: devices as the class and the selectors want them."""
+    for reason in case.reasons:
+        if reason.code not in ("no-slices-for-driver", "no-slices-on-node") or reason.driver is None:
+            continue
+        wanted = next((r for _, r in case.requests() if r.request == reason.request and r.claim == reason.claim), None)
+        if wanted is None:
+            continue
+        node = next((v.name for v in case.judgement.nodes if v.asked and v.name in reason.nodes), None)
+        if node is None:
+            continue
+        attributes: dict[str, Any] = {}
+        for expression in (s.expression or "" for s in wanted.stages):
+            attributes |= _attributes(expression)
+        for (_, device_class), value in case.state.all("DeviceClass").items():
+            if device_class == wanted.device_class:
+                for selector in list_at(value, "spec", "selectors"):
+                    attributes |= _attributes(text_at(selector, "cel", "expression"))
+        devices = [{"name": f"device-{i}", "attributes": attributes} for i in range(max(wanted.wanted, 1))]
+        made = {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceSlice",
+            "metadata": {"name": f"{node}-{reason.driver}"},
+            "spec": {
+                "driver": reason.driver,
+                "nodeName": node,
+                "pool": {"name": f"{node}-new", "generation": 1, "resourceSliceCount": 1},
+                "devices": devices,
+            },
+        }
+        told = ", ".join(f"{n.rpartition('/')[2]} {v['string']}" for n, v in attributes.items())
+        title = f"driver {reason.driver} publishes {len(devices)} device{'s' if len(devices) > 1 else ''} on {node}" + (
+            f" ({told})" if told else ""
+        )
+        yield Candidate(title, (Create(made),), f"publish {reason.driver}", effect="is it installed and running there?")
+
+
+def _attributes(expression: str) -> dict[str, Any]:
+    return {f"{m['domain']}/{m['name']}": {"string": m["value"]} for m in _EQUAL.finditer(expression)}

@@ -1,0 +1,335 @@
+"""The scheduler's verdict on a pod or claim in a cluster, node by node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.allocation import (
+    Allocated,
+    AllocatedState,
+    Allocator,
+    Exhausted,
+    Fatal,
+    Features,
+    NodeError,
+    Unsupported,
+    apply_taint_rules,
+)
+from dractl.errors import Unsupported as UnsupportedError
+from dractl.explain import extended, message
+from dractl.explain.answer import Reason
+from dractl.explain.cluster import at, maps_at, text_at
+from dractl.explain.node_filters import NodeFilters, Rejection, matches_term
+from dractl.explain.pods import PodClaim, enter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.allocation import Verdict as Outcome
+    from dractl.cel import Program
+    from dractl.explain.cluster import ClusterState
+    from dractl.model import Node
+
+    Raw = Mapping[str, Any]
+
+RESERVED_LIMIT = 256
+CANNOT_ALLOCATE = "cannot allocate all claims"
+NOT_ON_NODE = "resourceclaim not available on the node"
+TIMED_OUT = "timed out trying to allocate devices"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVerdict:
+    """What the scheduler finds on one node, filters first. ``outcome`` is the allocator's, also where a filter refuses
+    the node, so that one sees what would be without it; None where nothing is left to allocate."""
+
+    node: Raw
+    name: str
+    rejection: Rejection | None
+    elsewhere: tuple[PodClaim, ...]  # allocated claims that cannot be used here
+    claims: tuple[PodClaim, ...]  # those to allocate
+    outcome: Outcome | None
+
+    @property
+    def allocates(self) -> bool:
+        """Whether the allocator finds devices here before the scheduler loses its patience."""
+        return self.outcome is None or (isinstance(self.outcome, Allocated) and not self.outcome.times_out)
+
+    @property
+    def fits(self) -> bool:
+        return self.rejection is None and not self.elsewhere and self.allocates
+
+    @property
+    def asked(self) -> bool:
+        """Whether the scheduler asks DRA about this node."""
+        return self.rejection is None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict on the whole subject: what stops it before any node, or the nodes."""
+
+    claims: tuple[PodClaim, ...]
+    stopped: tuple[Reason, ...]
+    nodes: tuple[NodeVerdict, ...]
+    fatal: NodeVerdict | None  # its error ends the attempt for all nodes
+    late: Reason | None  # what fails after a node was found
+    message: str | None
+
+    @property
+    def fits(self) -> bool:
+        return not self.stopped and self.fatal is None and self.late is None and any(n.fits for n in self.nodes)
+
+
+class Judge:
+    """Verdicts for one cluster. :meth:`after` makes one for a changed cluster that shares what did not change."""
+
+    def __init__(self, state: ClusterState, features: Features, before: Judge | None = None) -> None:
+        self.state = state
+        self.features = features
+        self.slices: tuple[ResourceSlice, ...]
+        if before is not None and _same(before.state, state, "ResourceSlice", "DeviceTaintRule"):
+            self.slices = before.slices
+        else:
+            self.slices = tuple(apply_taint_rules(state.slices, state.taint_rules, features))
+        self.nodes: tuple[Raw, ...]
+        if before is not None and _same(before.state, state, "Node", "ResourceSlice"):
+            self.nodes = before.nodes
+        else:
+            self.nodes = nodes_of(state)
+        held = AllocatedState.from_claims(state.claims, features)
+        if before is None:
+            self.allocator = Allocator(self.slices, state.classes, state=held, features=features)
+        else:
+            self.allocator = before.allocator.replace(
+                slices=None if self.slices is before.slices else self.slices,
+                classes=None if _same(before.state, state, "DeviceClass") else state.classes,
+                state=held,
+            )
+
+    def compile(self, expression: str) -> Program:
+        """A selector, or a part of one, as the scheduler compiles it."""
+        from dractl.cel import environment
+        from dractl.model import Target
+
+        gates = self.features.on if self.features.cel_on is None else self.features.cel_on
+        return environment(Target(self.features.release, gates), "stored").compile(expression)
+
+    def after(self, state: ClusterState) -> Judge:
+        return Judge(state, self.features, self)
+
+    # -- pods and claims --
+
+    def pod(self, pod: Raw, *, anew: bool = False) -> Judgement:
+        """The scheduler's verdict on a pod; with ``anew`` on the pod as if it were created again."""
+        entry = enter(self.state, pod, anew=anew)
+        if entry.reasons:
+            return Judgement(entry.claims, entry.reasons, (), None, None, None)
+        return self._judge(pod, entry.claims)
+
+    def claim(self, claim: PodClaim) -> Judgement:
+        """The verdict on a claim by itself, as if a pod without any other wish used it."""
+        return self._judge(None, (claim,))
+
+    def _judge(self, pod: Raw | None, claims: tuple[PodClaim, ...]) -> Judgement:
+        resources = extended.classes_by_resource(self.state) if self._extended else {}
+        wanted = extended.wanted(pod) if pod is not None and resources else {}
+        provided = frozenset(name for name in wanted if name in resources)
+        missing = self._missing_classes(claims)
+        open_claims = tuple(c for c in claims if not c.allocated)
+        if missing:
+            text = missing[0][1]
+            said = message.whole_pod_error(len(self.nodes), text)
+            said = self._with_preemption(said, [True] * len(self.nodes), claims=False)
+            return Judgement(claims, tuple(reason for reason, _ in missing), (), None, None, said)
+        if not self.nodes:
+            reason = Reason("node-filter", "the source has no node on which the pod could run")
+            return Judgement(claims, (reason,), (), None, None, message.NO_NODES)
+        filters = None if pod is None else NodeFilters(self.state, pod, ignored_resources=provided)
+        verdicts = []
+        for node in self.nodes:
+            here = open_claims
+            if provided and pod is not None:
+                special = extended.special_claim(self.state, pod, node, resources)
+                here = here if special is None else (*here, special)
+            verdicts.append(self._node(node, filters, claims, here))
+        return self._conclude(claims, tuple(verdicts), dra=bool(claims or provided))
+
+    @property
+    def _extended(self) -> bool:
+        return "DRAExtendedResource" in self.features.on
+
+    def _node(
+        self, node: Raw, filters: NodeFilters | None, claims: tuple[PodClaim, ...], here: tuple[PodClaim, ...]
+    ) -> NodeVerdict:
+        rejection = None if filters is None or not self.state.has("Node") else filters(node)
+        elsewhere = tuple(c for c in claims if c.allocated and not available_on(c, node))
+        outcome = None
+        if here:
+            decoded: Node = self.state.decode(node)
+            outcome = self.allocator.allocate(decoded, [c.claim for c in here if c.claim is not None])
+            if isinstance(outcome, Unsupported):
+                raise UnsupportedError(outcome.message, hint="dractl says nothing rather than something wrong")
+        return NodeVerdict(node, text_at(node, "metadata", "name"), rejection, elsewhere, here, outcome)
+
+    def _missing_classes(self, claims: tuple[PodClaim, ...]) -> list[tuple[Reason, str]]:
+        """PreFilter: every class that a request names must exist; with the scheduler's text."""
+        from difflib import get_close_matches
+
+        known = sorted(name for _, name in self.state.all("DeviceClass"))
+        found: list[tuple[Reason, str]] = []
+        for claim in claims:
+            if claim.allocated or claim.claim is None:
+                continue
+            for request in claim.claim.spec.devices.requests:
+                options = (
+                    [(request.name, request.exactly)]
+                    if request.exactly
+                    else [(f"{request.name}/{sub.name}", sub) for sub in request.first_available]
+                )
+                for name, option in options:
+                    wanted = option.device_class_name if option is not None else ""
+                    if not wanted or wanted in known:
+                        continue
+                    nearest = next(iter(get_close_matches(wanted, known, 1, 0.6)), None) or self._class_of_driver(
+                        wanted
+                    )
+                    why = f"request {name}: device class {wanted} does not exist"
+                    if not known:
+                        why = f"request {name}: device class {wanted} is not in the source, which has no class at all"
+                    elif nearest:
+                        why += f"; there is {nearest}"
+                    else:
+                        why += f"; there are {', '.join(known[:5])}"
+                    reason = Reason(
+                        "class-missing",
+                        why,
+                        pod_claim=claim.name or None,
+                        claim=claim.full_name,
+                        request=name,
+                        device_class=wanted,
+                        nearest=nearest,
+                        found=tuple(known),
+                    )
+                    found.append((reason, f"request {name}: device class {wanted} does not exist"))
+        return found
+
+    def _class_of_driver(self, driver: str) -> str | None:
+        """The class whose selector wants this driver, where a driver's name was written in place of the class."""
+        for (_, name), value in sorted(self.state.all("DeviceClass").items()):
+            for selector in maps_at(value, "spec", "selectors"):
+                if driver in text_at(selector, "cel", "expression"):
+                    return name
+        return None
+
+    # -- the whole attempt --
+
+    def _conclude(self, claims: tuple[PodClaim, ...], nodes: tuple[NodeVerdict, ...], *, dra: bool) -> Judgement:
+        fatal = next((n for n in nodes if n.asked and self.is_fatal(n.outcome)), None)
+        if fatal is not None:
+            return Judgement(claims, (), nodes, fatal, None, message.filter_error(self._fatal_text(fatal)))
+        if any(n.fits for n in nodes):
+            late = self._late(claims, nodes)
+            return Judgement(claims, (), nodes, None, late[0] if late else None, late[1] if late else None)
+        texts: list[str] = []
+        for n in nodes:
+            if n.rejection is not None:
+                texts += n.rejection.texts
+            elif not n.allocates:
+                texts.append(self._node_text(n.outcome))
+            else:
+                texts.append(NOT_ON_NODE)
+        final = [n.rejection is None or n.rejection.final for n in nodes]
+        said = self._with_preemption(message.fit_error(len(nodes), texts), final, claims=dra)
+        return Judgement(claims, (), nodes, None, None, said)
+
+    def _with_preemption(self, first: str, final: list[bool], *, claims: bool) -> str:
+        return message.with_preemption(first, final, release_1_37=self.features.at_least("1.37"), claims=claims)
+
+    def is_fatal(self, outcome: Outcome | None) -> bool:
+        if isinstance(outcome, Fatal):
+            return True
+        return self.times_out(outcome) and self.features.at_least("1.36")
+
+    def times_out(self, outcome: Outcome | None) -> bool:
+        return isinstance(outcome, Exhausted) or (outcome is not None and outcome.times_out)
+
+    def _fatal_text(self, verdict: NodeVerdict) -> str:
+        if isinstance(verdict.outcome, Fatal):
+            return verdict.outcome.message
+        return f"node {verdict.name}: {TIMED_OUT}"
+
+    def _node_text(self, outcome: Outcome | None) -> str:
+        if isinstance(outcome, NodeError):
+            return outcome.message
+        return TIMED_OUT if self.times_out(outcome) else CANNOT_ALLOCATE
+
+    def _late(self, claims: tuple[PodClaim, ...], nodes: tuple[NodeVerdict, ...]) -> tuple[Reason, str] | None:
+        """What fails in Score and PreBind, after a node was found."""
+        for claim in claims:
+            reserved = len(maps_at(claim.value, "status", "reservedFor")) if claim.allocated else 0
+            if reserved >= RESERVED_LIMIT:
+                name = claim.key[1]
+                text = (
+                    f'running PreBind plugin "DynamicResources": add reservation to claim {claim.full_name}: '
+                    f'ResourceClaim.resource.k8s.io "{name}" is invalid: status.reservedFor: Too many: {reserved + 1}: '
+                    f"must have at most {RESERVED_LIMIT} items"
+                )
+                why = f"claim {claim.full_name} is reserved for {reserved} pods, and {RESERVED_LIMIT} is the most"
+                reason = Reason(
+                    "reserved-limit",
+                    why,
+                    pod_claim=claim.name,
+                    claim=claim.full_name,
+                    have=reserved,
+                    want=RESERVED_LIMIT,
+                )
+                return reason, text
+        return self._score_bug(claims, nodes) if self.features.upstream_bugs else None
+
+    def _score_bug(self, claims: tuple[PodClaim, ...], nodes: tuple[NodeVerdict, ...]) -> tuple[Reason, str] | None:
+        """kubernetes#139016: scoring alternatives counts allocations against all claims, also those allocated before.
+        It happens where more than one node is left to score."""
+        if self.features.release != "1.35" or sum(n.fits for n in nodes) < 2:
+            return None
+        open_claims = [c for c in claims if not c.allocated and c.claim is not None]
+        mixed = len(open_claims) < len(claims) and any(
+            request.first_available for c in open_claims if c.claim for request in c.claim.spec.devices.requests
+        )
+        if not mixed:
+            return None
+        text = (
+            'running Score plugins: plugin "DynamicResources" failed with: '
+            f"number of allocations {len(open_claims)} is smaller than number of claims"
+        )
+        why = (
+            "one claim of the pod is allocated already and another has alternatives (firstAvailable): scoring counts "
+            "allocations wrongly in this release"
+        )
+        claim = open_claims[0]
+        return Reason("upstream-bug", why, pod_claim=claim.name, claim=claim.full_name, issue="kubernetes#139016"), text
+
+
+def available_on(claim: PodClaim, node: Raw) -> bool:
+    """Whether an allocated claim can be used on a node."""
+    selector = at(claim.value, "status", "allocation", "nodeSelector")
+    if not isinstance(selector, dict):
+        return True
+    return any(matches_term(term, node) for term in maps_at(selector, "nodeSelectorTerms"))
+
+
+def nodes_of(state: ClusterState) -> tuple[Raw, ...]:
+    """The nodes; where the source has none, those that the slices name, of which nothing else is known."""
+    nodes = state.all("Node")
+    if nodes:
+        return tuple(value for _, value in sorted(nodes.items()))
+    names = sorted({text_at(value, "spec", "nodeName") for value in state.all("ResourceSlice").values()} - {""})
+    return tuple(
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": n, "labels": {"kubernetes.io/hostname": n}}}
+        for n in names
+    )
+
+
+def _same(before: ClusterState, after: ClusterState, *kinds: str) -> bool:
+    return all(before.all(kind) is after.all(kind) for kind in kinds)

@@ -1,0 +1,215 @@
+"""Who is asked about: names as kubectl takes them, and what there is to ask about when no name is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.errors import InputError, UsageError
+from dractl.explain.cluster import GROUPS, at, map_at, maps_at, text_at
+from dractl.explain.node_filters import ENDED
+from dractl.explain.pods import PodClaim, consumers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from dractl.explain.cluster import ClusterState, Key
+
+    Raw = Mapping[str, Any]
+
+_WORDS = {
+    "Pod": "po pod pods",
+    "ResourceClaim": "claim claims resourceclaim resourceclaims",
+    "ResourceClaimTemplate": "template templates resourceclaimtemplate resourceclaimtemplates",
+    "Node": "no node nodes",
+    "Deployment": "deploy deployment deployments",
+    "StatefulSet": "sts statefulset statefulsets",
+    "DaemonSet": "ds daemonset daemonsets",
+    "ReplicaSet": "rs replicaset replicasets",
+    "Job": "job jobs",
+    "CronJob": "cj cronjob cronjobs",
+}
+KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One subject. ``value`` is the object; of a workload without pods, the pod that its template would make."""
+
+    kind: str
+    key: Key
+    value: Raw
+
+
+def find(state: ClusterState, text: str, namespace: str | None) -> list[Question]:
+    """The subjects that ``NAME`` or ``KIND/NAME`` means. Raises UsageError for a kind that is none, InputError where
+    nothing of that name is in the source."""
+    word, slash, name = text.partition("/")
+    if not slash:
+        found = _named(state, "Pod", text, namespace) or _named(state, "ResourceClaim", text, namespace)
+        if not found:
+            raise _nothing(state, ("Pod", "ResourceClaim"), text, namespace)
+        return found
+    kind = _kind(state, word)
+    found = _named(state, kind, name, namespace)
+    if not found:
+        raise _nothing(state, (kind,), name, namespace)
+    if kind in GROUPS:
+        return found
+    return [q for workload in found for q in _pods_of(state, workload)]
+
+
+def _kind(state: ClusterState, word: str) -> str:
+    known = KINDS.get(word.lower().partition(".")[0])
+    if known is not None:
+        return known
+    for kind in state.kinds:  # JobSet, LeaderWorkerSet ... as the source has them
+        if kind.lower() in (word.lower(), word.lower().removesuffix("s")):
+            return kind
+    from difflib import get_close_matches
+
+    near = get_close_matches(word.lower(), KINDS, 1)
+    raise UsageError(
+        f"explain does not know the kind {word!r}" + (f"; did you mean {near[0]}?" if near else ""),
+        hint="kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node",
+    )
+
+
+def _named(state: ClusterState, kind: str, name: str, namespace: str | None) -> list[Question]:
+    return [
+        Question(kind, key, value)
+        for key, value in state.all(kind).items()
+        if key[1] == name and (namespace is None or not key[0] or key[0] == namespace)
+    ]
+
+
+def _nothing(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: str | None) -> InputError:
+    from difflib import get_close_matches
+
+    what = " or ".join(kind.lower() for kind in kinds)
+    where = f" in namespace {namespace}" if namespace else ""
+    elsewhere = [key for kind in kinds for key in state.all(kind) if key[1] == name]
+    names = {key[1]: key for kind in kinds for key in state.all(kind) if namespace in (None, key[0])}
+    near = get_close_matches(name, names, 3, 0.6)
+    if elsewhere:
+        hint = f"there is {'/'.join(elsewhere[0])}"
+    elif near:
+        hint = f"there is {', '.join('/'.join(filter(None, names[n])) for n in near)}"
+    elif not any(state.has(kind) for kind in kinds):
+        hint = f"the source has no {' and no '.join(kinds)} at all"
+    else:
+        hint = "without a name, every pending pod and unallocated claim is explained"
+    return InputError(f"no {what} {name}{where} in the source", hint=hint)
+
+
+def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
+    """The pending pods of a workload; where it has none at all, the pod that it would make."""
+    owned = list(_owned_pods(state, workload.kind, workload.key))
+    pending = [pod for pod in owned if is_pending(pod.value)]
+    if pending:
+        yield from pending
+    elif owned:
+        yield from owned
+    else:
+        yield from _made_pods(workload)
+
+
+def _owned_pods(state: ClusterState, kind: str, key: Key) -> Iterator[Question]:
+    owners = {(kind, key[1])}
+    for middle in ("ReplicaSet", "Job", "StatefulSet"):
+        for other, value in state.all(middle).items():
+            if other[0] == key[0] and _owned_by(value, owners):
+                owners.add((middle, other[1]))
+    for other, pod in state.all("Pod").items():
+        if other[0] == key[0] and _owned_by(pod, owners):
+            yield Question("Pod", other, pod)
+
+
+def _owned_by(value: Raw, owners: set[tuple[str, str]]) -> bool:
+    references = maps_at(value, "metadata", "ownerReferences")
+    return any((text_at(r, "kind"), text_at(r, "name")) in owners for r in references)
+
+
+def _made_pods(workload: Question) -> Iterator[Question]:
+    from dractl.model import pod_templates
+
+    for path, spec in pod_templates(dict(workload.value)):
+        template: Any = workload.value
+        for part in path[:-1]:
+            template = at(template, part)
+        namespace, name = workload.key
+        metadata = {**map_at(template, "metadata"), "name": name, "namespace": namespace}
+        metadata.pop("uid", None)
+        yield Question("Pod", workload.key, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+
+
+def everything(state: ClusterState, namespace: str | None) -> list[Question]:
+    """Every pending pod that DRA concerns, every unallocated claim that none of these uses, and workloads of manifests
+    whose pods do not exist yet."""
+    from dractl.explain.extended import classes_by_resource, wanted
+
+    resources = classes_by_resource(state)
+    found: list[Question] = []
+    used: set[Key] = set()
+    for key, pod in state.all("Pod").items():
+        if not is_pending(pod) or not _in(namespace, key):
+            continue
+        if maps_at(pod, "spec", "resourceClaims") or any(name in resources for name in wanted(pod)):
+            found.append(Question("Pod", key, pod))
+            used |= set(_claim_keys(key[0], pod))
+    for kind in state.kinds:
+        if kind in GROUPS:
+            continue
+        for key, value in state.all(kind).items():
+            workload = Question(kind, key, value)
+            if not _in(namespace, key) or text_at(value, "metadata", "uid") or any(_owned_pods(state, kind, key)):
+                continue
+            for made in _made_pods(workload):
+                if maps_at(made.value, "spec", "resourceClaims"):
+                    found.append(Question(kind, key, made.value))
+                    used |= set(_claim_keys(key[0], made.value))
+    for key, claim in state.all("ResourceClaim").items():
+        if _in(namespace, key) and key not in used and not map_at(claim, "status", "allocation"):
+            found.append(Question("ResourceClaim", key, claim))
+    if not found:
+        found = [
+            Question("ResourceClaimTemplate", key, value)
+            for key, value in state.all("ResourceClaimTemplate").items()
+            if _in(namespace, key) and not text_at(value, "metadata", "uid")
+        ]
+    return found
+
+
+def _in(namespace: str | None, key: Key) -> bool:
+    return namespace is None or key[0] == namespace
+
+
+def _claim_keys(namespace: str, pod: Raw) -> Iterable[Key]:
+    for entry in [*maps_at(pod, "spec", "resourceClaims"), *maps_at(pod, "status", "resourceClaimStatuses")]:
+        if text_at(entry, "resourceClaimName"):
+            yield namespace, text_at(entry, "resourceClaimName")
+
+
+def is_pending(pod: Raw) -> bool:
+    """Whether a pod still waits for a node."""
+    return not text_at(pod, "spec", "nodeName") and text_at(pod, "status", "phase") not in ENDED
+
+
+def claim_question(state: ClusterState, question: Question) -> PodClaim:
+    """A claim, or what a template would make, as something to allocate."""
+    namespace, name = question.key
+    target = f"{question.kind}/{namespace}/{name}"
+    if question.kind == "ResourceClaim":
+        return PodClaim("", question.key, question.value, state.decode(question.value), None, (target, ("spec",)))
+    made = {
+        "apiVersion": question.value.get("apiVersion"),
+        "kind": "ResourceClaim",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": at(question.value, "spec", "spec"),
+    }
+    return PodClaim("", question.key, made, state.decode(made), name, (target, ("spec", "spec")))
+
+
+def pods_using(state: ClusterState, claim: Key) -> list[Question]:
+    """The pods that refer to a claim."""
+    return [Question("Pod", (claim[0], text_at(pod, "metadata", "name")), pod) for pod in consumers(state, claim)]

@@ -1,0 +1,89 @@
+"""explain as JSON: ``dractl/explain/v1``, one object, or several under ``subjects``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dractl.explain.answer import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.explain.answer import Explanation
+
+SCHEMA = "dractl/explain/v1"
+
+
+def render(explanations: Sequence[Explanation], *, listed: bool) -> str:
+    """One answer as an object; with ``listed`` (nothing or several asked) all of them under ``subjects``."""
+    answers = [as_json(explanation) for explanation in explanations]
+    whole: dict[str, Any] = {"schema": SCHEMA, "subjects": answers} if listed else {"schema": SCHEMA, **answers[0]}
+    return json.dumps(whole, indent=2, ensure_ascii=False)
+
+
+def as_json(explanation: Explanation) -> dict[str, Any]:
+    """One answer as the plain value that is printed."""
+    e = explanation
+    return {
+        "subject": {
+            "kind": e.subject.kind,
+            "namespace": e.subject.namespace,
+            "name": e.subject.name,
+            "podClaims": dict(e.subject.pod_claims),
+        },
+        "verdict": e.verdict,
+        "headline": e.headline,
+        "kubernetesVersion": e.release,
+        "kubernetesVersionAssumed": e.release_assumed,
+        "schedulerMessage": e.scheduler_message,
+        "reasons": plain(e.reasons),
+        "nodes": [
+            {
+                "name": n.name,
+                "verdict": n.verdict,
+                "reasons": plain(n.reasons),
+                "funnel": [_stage(s) for s in n.funnel],
+                "allocation": plain(n.allocation),
+            }
+            for n in e.nodes
+        ],
+        "funnel": [_stage(s) for s in e.funnel],
+        "conflict": None if e.conflict is None else _conflict(e),
+        "fixes": [
+            {
+                "title": f.title,
+                "effect": f.effect,
+                "rank": f.rank,
+                "changes": plain(f.changes),
+                "verified": True,
+                "nodes": list(f.nodes),
+            }
+            for f in e.fixes
+        ],
+        "notes": list(e.notes),
+    }
+
+
+def _stage(stage: Any) -> dict[str, Any]:
+    return {
+        "request": stage.request,
+        "stage": stage.stage,
+        "kept": stage.kept,
+        "of": stage.of,
+        "detail": stage.detail,
+    }
+
+
+def _conflict(explanation: Explanation) -> dict[str, Any]:
+    conflict = explanation.conflict
+    assert conflict is not None
+    return {
+        "node": conflict.node,
+        "requests": list(conflict.requests),
+        "constraints": list(conflict.constraints),
+        "places": [
+            {"attribute": p.attribute, "value": p.value, "free": dict(p.free), "all": dict(p.all)}
+            for p in conflict.places
+        ],
+    }
