@@ -1,0 +1,92 @@
+"""Makes ``schemas/dractl/machine-v1.json``, the JSON Schema of a snapshot, from the dataclasses of a Machine.
+
+    .venv/bin/python tools/make_machine_schema.py [--check]
+
+The dataclasses are what reads and writes snapshots (``dractl/topology/wire.py``), so they say what a schema can say.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+from dractl.topology import wire
+from dractl.topology.levels import Affinity
+from dractl.topology.machine import SCHEMA, Machine
+
+FILE = Path(__file__).resolve().parent.parent / "schemas" / "dractl" / "machine-v1.json"
+SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a field's type; dataclasses go into ``definitions``."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is types.UnionType:
+        (inner,) = (argument for argument in arguments if argument is not types.NoneType)
+        known = schema(inner, definitions)
+        return {**known, "type": [known["type"], "null"]} if "type" in known else {"anyOf": [known, {"type": "null"}]}
+    if origin is tuple:
+        return {"type": "array", "items": schema(arguments[0], definitions)}
+    if origin is typing.Literal:
+        return {"enum": list(arguments)}
+    if dataclasses.is_dataclass(hint):
+        define(hint, definitions)
+        return {"$ref": f"#/$defs/{hint.__name__}"}
+    return {"type": SCALARS[hint]}
+
+
+def define(cls: Any, definitions: dict[str, Any]) -> None:
+    """A dataclass as a definition; what has no default must be there."""
+    if cls.__name__ in definitions:
+        return
+    definitions[cls.__name__] = {}
+    hints = typing.get_type_hints(cls)
+    fields = dataclasses.fields(cls)
+    # None is left out, so a field that may be None need not be there.
+    needed = [
+        wire.key(f.name)
+        for f in fields
+        if f.default is dataclasses.MISSING and typing.get_origin(hints[f.name]) is not types.UnionType
+    ]
+    definitions[cls.__name__] = {
+        "description": " ".join((cls.__doc__ or "").split("\n\n")[0].split()),
+        "type": "object",
+        "properties": {wire.key(f.name): schema(hints[f.name], definitions) for f in fields},
+        "required": needed,
+        "additionalProperties": False,
+    }
+
+
+def make() -> str:
+    definitions: dict[str, Any] = {}
+    define(Machine, definitions)
+    define(Affinity, definitions)
+    machine = definitions.pop("Machine")
+    machine["properties"] = {
+        "schema": {"const": SCHEMA},
+        **machine["properties"],
+        "affinity": {"type": "array", "items": {"$ref": "#/$defs/Affinity"}},
+    }
+    machine["required"] = ["schema", "host", "numaNodes", "pciDevices", "gpus", "links", "affinity", "notes"]
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
+    return json.dumps({**head, **machine, "$defs": definitions}, indent=1, ensure_ascii=False) + "\n"
+
+
+def main() -> int:
+    text = make()
+    if FILE.exists() and FILE.read_text() == text:
+        return 0
+    print(FILE.name)
+    if "--check" in sys.argv[1:]:
+        return 1
+    FILE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
