@@ -1,0 +1,231 @@
+"""``dractl render``: the ResourceSlices (and DeviceClasses) that drivers would publish for a node."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dractl.cli import common
+from dractl.cli.node import From, SysfsRoot, read_node
+from dractl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dractl.drivers import Options, Rendering
+    from dractl.topology.machine import Machine
+
+FORMATS = ("yaml", "json")
+
+Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help="yaml (a stream) or json (a List).")]
+Driver = Annotated[
+    list[str] | None,
+    typer.Option("--driver", metavar="NAME,...", help="These drivers; default: all whose hardware is present."),
+]
+NodeName = Annotated[str | None, typer.Option("--node-name", metavar="NAME", help="The node that the slices are of.")]
+Hardware = Annotated[
+    str | None,
+    typer.Option(
+        "--hardware", metavar="SPEC", help="A machine drawn up, such as 8xH100,8xnic,numa=2,cpus=64, or a YAML file."
+    ),
+]
+Nodes = Annotated[
+    int,
+    typer.Option("--nodes", metavar="N", min=1, max=10000, help="As many nodes of this hardware: NAME-1 to NAME-N."),
+]
+DriverVersion = Annotated[
+    list[str] | None,
+    typer.Option("--driver-version", metavar="[DRIVER=]VERSION", help="Render as this version of a driver does."),
+]
+DriverOption = Annotated[
+    list[str] | None,
+    typer.Option("--driver-option", metavar="DRIVER:NAME=VALUE", help="An option of a driver; `dractl rule DRIVER`."),
+]
+DeviceClasses = Annotated[bool, typer.Option("--device-classes", help="Also the DeviceClasses of the drivers.")]
+Diff = Annotated[
+    str | None,
+    typer.Option("--diff", metavar="FILE|cluster", help="Compare with what is published; exit code 1 if it differs."),
+]
+
+
+def command(
+    output: Output = "yaml",
+    driver: Driver = None,
+    node_name: NodeName = None,
+    sysfs_root: SysfsRoot = None,
+    snapshot: From = None,
+    hardware: Hardware = None,
+    nodes: Nodes = 1,
+    kubernetes_version: common.KubernetesVersion = None,
+    feature_gates: common.FeatureGates = None,
+    driver_version: DriverVersion = None,
+    driver_option: DriverOption = None,
+    device_classes: DeviceClasses = False,
+    diff: Diff = None,
+    output_file: common.OutputFile = None,
+    quiet: common.Quiet = False,
+    color: common.Color = "auto",
+) -> None:
+    """Print the ResourceSlices that DRA drivers would publish for this node, or for one that is described."""
+    from dractl.cli import terminal
+    from dractl.drivers import Options, names
+    from dractl.model.releases import NEWEST, Target
+
+    common.settle(color, quiet)
+    common.choose("--output", output, FORMATS)
+    target = Target.of(kubernetes_version or NEWEST, common.parse_gates(feature_gates))
+    drivers = [name.strip() for part in driver or () for name in part.split(",") if name.strip()]
+    machine = _machine(sysfs_root, snapshot, hardware)
+    name = _node_name(node_name, machine, live=sysfs_root is None and snapshot is None and hardware is None)
+    if diff is not None and nodes > 1:
+        raise UsageError("--diff compares one node: it does not go with --nodes")
+    options = Options(
+        node_name=name,
+        target=target,
+        versions=_versions(driver_version or (), drivers),
+        settings=_settings(driver_option or ()),
+    )
+    rendering = _render(machine, options, drivers, nodes, device_classes=device_classes)
+    for notice in rendering.notices:
+        terminal.notice(notice)
+    if diff is not None:
+        found = _compare(diff, rendering, name, drivers or list(names()), output, output_file)
+        raise typer.Exit(1 if found else 0)
+    from dractl.report import objects
+
+    shown = (
+        objects.to_json(rendering.objects)
+        if output == "json"
+        else objects.to_yaml(rendering.objects, rendering.comments)
+    )
+    common.write_report(shown, output_file)
+
+
+def _machine(sysfs_root: Path | None, snapshot: Path | None, hardware: str | None) -> Machine:
+    if hardware is None:
+        return read_node(sysfs_root, snapshot)
+    if sysfs_root is not None or snapshot is not None:
+        raise UsageError("--hardware, --from and --sysfs-root each name a machine: give one of them")
+    from dractl.drivers.hardware import machine
+
+    return machine(hardware)
+
+
+# Node names are DNS subdomains: k8s.io/apimachinery/pkg/util/validation IsDNS1123Subdomain.
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
+
+
+def _node_name(given: str | None, machine: Machine, *, live: bool) -> str:
+    """What was given, else the snapshot's, else $NODE_NAME, else this host's for a live machine, else node-1."""
+    from_snapshot = None if live else machine.host.name
+    name = given or from_snapshot or os.environ.get("NODE_NAME") or (machine.host.name if live else None) or "node-1"
+    if given is None:
+        name = name.lower()
+    if len(name) > 253 or not _SUBDOMAIN.match(name):
+        raise UsageError(f"{name!r} is no name of a node", hint="--node-name takes a DNS name such as worker-1")
+    return name
+
+
+def _versions(given: list[str] | tuple[str, ...], drivers: list[str]) -> dict[str, str]:
+    versions: dict[str, str] = {}
+    for text in given:
+        name, equals, version = text.rpartition("=")
+        if equals:
+            from dractl.drivers import find
+
+            versions[find(name).name] = version
+        elif len(drivers) == 1:
+            versions[drivers[0]] = version
+        else:
+            raise UsageError(
+                f"--driver-version {text}: of which driver?", hint=f"write DRIVER={text}, or give one --driver"
+            )
+    return versions
+
+
+def _settings(given: list[str] | tuple[str, ...]) -> dict[str, dict[str, str]]:
+    from dractl.drivers import find
+
+    settings: dict[str, dict[str, str]] = {}
+    for text in given:
+        name, colon, assignment = text.partition(":")
+        key, equals, value = assignment.partition("=")
+        if not colon or not equals:
+            raise UsageError(f"--driver-option takes DRIVER:NAME=VALUE, not {text!r}")
+        known = [setting.name for setting in find(name).catalogue.settings]
+        if key not in known:
+            hint = f"its options are {', '.join(known)}" if known else "it has none that change its slices"
+            raise UsageError(f"{name} has no option {key!r}", hint=hint)
+        settings.setdefault(name, {})[key] = value
+    return settings
+
+
+def _render(machine: Machine, options: Options, drivers: list[str], nodes: int, *, device_classes: bool) -> Rendering:
+    from dataclasses import replace
+
+    from dractl.drivers import render
+    from dractl.drivers.hardware import as_node
+
+    if nodes == 1:
+        return render(machine, options, drivers, device_classes=device_classes)
+    parts = []
+    for number in range(1, nodes + 1):
+        name = f"{options.node_name.removesuffix('-1')}-{number}"
+        one = replace(options, node_name=name)
+        parts.append(render(as_node(machine, name), one, drivers, device_classes=device_classes and number == 1))
+    return replace(
+        parts[0],
+        slices=tuple(item for part in parts for item in part.slices),
+        comments={name: lines for part in parts for name, lines in part.comments.items()},
+    )
+
+
+def _compare(
+    source: str, rendering: Rendering, node_name: str, drivers: list[str], output: str, output_file: Path | None
+) -> bool:
+    from dractl.drivers import compare
+    from dractl.report import render_diff
+
+    published = _published(source)
+    nodes = compare.nodes(published)
+    if node_name not in nodes:
+        raise InputError(
+            f"no ResourceSlice of node {node_name} is published there",
+            place=source,
+            hint=f"--node-name: there are slices of {', '.join(nodes[:5])}" if nodes else None,
+        )
+    found = compare.differences(published, rendering.slices, node_name, drivers)
+    text = render_diff.to_json(found, node_name) if output == "json" else render_diff.to_text(found, node_name)
+    common.write_report(text, output_file)
+    return bool(found)
+
+
+def _published(source: str) -> list[dict[str, Any]]:
+    from dractl.manifests import load
+
+    if source == "cluster":
+        inputs = load(
+            ["-"], stdin=_kubectl("get", "resourceslices.resource.k8s.io", "-o", "json"), stdin_name="kubectl"
+        )
+    else:
+        inputs = load([source])
+    for broken in inputs.broken:
+        raise InputError(broken.message, place=str(broken.position), hint=broken.hint)
+    return [document.value for document in inputs.documents if document.kind == "ResourceSlice"]
+
+
+def _kubectl(*arguments: str) -> bytes:
+    import subprocess
+
+    try:
+        done = subprocess.run(["kubectl", *arguments], capture_output=True, check=False, timeout=120)
+    except FileNotFoundError:
+        raise InputError("kubectl is not on the PATH", hint="--diff FILE compares with a file") from None
+    except subprocess.TimeoutExpired:
+        raise InputError("kubectl did not answer within two minutes") from None
+    if done.returncode:
+        raise InputError(f"kubectl failed: {done.stderr.decode(errors='replace').strip()[:500]}")
+    return done.stdout

@@ -1,0 +1,58 @@
+"""Differences between published and rendered devices, as text and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.drivers.compare import Difference
+
+SCHEMA = "dractl/render-diff/v1"
+
+
+def to_json(differences: Sequence[Difference], node_name: str) -> str:
+    """``{"schema", "node", "differences": [{"driver", "device", "path"?, "published"?, "rendered"?}]}``."""
+    import json
+
+    found = []
+    for item in differences:
+        row: dict[str, Any] = {"driver": item.driver, "device": item.device}
+        if item.path:
+            row["path"] = item.path
+        row |= {
+            side: value
+            for side, value in (("published", item.published), ("rendered", item.rendered))
+            if value is not None
+        }
+        found.append(row)
+    return json.dumps({"schema": SCHEMA, "node": node_name, "differences": found}, indent=2, ensure_ascii=False)
+
+
+def to_text(differences: Sequence[Difference], node_name: str) -> str:
+    """One line a difference, devices as headings; ``-`` is published only, ``+`` rendered only."""
+    if not differences:
+        return f"{node_name}: published and rendered devices are the same\n"
+    lines = []
+    current: tuple[str, str] | None = None
+    for item in differences:
+        name = f"{item.driver}/{node_name}/{item.device}"
+        if not item.path:
+            lines.append(f"- {name}  published only" if item.rendered is None else f"+ {name}  rendered only")
+            current = None
+            continue
+        if current != (item.driver, item.device):
+            lines.append(f"  {name}")
+            current = (item.driver, item.device)
+        if item.published is not None:
+            lines.append(f"-   {item.path}: {_shown(item.published)}")
+        if item.rendered is not None:
+            lines.append(f"+   {item.path}: {_shown(item.rendered)}")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
