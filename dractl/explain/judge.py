@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dractl.allocation import Verdict as Outcome
     from dractl.cel import Program
     from dractl.explain.cluster import ClusterState
-    from dractl.model import Node
+    from dractl.model import Node, ResourceSlice
 
     Raw = Mapping[str, Any]
 

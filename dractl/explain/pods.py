@@ -324,7 +324,8 @@ def admission(state: ClusterState, claim: Raw, pod_claim: str, replaces: Key | N
                     for r in requests_of(claim)
                     if any(text_at(a, "deviceClassName") == device_class for a in alternatives_of(r))
                 )
-                why = f"quota {namespace}/{quota} allows {limit} devices of {device_class}; {have} used, {need} more wanted"
+                already = f"{have} used, {need} more wanted"
+                why = f"quota {namespace}/{quota} allows {limit} devices of {device_class}; {already}"
                 reasons.append(
                     Reason(
                         "quota-exceeded",
