@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from dractl.lint.finding import Confidence, Severity
@@ -11,8 +10,7 @@ if TYPE_CHECKING:
     from dractl.validation.violation import Path
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(NamedTuple):
     """A fix that replaces one scalar (or one key) by another text; ``start``, ``end``: code points of its value."""
 
     title: str
@@ -24,8 +22,7 @@ class Replacement:
     safe: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(NamedTuple):
     """One thing that a check found in ``subject`` at ``path``, a path of the document in the shape of v1.
 
     ``offset`` and ``end`` count code points inside the scalar there. ``severity`` differs from the rule's own where the

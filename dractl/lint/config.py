@@ -18,8 +18,8 @@ devices = ["slices/"]
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dractl.errors import InputError, UsageError
 
@@ -32,20 +32,19 @@ TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "lint")
 LINT: Final = ("select", "ignore", "fail-on", "baseline", "devices", "per-file-ignores")
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """What a configuration file says; what it leaves out is None or empty. Paths are resolved beside the file."""
 
     file: Path | None = None
     kubernetes_version: str | None = None
-    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    feature_gates: Mapping[str, bool] = MappingProxyType({})
     exclude: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     fail_on: str | None = None
     baseline: str | None = None
     devices: tuple[str, ...] = ()
-    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    per_file_ignores: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 def find(start: Path) -> Path | None:

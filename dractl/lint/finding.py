@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,8 +17,7 @@ SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 """From the least to the gravest."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectRef:
+class ObjectRef(NamedTuple):
     """The Kubernetes object that a finding is about; what the document does not say is None."""
 
     api_version: str | None = None
@@ -40,32 +39,28 @@ class ObjectRef:
         return {key: value for key, value in named.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(NamedTuple):
     """What the API server would raise: the cause's type and its field path, as the server spells it."""
 
     type: str
     field: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """Another place that has to do with a finding, such as the first of two equal names."""
 
     message: str
     position: Position
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Replaces the text of a range of a file; an empty range inserts."""
 
     position: Position
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """Edits that mend a finding. A safe fix changes nothing but what was certainly meant otherwise."""
 
     title: str

@@ -7,19 +7,18 @@ inside a text of several lines is also taken out at the line of its key.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 _MARK = "dractl:"
-_COMMENT = re.compile(r"(?:^|[\s])#[ \t]*dractl:[ \t]*(ignore-file|ignore)\b[ \t]*(?:\[([^\]]*)\])?")
-_ONLY_COMMENT = re.compile(r"[ \t]*(?:#.*)?$")
+# Compiled when a file has such a comment: most have none.
+_COMMENT = r"(?:^|[\s])#[ \t]*dractl:[ \t]*(ignore-file|ignore)\b[ \t]*(?:\[([^\]]*)\])?"
+_ONLY_COMMENT = r"[ \t]*(?:#.*)?$"
 
 
-@dataclass(frozen=True, slots=True)
-class Ignore:
+class Ignore(NamedTuple):
     """One comment: where it stands, the codes and names in it, and the line that it speaks for (None: the file)."""
 
     line: int
@@ -39,7 +38,7 @@ def ignores(text: str) -> Sequence[Ignore]:
     lines = re.split(r"\r\n?|\n", text)
     found = []
     for number, line in enumerate(lines, 1):
-        match = _COMMENT.search(line) if _MARK in line else None
+        match = re.search(_COMMENT, line) if _MARK in line else None
         if match is None:
             continue
         names = tuple(part.strip() for part in (match[2] or "").split(",") if part.strip())
@@ -49,7 +48,7 @@ def ignores(text: str) -> Sequence[Ignore]:
             target = None
         elif not line[:start].strip():
             target = next(
-                (n for n in range(number + 1, len(lines) + 1) if not _ONLY_COMMENT.match(lines[n - 1])), number
+                (n for n in range(number + 1, len(lines) + 1) if not re.match(_ONLY_COMMENT, lines[n - 1])), number
             )
         found.append(Ignore(number, start + 1, len(line.rstrip()) + 1, names, target))
     return found

@@ -13,10 +13,13 @@ STANDARD: Final = ("pcieRoot", "pciBusID", "numaNode")
 """The attributes that Kubernetes defines: k8s.io/dynamic-resource-allocation/deviceattribute; numaNode: KEP-6072."""
 
 _QUOTED = r"""(?:"([^"\\\n]*)"|'([^'\\\n]*)')"""
-_LOOKUP = re.compile(
+_LOOKUP = (
     rf"\bdevice\s*\.\s*(attributes|capacity)\s*\[\s*\??\s*{_QUOTED}\s*\]"
     rf"(?:\s*(?:\.\s*\??\s*([A-Za-z_]\w*)(?!\w*\s*\()|\[\s*\??\s*{_QUOTED}\s*\]))?"
 )
+
+
+_LIKE_STANDARD = re.compile("kube|k8s|netes|resou")
 
 
 class Lookup(NamedTuple):
@@ -34,8 +37,10 @@ class Lookup(NamedTuple):
 
 def lookups(expression: str) -> Iterator[Lookup]:
     """Every lookup whose domain is a literal; comments of CEL are left out."""
+    if "device" not in expression:
+        return
     text = _without_comments(expression)
-    for match in _LOOKUP.finditer(text):
+    for match in re.finditer(_LOOKUP, text):
         domain = 2 if match[2] is not None else 3
         name = next((group for group in (4, 5, 6) if match[group] is not None), None)
         yield Lookup(
@@ -49,6 +54,8 @@ def lookups(expression: str) -> Iterator[Lookup]:
 
 def literal_arguments(function: str, expression: str) -> Iterator[tuple[str, int, str]]:
     """Each call of a function whose first argument is a plain text: (text, where it starts, what follows it)."""
+    if function not in expression:
+        return
     text = _without_comments(expression)
     for match in re.finditer(rf"(?<![\w.]){function}\s*\(\s*{_QUOTED}\s*([,)])", text):
         group = 1 if match[1] is not None else 2
@@ -64,12 +71,12 @@ def _without_comments(text: str) -> str:
 
 def meant_standard(domain: str, name: str) -> str | None:
     """The standard attribute that a name was certainly or probably meant to be; None if it is one, or is another's."""
+    if (domain == STANDARD_DOMAIN and name in STANDARD) or not _LIKE_STANDARD.search(domain.lower()):
+        return None
     from difflib import SequenceMatcher, get_close_matches
 
     lower = {known.lower(): known for known in STANDARD}
     if domain == STANDARD_DOMAIN:
-        if name in STANDARD:
-            return None
         near = get_close_matches(name.lower(), lower, 1, 0.6)
         return f"{domain}/{lower[near[0]]}" if near else None
     alike = SequenceMatcher(None, domain.lower()[:80], STANDARD_DOMAIN).ratio() > 0.85

@@ -6,9 +6,8 @@ Paths are those of the document as it was written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,16 +41,14 @@ def number(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(NamedTuple):
     """A CEL expression and where its text stands."""
 
     text: str
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A request, or one of the alternatives in ``firstAvailable`` (then ``parent`` is the request's name).
 
     ``path`` is where ``fields`` (deviceClassName, selectors, count ...) stand.
@@ -76,7 +73,7 @@ class Request:
         return self.fields.get("allocationMode") == "All"
 
     @property
-    def count(self) -> int:
+    def amount(self) -> int:
         """How many devices it asks for, after defaulting; 0 for all that there are."""
         return 0 if self.takes_all else number(self.fields.get("count")) or 1
 
@@ -85,8 +82,7 @@ class Request:
         return _selectors(self.fields.get("selectors"), (*self.path, "selectors"))
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(NamedTuple):
     """One of ``devices.constraints``."""
 
     path: Path
@@ -97,8 +93,7 @@ class Constraint:
         return [text(name) for name in items(self.fields.get("requests"))]
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """The ``devices`` of a ResourceClaim or of a ResourceClaimTemplate."""
 
     subject: Subject
@@ -143,8 +138,7 @@ class Claim:
         return [r for r in self.alternatives if r.reference in names or (r.parent is not None and r.parent in names)]
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(NamedTuple):
     """A device of a ResourceSlice; ``path`` is where ``fields`` (attributes, capacity, taints ...) stand."""
 
     name: str
@@ -152,8 +146,7 @@ class Device:
     fields: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class PodSpec:
+class PodSpec(NamedTuple):
     """The specification of a pod, in a Pod or in the template of a workload."""
 
     subject: Subject
@@ -175,12 +168,12 @@ class PodSpec:
                     yield (*self.path, kind, at, "resources", "claims", number_), mapping(item)
 
 
-@dataclass(frozen=True, eq=False)
 class Subject:
-    """One object of the run, or one that has to do with it."""
+    """One object of the run; ``kind`` is empty for what is of no group of Kubernetes."""
 
-    document: Document
-    kind: str
+    def __init__(self, document: Document, kind: str) -> None:
+        self.document = document
+        self.kind = kind
 
     @property
     def value(self) -> Mapping[str, Any]:
@@ -233,27 +226,26 @@ class Subject:
         return tuple(PodSpec(self, tuple(path), mapping(spec)) for path, spec in pod_templates(self.document.value))
 
 
-@dataclass(frozen=True, eq=False)
 class Run:
-    """Everything that is linted together."""
+    """Everything that is linted together; ``devices`` is the inventory that it is tried on, if there is one."""
 
-    subjects: tuple[Subject, ...]
-    target: Target
-    devices: Any = None
-    _kinds: dict[str, list[Subject]] = field(default_factory=dict)
+    def __init__(self, subjects: Sequence[Subject], target: Target, devices: Any = None) -> None:
+        self.subjects = subjects
+        self.target = target
+        self.devices = devices
+        self._kinds: dict[str, list[Subject]] = {}
+        for subject in subjects:
+            self._kinds.setdefault(subject.kind, []).append(subject)
 
     def of(self, kind: str) -> list[Subject]:
         """The objects of a kind."""
-        if not self._kinds:
-            for subject in self.subjects:
-                self._kinds.setdefault(subject.kind, []).append(subject)
         return self._kinds.get(kind, [])
 
     @property
     def kinds(self) -> frozenset[str]:
         """The kinds of the run; with ``Pod template`` if any object holds a pod's specification."""
-        found = {subject.kind for subject in self.subjects}
-        return frozenset(found | set(PODS)) if any(s.pods for s in self.subjects) else frozenset(found)
+        holders = PODS if any(subject.pods for subject in self.subjects) else ()
+        return frozenset({*self._kinds, *holders})
 
     @property
     def claims(self) -> list[Claim]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.errors import UsageError
 from dractl.lint import registry
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from dractl.manifests import Document
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """Which findings are wanted.
 
     ``codes``: the rules that are on, None for all. ``per_file``: patterns as in .gitignore with the codes that are off
@@ -30,7 +29,7 @@ class Selection:
 
     codes: frozenset[str] | None = None
     per_file: tuple[tuple[str, frozenset[str]], ...] = ()
-    known: Mapping[str, int] = field(default_factory=dict)
+    known: Mapping[str, int] = MappingProxyType({})
 
     def wants(self, code: str) -> bool:
         return self.codes is None or code in self.codes

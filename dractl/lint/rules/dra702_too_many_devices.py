@@ -62,9 +62,9 @@ MAX_DEVICES = 32
 
 def check(run: Run) -> Iterator[Advice]:
     for claim in run.claims:
-        total = sum(min(request.count or 1 for request in group) for group in claim.requests)
+        total = sum(min(request.amount or 1 for request in group) for group in claim.requests)
         if total > MAX_DEVICES and len(claim.requests) <= MAX_DEVICES:
-            largest = max(claim.alternatives, key=lambda request: request.count)
+            largest = max(claim.alternatives, key=lambda request: request.amount)
             yield Advice(
                 claim.subject,
                 (*largest.path, "count"),

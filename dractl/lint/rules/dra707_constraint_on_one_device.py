@@ -63,7 +63,7 @@ def check(run: Run) -> Iterator[Advice]:
         for constraint in claim.constraints:
             bound = claim.targets(constraint.requests)
             names = {request.parent or request.name for request in bound}
-            if len(names) == 1 and all(request.count == 1 for request in bound):
+            if len(names) == 1 and all(request.amount == 1 for request in bound):
                 name = next(iter(names))
                 yield Advice(
                     claim.subject,

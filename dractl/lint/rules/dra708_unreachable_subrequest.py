@@ -82,6 +82,6 @@ def _covers(earlier: Request, later: Request) -> bool:
     wanted = {selector.text for selector in later.selectors}
     return (
         earlier.device_class == later.device_class
-        and earlier.count <= later.count
+        and earlier.amount <= later.amount
         and all(selector.text in wanted for selector in earlier.selectors)
     )
