@@ -1,0 +1,68 @@
+"""kube-scheduler's structured allocator: which devices a pod's claims get on a node, or what the scheduler says instead.
+
+    features = Features.for_release("1.36", gates={"DRAConsumableCapacity": False})
+    state = AllocatedState.from_claims(claims_of_the_cluster, features)
+    allocator = Allocator(apply_taint_rules(slices, rules, features), classes, state=state, features=features)
+    verdict = allocator.allocate(node, claims_of_the_pod)
+
+The objects are those of :mod:`dractl.model`. A verdict is a value; exceptions are for misuse only.
+"""
+
+from __future__ import annotations
+
+from dractl.allocation.allocator import DEFAULT_BUDGET, Allocator
+from dractl.allocation.bugs import BUGS, Bug
+from dractl.allocation.features import Features
+from dractl.allocation.result import (
+    FILTER_TIMEOUT,
+    SHARE_ID,
+    Allocated,
+    Cost,
+    Exhausted,
+    Fatal,
+    NodeError,
+    Unallocatable,
+    Unsupported,
+    Verdict,
+    as_json,
+)
+from dractl.allocation.state import AllocatedState, DeviceID
+from dractl.allocation.survey import (
+    ConstraintSurvey,
+    Loss,
+    PoolSurvey,
+    RequestSurvey,
+    Stage,
+    Survey,
+    ValueGroup,
+)
+from dractl.allocation.taints import apply_taint_rules
+
+__all__ = [
+    "BUGS",
+    "DEFAULT_BUDGET",
+    "FILTER_TIMEOUT",
+    "SHARE_ID",
+    "Allocated",
+    "AllocatedState",
+    "Allocator",
+    "Bug",
+    "ConstraintSurvey",
+    "Cost",
+    "DeviceID",
+    "Exhausted",
+    "Fatal",
+    "Features",
+    "Loss",
+    "NodeError",
+    "PoolSurvey",
+    "RequestSurvey",
+    "Stage",
+    "Survey",
+    "Unallocatable",
+    "Unsupported",
+    "ValueGroup",
+    "Verdict",
+    "apply_taint_rules",
+    "as_json",
+]

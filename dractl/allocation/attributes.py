@@ -1,0 +1,63 @@
+"""The values of attributes that constraints compare."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.allocation.problem import FAULT, OPAQUE
+
+if TYPE_CHECKING:
+    from dractl.allocation.features import Behaviour, Features
+    from dractl.allocation.matching import Matcher
+    from dractl.allocation.pools import Candidate
+    from dractl.allocation.problem import Scalar, Value
+    from dractl.model import DeviceAttribute
+
+
+def lookup(candidate: Candidate, attribute: str) -> DeviceAttribute | None:
+    """An attribute by its full name, or by its bare name if the domain is the driver's (lookupAttribute)."""
+    attributes = candidate.device.attributes
+    if attribute in attributes:
+        return attributes[attribute]
+    domain, slash, name = attribute.partition("/")
+    if slash and domain == candidate.id.driver and name in attributes:
+        return attributes[name]
+    return None
+
+
+class AttributeReader:
+    """Reads attributes as a variant compares them."""
+
+    def __init__(self, features: Features, behaviour: Behaviour, matcher: Matcher) -> None:
+        self.features = features
+        self.behaviour = behaviour
+        self.matcher = matcher
+
+    def value(self, candidate: Candidate, attribute: str, *, lists: bool, identity: bool) -> Value:
+        """``identity``: values are equal only if they are the same device's (1.34 compares pointers)."""
+        found = lookup(candidate, attribute)
+        if found is None:
+            return None
+        if identity and found.type in ("string", "int", "bool", "version"):
+            return ("device", candidate.id)
+        return as_value(found, lists=lists)
+
+    def derived(self, candidate: Candidate, expression: str, *, lists: bool) -> Value:
+        """The value of a derived attribute; FAULT where it cannot be evaluated."""
+        raise NotImplementedError
+
+    def fault_text(self, candidate: Candidate, expression: str) -> str:
+        raise NotImplementedError
+
+
+def as_value(attribute: DeviceAttribute, *, lists: bool) -> Value:
+    """With ``lists`` every value is a set; without, a list cannot be compared."""
+    kind, value = attribute.type, attribute.value
+    if kind is None:
+        return None if lists else OPAQUE
+    if isinstance(value, tuple):
+        if not lists:
+            return OPAQUE
+        members: frozenset[Scalar] = frozenset((kind[:-1], item) for item in value)
+        return members or None
+    return frozenset({(kind, value)}) if lists else (kind, value)

@@ -1,0 +1,398 @@
+"""Looking ahead: whether the rest of a search can still succeed, and how large it would be.
+
+Every bound is a proof: it says no only where there is no solution. Devices that can be shared are never counted out.
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import TYPE_CHECKING
+
+from dractl.allocation.problem import OPAQUE, bits
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from dractl.allocation.problem import Charge, Constraint, Problem, Scalar, Slot
+    from dractl.allocation.search import Search
+
+_HUGE = 1e18
+
+
+class _Values:
+    """The devices by value of a constraint's attribute, for the slots that it covers."""
+
+    __slots__ = ("by_slot", "constraint", "index")
+
+    def __init__(self, constraint: Constraint, index: int, slots: tuple[Slot, ...], numbers: list[int]) -> None:
+        self.constraint = constraint
+        self.index = index  # among the constraints of the claim
+        self.by_slot: dict[int, dict[Hashable, int]] = {}
+        for number in numbers:
+            values = constraint.values[number]
+            if values is None:
+                continue
+            masks: dict[Hashable, int] = {}
+            for device in bits(slots[number].selectable):
+                value = values[device]
+                if value is None:
+                    continue
+                for scalar in value if isinstance(value, frozenset) else (value,):
+                    masks[scalar] = masks.get(scalar, 0) | 1 << device
+            self.by_slot[number] = masks
+
+
+class Bounds:
+    """Everything about a problem that looking ahead needs, made at the first failure of a search."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.admin = any(slot.admin for slot in problem.slots)
+        self.usable = [slot.selectable & ~slot.refused & ~slot.tainted & self._free_of(slot) for slot in problem.slots]
+        self.whole = [sum(1 << d for d in slot.every) if slot.every is not None else 0 for slot in problem.slots]
+        self.values = [self._values(claim) for claim in range(len(problem.constraints))]
+        for tables in self.values:
+            for table in tables:
+                for number, masks in table.by_slot.items():
+                    having = 0
+                    for mask in masks.values():
+                        having |= mask
+                    self.usable[number] &= having
+        self.relevant = [0] * (len(problem.requests) + 1)
+        for request in range(len(problem.requests) - 1, -1, -1):
+            mask = self.relevant[request + 1]
+            for number in problem.requests[request]:
+                mask |= problem.slots[number].selectable
+            self.relevant[request] = mask
+        self.kinds = self._kinds()
+        self.claim_end = self._claim_ends()
+        self.counted = problem.charges is not None
+
+    def _free_of(self, slot: Slot) -> int:
+        """What neither other claims hold nor a capacity keeps from the slot for good."""
+        mask = -1 if slot.admin else ~self.problem.held
+        if slot.wants is not None and self.problem.free is not None:
+            for device in bits(slot.selectable):
+                want = slot.wants[device]
+                if want is None or any(w > f for w, f in zip(want, self.problem.free[device], strict=True)):
+                    mask &= ~(1 << device)
+        return mask
+
+    def _values(self, claim: int) -> list[_Values]:
+        numbers = [n for n, slot in enumerate(self.problem.slots) if slot.claim == claim]
+        return [
+            _Values(constraint, index, self.problem.slots, numbers)
+            for index, constraint in enumerate(self.problem.constraints[claim])
+        ]
+
+    def _claim_ends(self) -> list[int]:
+        """By request the request after the last one of its claim."""
+        requests = self.problem.requests
+        claims = [self.problem.slots[numbers[0]].claim for numbers in requests]
+        ends = [len(requests)] * len(requests)
+        for request in range(len(requests) - 2, -1, -1):
+            ends[request] = ends[request + 1] if claims[request] == claims[request + 1] else request + 1
+        return ends
+
+    def _kinds(self) -> list[int]:
+        """By device a number; devices with the same number can stand for each other in the whole search."""
+        problem = self.problem
+        columns: list[list[Hashable]] = []
+        for number, slot in enumerate(problem.slots):
+            every = self.whole[number]
+            columns.append(
+                [
+                    (slot.selectable >> d & 1, slot.refused >> d & 1, slot.tainted >> d & 1, every >> d & 1)
+                    for d in range(problem.devices)
+                ]
+            )
+            if slot.wants is not None:
+                columns.append(list(slot.wants))
+        seen: set[int] = set()
+        for constraints in problem.constraints:
+            for constraint in constraints:
+                for values in constraint.values:
+                    if values is not None and id(values) not in seen:
+                        seen.add(id(values))
+                        columns.append(list(values))
+        columns.append(
+            [(problem.held >> d & 1, problem.multi >> d & 1, problem.sharing >> d & 1) for d in range(problem.devices)]
+        )
+        for column in (problem.free, problem.charges, problem.groups):
+            if column is not None:
+                columns.append(list(column))
+        numbers: dict[Hashable, int] = {}
+        return [numbers.setdefault(row, len(numbers)) for row in zip(*columns, strict=True)]
+
+    def kind(self, search: Search, device: int) -> Hashable:
+        """What a device is now: two unused ones of the same kind are interchangeable."""
+        shared = search.shares.get(device)
+        if not self.admin:
+            return self.kinds[device] if shared is None else (self.kinds[device], shared)
+        return self.kinds[device], shared, tuple([used >> device & 1 for used in search.used_by])
+
+    # -- can it still succeed? ----------------------------------------------------------------------------------------
+
+    def feasible(self, search: Search, number: int, need: int, todo: int) -> bool:
+        """Whether ``need`` devices of ``todo`` for the slot, and all later requests, are not ruled out."""
+        groups: dict[int, int] = {}
+        tables: dict[int, list[tuple[int, int, int]]] = {}
+        for slot, wanted, mask, certain in self._rest(search, number, need, todo):
+            if not self._enough(search, slot, wanted, mask):
+                return False
+            if certain:
+                claim = self.problem.slots[slot].claim
+                if self.values[claim]:
+                    tables.setdefault(claim, []).append((slot, wanted, mask))
+                if not self.problem.slots[slot].admin and not mask & self.problem.multi:
+                    groups[mask] = groups.get(mask, 0) + wanted
+        if not self._pigeonhole(groups):
+            return False
+        return all(self._constrained(search, claim, rest) for claim, rest in tables.items())
+
+    def _rest(self, search: Search, number: int, need: int, todo: int) -> Iterator[tuple[int, int, int, bool]]:
+        """(slot, devices wanted, devices left, whether it is the only way to meet the request) from the slot on.
+
+        Where a request has alternatives that are not ruled out, none of them is certain.
+        """
+        problem = self.problem
+        slot = problem.slots[number]
+        if slot.every is None:
+            yield number, need, self._left(search, number) & todo, True
+        else:
+            yield number, need, self._left(search, number) & _mask(slot.every[-need:]), True
+        for request in range(slot.request + 1, len(problem.requests)):
+            numbers = problem.requests[request]
+            if len(numbers) == 1:
+                only = problem.slots[numbers[0]]
+                mask = self._left(search, numbers[0])
+                if only.every is not None:
+                    mask &= self.whole[numbers[0]]
+                    yield numbers[0], max(only.need, 1), mask, True
+                elif only.need:
+                    yield numbers[0], only.need, mask, True
+                continue
+            best: tuple[int, int, int] | None = None
+            for alternative in numbers:
+                other = problem.slots[alternative]
+                mask = self._left(search, alternative)
+                wanted = other.need
+                if other.every is not None:
+                    mask &= self.whole[alternative]
+                    wanted = max(wanted, 1)
+                best = alternative, wanted, mask
+                if self._enough(search, alternative, wanted, mask):
+                    break
+            assert best is not None
+            yield *best, False
+
+    def _left(self, search: Search, number: int) -> int:
+        """The devices that the slot can still have, each looked at alone."""
+        slot = self.problem.slots[number]
+        mask = self.usable[number] & ~(search.used_by[slot.claim] if slot.admin else search.used)
+        for table in self.values[slot.claim]:
+            masks = table.by_slot.get(number)
+            if masks is None:
+                continue
+            key = search.trackers[slot.claim][table.index].key()
+            if table.constraint.kind == "match":
+                if key is not None:
+                    mask &= _union(masks, key if isinstance(key, frozenset) else (key,))
+            elif table.constraint.kind == "distinct" and key:
+                assert isinstance(key, frozenset)
+                taken = frozenset().union(*key) if table.constraint.lists else key
+                mask &= ~_union(masks, taken)
+        if self.counted and mask:
+            mask = self._chargeable(search, mask)
+        if search.shares and slot.wants is not None:
+            for device in search.shares:
+                if mask >> device & 1 and not search._fits(number, device):
+                    mask &= ~(1 << device)
+        return mask
+
+    def _chargeable(self, search: Search, mask: int) -> int:
+        """Without the devices whose counters do not suffice any more."""
+        charges = self.problem.charges
+        assert charges is not None
+        for device in bits(mask):
+            charge = charges[device]
+            if charge is None or (self.problem.multi >> device & 1):
+                continue
+            if not self._affordable(search, charge):
+                mask &= ~(1 << device)
+        return mask
+
+    def _affordable(self, search: Search, charge: Charge) -> bool:
+        available = self.problem.ledgers[charge.ledger].available[0]
+        taken = search.charged[charge.ledger]
+        for counter, amount in charge.amounts:
+            left = available[counter]
+            if left is not None and taken[counter] + amount > left:
+                return False
+        return all(left is None or left >= used for left, used in zip(available, taken, strict=True))
+
+    def _enough(self, search: Search, number: int, need: int, mask: int) -> bool:
+        slot = self.problem.slots[number]
+        if mask & self.problem.multi and not self.problem.rules.combinations:
+            return True  # one device can be taken again and again
+        if mask.bit_count() < need:
+            return False
+        if need > 1 and self.counted and slot.every is None:
+            return self._affords(search, need, mask)
+        return True
+
+    def _affords(self, search: Search, need: int, mask: int) -> bool:
+        """Whether the counters suffice for so many devices, each counter set looked at alone."""
+        charges = self.problem.charges
+        assert charges is not None
+        found = 0
+        by_first: dict[tuple[int, int], list[int]] = {}
+        for device in bits(mask):
+            charge = charges[device]
+            if charge is None or self.problem.multi >> device & 1 or not charge.amounts:
+                found += 1
+                continue
+            counter, amount = charge.amounts[0]
+            if amount <= 0:
+                found += 1
+                continue
+            by_first.setdefault((charge.ledger, counter), []).append(amount)
+        for (ledger, counter), amounts in by_first.items():
+            left = self.problem.ledgers[ledger].available[0][counter]
+            if left is None:
+                found += len(amounts)
+                continue
+            left -= search.charged[ledger][counter]
+            for amount in sorted(amounts):
+                if amount > left:
+                    break
+                left -= amount
+                found += 1
+        return found >= need
+
+    def _pigeonhole(self, groups: dict[int, int]) -> bool:
+        """Hall's condition over the requests that must each get devices of their own."""
+        if any(mask.bit_count() < need for mask, need in groups.items()):
+            return False
+        if len(groups) < 2:
+            return True
+        union = 0
+        for mask in groups:
+            union |= mask
+        if union.bit_count() < sum(groups.values()):
+            return False
+        return _flow(groups)
+
+    def _constrained(self, search: Search, claim: int, rest: list[tuple[int, int, int]]) -> bool:
+        """Whether each constraint of a claim can be met by what is left for its certain requests."""
+        for table in self.values[claim]:
+            covered = [(n, need, mask) for n, need, mask in rest if n in table.by_slot and need]
+            if not covered:
+                continue
+            if table.constraint.kind == "match":
+                if not any(self._one_value(search, table, covered, value) for value in table.by_slot[covered[0][0]]):
+                    return False
+            elif table.constraint.kind == "distinct" and not self._many_values(table, covered):
+                return False
+        return True
+
+    def _one_value(self, search: Search, table: _Values, covered: list[tuple[int, int, int]], value: Hashable) -> bool:
+        """Whether all covered requests find their devices among those with one value."""
+        groups: dict[int, int] = {}
+        for number, need, mask in covered:
+            having = mask & table.by_slot[number].get(value, 0)
+            if not self._enough(search, number, need, having):
+                return False
+            if value is OPAQUE and need > 1:
+                return False
+            if not self.problem.slots[number].admin and not having & self.problem.multi:
+                groups[having] = groups.get(having, 0) + need
+        return all(mask.bit_count() >= need for mask, need in groups.items())
+
+    def _many_values(self, table: _Values, covered: list[tuple[int, int, int]]) -> bool:
+        """Whether there are as many values as devices are wanted."""
+        values: set[Hashable] = set()
+        opaque = False
+        for number, _, mask in covered:
+            for value, having in table.by_slot[number].items():
+                if having & mask:
+                    if value is OPAQUE:
+                        opaque = True
+                    else:
+                        values.add(value)
+        return opaque or len(values) >= sum(need for _, need, _ in covered)
+
+    # -- how large would it be? ---------------------------------------------------------------------------------------
+
+    def size(self, search: Search, number: int, need: int, todo: int) -> float:
+        """An estimate of how often upstream calls allocateOne in a part of the search that fails."""
+        problem = self.problem
+        slot = problem.slots[number]
+        total, ways = 0.0, 1.0
+        first = True
+        for request in range(slot.request, len(problem.requests)):
+            calls, leaves = 0.0, 0.0
+            for alternative in (number,) if first else problem.requests[request]:
+                other = problem.slots[alternative]
+                wanted = need if first else other.need
+                mask = self._left(search, alternative)
+                if first and other.every is None:
+                    mask &= todo
+                if other.every is not None:
+                    reached = (mask & self.whole[alternative]).bit_count() >= wanted
+                    calls += wanted
+                    leaves += reached
+                    continue
+                candidates = mask.bit_count()
+                for taken in range(1, wanted + 1):
+                    calls += self._ways(candidates, taken)
+                leaves += self._ways(candidates, wanted)
+            total += ways * (calls + len(problem.requests[request]) - 1)
+            ways *= leaves
+            first = False
+            if not ways or total > _HUGE:
+                break
+        return min(total, _HUGE)
+
+    def _ways(self, candidates: int, taken: int) -> float:
+        """In how many ways so many of the candidates are tried."""
+        if taken > candidates:
+            return 0.0
+        found = comb(candidates, taken)
+        if not self.problem.rules.combinations:
+            for factor in range(2, taken + 1):
+                found *= factor
+        return float(min(found, 10**18))
+
+
+def _mask(devices: tuple[int, ...]) -> int:
+    mask = 0
+    for device in devices:
+        mask |= 1 << device
+    return mask
+
+
+def _union(masks: dict[Hashable, int], values: frozenset[Scalar] | frozenset[Hashable] | tuple[Hashable, ...]) -> int:
+    found = 0
+    for value in values:
+        found |= masks.get(value, 0)
+    return found
+
+
+def _flow(groups: dict[int, int]) -> bool:
+    """Whether every group gets its number of devices, no device twice (augmenting paths)."""
+    needs = list(groups.items())
+    owner: dict[int, int] = {}
+
+    def place(group: int, seen: set[int]) -> bool:
+        for device in bits(needs[group][0]):
+            if device in seen:
+                continue
+            seen.add(device)
+            current = owner.get(device)
+            if current is None or place(current, seen):
+                owner[device] = group
+                return True
+        return False
+
+    return all(place(group, set()) for group, (_, need) in enumerate(needs) for _ in range(need))

@@ -1,0 +1,165 @@
+"""Consumable capacity: what a share of a device consumes of each of its capacities.
+
+k8s.io/dynamic-resource-allocation/structured/internal/*/consumable_capacity.go. Up to 1.36 a range is computed in whole
+numbers; from 1.37 in thousandths where DRAFractionalCapacityRange is on and its numbers allow it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from dractl.model.quantity import Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.model import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
+
+_MAX = (1 << 63) - 1
+_NOT_REPRESENTABLE = "capacity request cannot be represented in the device's range arithmetic"
+
+
+class CapacityFault(ValueError):
+    """A request that aborts the attempt (1.37 and later); the text is upstream's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """The device can never serve the request: it lacks a capacity, or its policy does not allow the amount."""
+
+    code: Literal["capacity-missing", "capacity-policy"]
+    capacity: str
+    want: Quantity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """``milli``: thousandths are used where possible; ``strict``: what int64 cannot hold is a fault."""
+
+    milli: bool
+    strict: bool
+
+
+def consumption(
+    requests: Mapping[str, Quantity] | None, capacity: Mapping[str, DeviceCapacity], arithmetic: Arithmetic
+) -> dict[str, Quantity] | Unfit:
+    """What a share consumes of every capacity of a device, whether or not that much is left.
+
+    Raises CapacityFault where the scheduler aborts the attempt.
+    """
+    wanted = requests or {}
+    for name in sorted(wanted):
+        if name not in capacity:
+            return Unfit("capacity-missing", name)
+    consumed: dict[str, Quantity] = {}
+    for name in sorted(capacity):
+        try:
+            consumed[name] = _consumed(wanted.get(name), capacity[name], arithmetic)
+        except CapacityFault as fault:
+            raise CapacityFault(f'capacity "{name}": {fault}') from None
+        if arithmetic.strict and consumed[name].sign() < 0:
+            raise CapacityFault(f'capacity "{name}": capacity value is negative')
+    for name, amount in consumed.items():
+        if _violates(amount, capacity[name].request_policy, arithmetic):
+            return Unfit("capacity-policy", name, amount)
+    return consumed
+
+
+def nano(quantity: Quantity) -> int:
+    """A quantity as a whole number of billionths, the finest that the API keeps."""
+    unscaled, exponent = quantity.exact()
+    shift = exponent + 9
+    return unscaled * int(10**shift) if shift >= 0 else -(-unscaled // int(10**-shift))
+
+
+def _consumed(requested: Quantity | None, capacity: DeviceCapacity, arithmetic: Arithmetic) -> Quantity:
+    policy = capacity.request_policy
+    if requested is None:
+        return policy.default if policy is not None and policy.default is not None else capacity.value
+    if policy is None:
+        return requested
+    if policy.valid_range is not None and policy.valid_range.min is not None:
+        return _round_up(requested, policy.valid_range, arithmetic)
+    for value in policy.valid_values:
+        if requested <= value:
+            return value
+    return requested
+
+
+def _round_up(requested: Quantity, bounds: CapacityRequestPolicyRange, arithmetic: Arithmetic) -> Quantity:
+    assert bounds.min is not None
+    if requested < bounds.min:
+        return bounds.min
+    if bounds.step is None:
+        return requested
+    if _uses_milli(bounds, arithmetic):
+        return _round_up_milli(requested, bounds.min, bounds.step)
+    if arithmetic.strict and requested > Quantity(_MAX):
+        raise CapacityFault(f"{_NOT_REPRESENTABLE}: request {requested} exceeds MaxInt64")
+    least, step = bounds.min.value(), bounds.step.value()
+    times = _steps(requested.value() - least, step)
+    if arithmetic.strict and least >= 0 and times > (_MAX - least) // step:
+        raise CapacityFault(f"{_NOT_REPRESENTABLE}: rounding request {requested} up to the next step passes MaxInt64")
+    return Quantity(_wrap(least + _wrap(step * times)), 0, bounds.step.format if arithmetic.strict else "BinarySI")
+
+
+def _round_up_milli(requested: Quantity, least: Quantity, step: Quantity) -> Quantity:
+    wanted = _exact_milli(requested)
+    if wanted is None:
+        raise CapacityFault(f"{_NOT_REPRESENTABLE}: request {requested} is not a representable milli value")
+    low, stride = least.milli_value(), step.milli_value()
+    times = _steps(wanted - low, stride)
+    if times > (_MAX - low) // stride:
+        raise CapacityFault(
+            f"{_NOT_REPRESENTABLE}: rounding request {requested} up to the next step passes the milli-value range"
+        )
+    value = low + stride * times
+    return Quantity(value // 1000, 0, step.format) if value % 1000 == 0 else Quantity(value, -3, step.format)
+
+
+def _steps(distance: int, step: int) -> int:
+    """Go's division truncates; a remainder makes one step more."""
+    distance = _wrap(distance)
+    times = abs(distance) // abs(step) * (1 if (distance >= 0) == (step > 0) else -1)
+    return times + (distance % step != 0)
+
+
+def _wrap(number: int) -> int:
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _violates(amount: Quantity, policy: CapacityRequestPolicy | None, arithmetic: Arithmetic) -> bool:
+    if policy is None:
+        return False
+    if policy.default is not None and amount == policy.default and amount.format == policy.default.format:
+        return False
+    if policy.valid_range is not None:
+        return _outside(amount, policy.valid_range, arithmetic)
+    return bool(policy.valid_values) and amount not in policy.valid_values
+
+
+def _outside(amount: Quantity, bounds: CapacityRequestPolicyRange, arithmetic: Arithmetic) -> bool:
+    if bounds.max is not None and amount > bounds.max:
+        return True
+    if bounds.step is None or bounds.min is None:
+        return False
+    if _uses_milli(bounds, arithmetic):
+        milli = _exact_milli(amount)
+        return milli is None or (milli - bounds.min.milli_value()) % bounds.step.milli_value() != 0
+    return _wrap(amount.value() - bounds.min.value()) % bounds.step.value() != 0
+
+
+def _uses_milli(bounds: CapacityRequestPolicyRange, arithmetic: Arithmetic) -> bool:
+    if not arithmetic.milli:
+        return False
+    if any(
+        _exact_milli(quantity) is None for quantity in (bounds.min, bounds.max, bounds.step) if quantity is not None
+    ):
+        return False
+    return bounds.step is None or bounds.step.milli_value() >= 1
+
+
+def _exact_milli(quantity: Quantity) -> int | None:
+    milli = quantity.milli_value()
+    return milli if Quantity(milli, -3) == quantity else None

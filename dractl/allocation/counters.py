@@ -1,0 +1,175 @@
+"""Shared counters and compatibility groups: what devices consume, and what is left of it.
+
+checkAvailableCounters and compatibilityGroupsBaselineForPool in
+k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dractl.allocation.capacity import nano
+from dractl.allocation.problem import Charge, Ledger, bits
+from dractl.allocation.state import DeviceID
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping
+
+    from dractl.allocation.build import Builder
+    from dractl.allocation.features import Behaviour
+    from dractl.allocation.pools import Candidate, Pool
+    from dractl.allocation.state import AllocatedState
+    from dractl.model import Device, Quantity, ResourceSlice
+
+NO_GROUP = frozenset({""})
+"""Groups of allocated devices that exclude one another: no device may join them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """The parts of a problem that describe counters."""
+
+    charges: tuple[Charge | None, ...] | None
+    ledgers: tuple[Ledger, ...]
+    groups: tuple[tuple[tuple[int, frozenset[str]], ...], ...] | None
+    baseline: tuple[frozenset[str] | None, ...]
+
+
+def is_allocated(device: DeviceID, state: AllocatedState, *, shares: bool) -> bool:
+    """Whether a device takes its counters; ``shares``: one that is only shared does too (from 1.36 on)."""
+    return device in state.devices or (shares and (device in state.shared or device in state.capacity))
+
+
+def shares_count(builder_behaviour: Behaviour, *, since_136: bool) -> bool:
+    """Whether shares of devices take their counters."""
+    return since_136 and builder_behaviour.shares
+
+
+def available_counters(
+    pool: Pool, slice_: ResourceSlice | None, state: AllocatedState, *, shares: bool
+) -> dict[tuple[str, str], int]:
+    """What is left of the counters of a pool, or of one slice (``slice_``), in billionths; may be negative."""
+    sets: Mapping[str, Mapping[str, Quantity]]
+    sources: Iterable[ResourceSlice]
+    if slice_ is not None:
+        sets = {counter_set.name: counter_set.counters for counter_set in slice_.spec.shared_counters}
+        sources = (slice_,)
+    else:
+        sets, sources = pool.counter_sets, (*pool.slices, *pool.others)
+    left = {(name, counter): nano(value) for name, counters in sets.items() for counter, value in counters.items()}
+    for source in sources:
+        for device in source.spec.devices:
+            if not device.mapping.get("consumesCounters"):
+                continue
+            if not is_allocated(DeviceID(pool.driver, pool.name, device.name), state, shares=shares):
+                continue
+            for key, amount in _amounts(device):
+                if key in left:
+                    left[key] -= amount
+    return left
+
+
+def _amounts(device: Device) -> list[tuple[tuple[str, str], int]]:
+    return [
+        ((consumption.counter_set, counter), nano(value))
+        for consumption in device.consumes_counters
+        for counter, value in consumption.counters.items()
+    ]
+
+
+def build_counters(builder: Builder) -> Counters:
+    """Charges and ledgers of all devices, and the groups where the gate is on."""
+    if not builder.partitionable or not builder.charging:
+        return Counters(None, (), None, ())
+    behaviour = builder.behaviour
+    shares = shares_count(behaviour, since_136=builder.features.at_least("1.36"))
+    ledger_keys: dict[Hashable, int] = {}
+    pools: list[dict[Hashable, int]] = []  # by ledger: the pools (or slices) that use it
+    available: list[list[dict[tuple[str, str], int]]] = []
+    names: list[dict[tuple[str, str], int]] = []
+    raw: dict[int, tuple[int, int, list[tuple[tuple[str, str], int]]]] = {}
+    for number in bits(builder.charging):
+        candidate, pool = builder.offers[number]
+        assert candidate is not None
+        key, member = _ledger_key(behaviour, candidate, pool)
+        ledger = ledger_keys.setdefault(key, len(ledger_keys))
+        if ledger == len(pools):
+            pools.append({})
+            available.append([])
+            names.append({})
+        index = pools[ledger].setdefault(member, len(pools[ledger]))
+        if index == len(available[ledger]):
+            slice_ = candidate.slice if behaviour.counters_in_slice else None
+            found = available_counters(pool, slice_, builder.state, shares=shares)
+            available[ledger].append(found)
+            for name in found:
+                names[ledger].setdefault(name, len(names[ledger]))
+        amounts = _amounts(candidate.device)
+        for name, _ in amounts:
+            names[ledger].setdefault(name, len(names[ledger]))
+        raw[number] = (ledger, index, amounts)
+    charges: list[Charge | None] = [None] * len(builder.offers)
+    for number, (ledger, index, amounts) in raw.items():
+        total: dict[int, int] = {}
+        for name, amount in amounts:
+            total[names[ledger][name]] = total.get(names[ledger][name], 0) + amount
+        charges[number] = Charge(ledger, index, tuple(sorted(total.items())))
+    ledgers = tuple(
+        Ledger(tuple(tuple([found.get(name) for name in names[ledger]]) for found in members))
+        for ledger, members in enumerate(available)
+    )
+    groups, baseline = _groups(builder, shares=shares)
+    return Counters(tuple(charges), ledgers, groups, baseline)
+
+
+def _ledger_key(behaviour: Behaviour, candidate: Candidate, pool: Pool) -> tuple[Hashable, Hashable]:
+    if behaviour.counters_in_slice:
+        return candidate.slice.metadata.name, candidate.slice.metadata.name
+    if "pool-name-key" in behaviour.bugs:
+        return pool.name, pool.id
+    return pool.id, pool.id
+
+
+def _groups(
+    builder: Builder, *, shares: bool
+) -> tuple[tuple[tuple[tuple[int, frozenset[str]], ...], ...] | None, tuple[frozenset[str] | None, ...]]:
+    on = builder.experimental and builder.features.at_least("1.37")
+    if not on or not builder.features.enabled("DRADeviceCompatibilityGroups"):
+        return None, ()
+    keys: dict[tuple[str, str, str], int] = {}
+    rows: list[tuple[tuple[int, frozenset[str]], ...]] = []
+    seen: dict[tuple[str, str], Pool] = {}
+    for candidate, pool in builder.offers:
+        if candidate is None or not candidate.device.mapping.get("consumesCounters"):
+            rows.append(())
+            continue
+        seen[pool.id] = pool
+        rows.append(
+            tuple(
+                [
+                    (keys.setdefault((*pool.id, c.counter_set), len(keys)), frozenset(c.compatibility_groups))
+                    for c in candidate.device.consumes_counters
+                ]
+            )
+        )
+    baseline: list[frozenset[str] | None] = [None] * len(keys)
+    for pool in seen.values():
+        for slice_ in (*pool.slices, *pool.others):
+            for device in slice_.spec.devices:
+                if not is_allocated(DeviceID(pool.driver, pool.name, device.name), builder.state, shares=shares):
+                    continue
+                for consumption in device.consumes_counters:
+                    number = keys.get((*pool.id, consumption.counter_set))
+                    if number is not None:
+                        baseline[number] = _joined(baseline[number], frozenset(consumption.compatibility_groups))
+    return tuple(rows), tuple(baseline)
+
+
+def _joined(before: frozenset[str] | None, groups: frozenset[str]) -> frozenset[str]:
+    """The groups of a counter set with one more allocated device; empty: devices without groups."""
+    if before is None:
+        return groups
+    if not before or not groups:
+        return before
+    return (before & groups) or NO_GROUP

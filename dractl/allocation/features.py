@@ -1,0 +1,231 @@
+"""Which allocator runs: Kubernetes releases, feature gates, and how the variants of upstream's allocator differ.
+
+Upstream keeps three copies of the allocator (stable, incubating, experimental) and takes the first that supports every
+enabled feature (k8s.io/dynamic-resource-allocation/structured/allocator.go). Here a variant is a row of behaviours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final, Literal
+
+from dractl.allocation.bugs import bugs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Variant = Literal["stable", "incubating", "experimental"]
+VARIANTS: Final[tuple[Variant, ...]] = ("stable", "incubating", "experimental")
+
+_BINDING: Final = "DRADeviceBindingConditions"
+_STATUS: Final = "DRAResourceClaimDeviceStatus"
+_BOTH: Final = f"{_BINDING}+{_STATUS}"
+
+# structured/internal/types.go of each release: the fields of Features, in the order in which Go prints them.
+_FIELDS: Final[Mapping[str, str]] = {
+    "AdminAccess": "DRAAdminAccess",
+    "CompatibilityGroups": "DRADeviceCompatibilityGroups",
+    "ConsumableCapacity": "DRAConsumableCapacity",
+    "DerivedAttributes": "DRADerivedAttributes",
+    "DeviceBinding": _BINDING,
+    "DeviceBindingAndStatus": _BOTH,
+    "DeviceStatus": _STATUS,
+    "DeviceTaints": "DRADeviceTaints",
+    "FractionalCapacityRange": "DRAFractionalCapacityRange",
+    "ListTypeAttributes": "DRAListTypeAttributes",
+    "OptionalNodeOperations": "DRAOptionalNodeOperations",
+    "PartitionableDevices": "DRAPartitionableDevices",
+    "PrioritizedList": "DRAPrioritizedList",
+}
+_SINCE: Final[Mapping[str, str]] = {
+    "CompatibilityGroups": "1.37",
+    "DerivedAttributes": "1.37",
+    "DeviceBindingAndStatus": "1.35",
+    "FractionalCapacityRange": "1.37",
+    "ListTypeAttributes": "1.36",
+    "OptionalNodeOperations": "1.37",
+}
+_UNTIL: Final[Mapping[str, str]] = {"DeviceBinding": "1.34", "DeviceStatus": "1.34"}
+
+_BASIC: Final = frozenset({"DRAAdminAccess", "DRAPrioritizedList", "DRAPartitionableDevices", "DRADeviceTaints"})
+# SupportedFeatures of structured/internal/<variant>/allocator_<variant>.go
+_SUPPORTED: Final[Mapping[str, Mapping[Variant, frozenset[str]]]] = {
+    "1.34": {
+        "stable": frozenset(),
+        "incubating": _BASIC,
+        "experimental": _BASIC | {"DRAConsumableCapacity", _BINDING, _STATUS},
+    },
+    "1.35": {
+        "stable": frozenset(),
+        "incubating": _BASIC,
+        "experimental": _BASIC | {"DRAConsumableCapacity", _BOTH},
+    },
+    "1.36": {
+        "stable": _BASIC,
+        "incubating": _BASIC | {"DRAConsumableCapacity", _BOTH},
+        "experimental": _BASIC | {"DRAConsumableCapacity", _BOTH, "DRAListTypeAttributes"},
+    },
+    "1.37": {
+        "stable": _BASIC,
+        "incubating": _BASIC | {"DRAConsumableCapacity", "DRAFractionalCapacityRange", _BOTH},
+        "experimental": _BASIC
+        | {
+            "DRAConsumableCapacity",
+            "DRADerivedAttributes",
+            "DRADeviceCompatibilityGroups",
+            "DRAFractionalCapacityRange",
+            "DRAListTypeAttributes",
+            "DRAOptionalNodeOperations",
+            _BOTH,
+        },
+    },
+}
+RELEASES: Final = tuple(_SUPPORTED)
+
+
+def _number(release: str) -> int:
+    return int(release.partition(".")[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """How one variant of one release differs from the others, apart from its features and bugs.
+
+    ``ordered``: pools and slices are sorted and the devices of a request are taken in increasing order, so that only
+    combinations are tried; else pools come in random order and every permutation is tried.
+    ``counters_in_slice``: counter sets stand in the slice of the devices that use them, one ledger a slice.
+    ``counter_slices_everywhere``: a slice with counter sets belongs to every node.
+    ``whole_cluster``: completeness of a pool counts its slices of the whole cluster.
+    ``lenient_pools``: devices of incomplete pools are used, an invalid pool aborts the attempt when it is reached.
+    ``limit_unwinds``: more than 32 devices for a claim skips all devices of the requests before.
+    ``shares``: the variant knows consumable capacity and distinctAttribute; ``binding`` device binding conditions.
+    """
+
+    variant: Variant
+    ordered: bool
+    binding_slices_last: bool
+    counters_in_slice: bool
+    counter_slices_everywhere: bool
+    whole_cluster: bool
+    lenient_pools: bool
+    limit_unwinds: bool
+    shares: bool
+    binding: bool
+    bugs: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """A release, the feature gates that are on in its scheduler, and what follows from them.
+
+    ``on``: names of gates. ``cel_on``: those that CEL sees, None for the same. ``variant`` forces one of
+    upstream's allocators, None lets the features choose. ``upstream_bugs``: the known bugs of the release are kept.
+    """
+
+    release: str
+    on: frozenset[str]
+    cel_on: frozenset[str] | None = None
+    variant: Variant | None = None
+    upstream_bugs: bool = True
+
+    @classmethod
+    def for_release(
+        cls, release: str, gates: Mapping[str, bool] | None = None, *, upstream_bugs: bool = True
+    ) -> Features:
+        """A release with its default gates but for ``gates``, wired as its kube-scheduler wires them.
+
+        UsageError for a release or gate that is not known. Unsupported for a release whose allocator is not modelled.
+        """
+        from dractl.errors import Unsupported
+        from dractl.model.releases import Target
+
+        target = Target.of(release, gates)
+        if target.release not in _SUPPORTED:
+            raise Unsupported(
+                f"the scheduler of Kubernetes {target.release} is not modelled",
+                hint=f"known are {RELEASES[0]} to {RELEASES[-1]}",
+            )
+        on = target.gates
+        if target.release == "1.36":
+            # pkg/scheduler/framework/plugins/dynamicresources AllocatorFeatures leaves it out; CEL gets it.
+            on = on - {"DRAListTypeAttributes"}
+        return cls(target.release, on, target.gates, upstream_bugs=upstream_bugs)
+
+    def at_least(self, release: str) -> bool:
+        """Whether the release is ``release`` or a later one."""
+        return _number(self.release) >= _number(release)
+
+    def enabled(self, gate: str) -> bool:
+        """Whether a gate is on."""
+        return gate in self.on
+
+    @property
+    def binding_conditions(self) -> bool:
+        """Whether devices with binding conditions can be allocated: it takes both gates."""
+        return {_BINDING, _STATUS} <= self.on or _BOTH in self.on
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The features that an allocator must support."""
+        return frozenset(gate for gate, on in _switches(self) if on)
+
+    @property
+    def behaviour(self) -> Behaviour | None:
+        """Of the variant that runs; None where none supports all features."""
+        for variant in (self.variant,) if self.variant else VARIANTS:
+            if self.required <= _SUPPORTED[self.release][variant]:
+                return _behaviour(self.release, variant, self.upstream_bugs)
+        return None
+
+    @property
+    def unsupported_text(self) -> str:
+        """What NewAllocator says where no variant supports all features."""
+        names = {gate: name for name, gate in _fields(self.release)}
+        values = [(names[gate], str(on).lower()) for gate, on in _switches(self)]
+        if self.release == "1.34":
+            return f"internal error: no allocator available for feature set {{{' '.join(on for _, on in values)}}}"
+        printed = " ".join(f"{name}:{on}" for name, on in values)
+        enabled = ", ".join((self.variant,) if self.variant else VARIANTS)
+        return f"internal error: no allocator available for feature set {{{printed}}}, enabled allocators: {enabled}"
+
+
+def _fields(release: str) -> list[tuple[str, str]]:
+    number = _number(release)
+    return [
+        (name, gate)
+        for name, gate in _FIELDS.items()
+        if _number(_SINCE.get(name, "1.34")) <= number <= _number(_UNTIL.get(name, RELEASES[-1]))
+    ]
+
+
+def _switches(features: Features) -> list[tuple[str, bool]]:
+    """The allocator's features and whether they are on, wired as kube-scheduler does."""
+    both = _BOTH in features.on
+    found = []
+    for _, gate in _fields(features.release):
+        if gate == _BOTH:
+            found.append((gate, features.binding_conditions))
+        else:
+            found.append((gate, gate in features.on or (both and gate in {_BINDING, _STATUS})))
+    return found
+
+
+@cache
+def _behaviour(release: str, variant: Variant, upstream_bugs: bool) -> Behaviour:
+    number = _number(release)
+    stable, experimental = variant == "stable", variant == "experimental"
+    early = number == 34 or (number == 35 and stable)
+    return Behaviour(
+        variant=variant,
+        ordered=number >= 36 and not stable,
+        binding_slices_last=number <= 35 and experimental,
+        counters_in_slice=early,
+        counter_slices_everywhere=not early and (number <= 36 or stable),
+        whole_cluster=number >= 35,
+        lenient_pools=number == 34,
+        limit_unwinds=not (number <= 35 and stable),
+        shares=experimental or (number >= 36 and not stable),
+        binding=experimental or (number >= 36 and not stable),
+        bugs=bugs_of(release, variant) if upstream_bugs else frozenset(),
+    )

@@ -1,0 +1,106 @@
+"""Which devices the selectors of a class and a request take.
+
+isSelectable and selectorsMatch in k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go. An error is kept
+until the search reaches the device, which is when the scheduler meets it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.cel import EvalError, environment
+from dractl.model.releases import Target
+from dractl.model.slices import Device
+
+if TYPE_CHECKING:
+    from dractl.allocation.features import Behaviour, Features
+    from dractl.allocation.pools import Candidate, Pool
+    from dractl.cel import Program
+
+_HINT = ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields"
+
+
+class Question(NamedTuple):
+    """The selectors of a class and of a request, in the order in which they are asked."""
+
+    device_class: str
+    class_selectors: tuple[str, ...]
+    selectors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A selector that fails: of the class (``scope`` is its text) or of the request (``scope`` is None)."""
+
+    scope: str | None
+    selector: int
+    device: str | None  # None: it does not compile
+    text: str
+
+    def message(self, claim: str) -> str:
+        """Upstream's text."""
+        where = self.scope if self.scope is not None else f"claim {claim}"
+        if self.device is None:
+            return f"{where}: selector #{self.selector}: {self.text}"
+        return f"{where}: selector #{self.selector}{self.device}: {self.text}"
+
+
+Answer = bool | Failure
+
+
+class Matcher:
+    """Compiled selectors and what is known of devices; shared by all nodes and by allocators made from one another."""
+
+    def __init__(self, features: Features, behaviour: Behaviour) -> None:
+        gates = features.on if features.cel_on is None else features.cel_on
+        self.environment = environment(Target(features.release, gates), "stored")
+        self.names_device = features.at_least("1.37")
+        # A variant that knows no shares does not pass the field on: device.allowMultipleAllocations is always false.
+        self.hides_sharing = not behaviour.shares
+        self._programs: dict[str, Program] = {}
+
+    def program(self, text: str) -> Program:
+        """The compiled selector."""
+        program = self._programs.get(text)
+        if program is None:
+            program = self._programs[text] = self.environment.compile(text)
+        return program
+
+    def ask(self, question: Question, candidate: Candidate) -> Answer:
+        """Whether the class and the request take a device."""
+        for index, text in enumerate(question.class_selectors):
+            answer = self.one(text, candidate, index, f"class {question.device_class}")
+            if answer is not True:
+                return answer
+        for index, text in enumerate(question.selectors):
+            answer = self.one(text, candidate, index, None)
+            if answer is not True:
+                return answer
+        return True
+
+    def one(self, text: str, candidate: Candidate, index: int, scope: str | None) -> Answer:
+        """What one selector says of a device."""
+        program = self.program(text)
+        if not program.ok:
+            return Failure(scope, index, None, f"CEL compile error: {program.error}")
+        device = candidate.device
+        if self.hides_sharing and device.mapping.get("allowMultipleAllocations") is not None:
+            device = Device({k: v for k, v in device.mapping.items() if k != "allowMultipleAllocations"})
+        result = program.evaluate(candidate.id.driver, device)
+        if not isinstance(result, EvalError):
+            return result
+        error = result.text
+        if self.names_device:
+            if "no such key:" in error:
+                error += _HINT
+            return Failure(scope, index, f" on device {candidate.id}", f"CEL runtime error: {error}")
+        return Failure(scope, index, "", f"CEL runtime error: {error}")
+
+    def ask_pool(self, question: Question, pool: Pool) -> tuple[Answer, ...]:
+        """What is said of all devices of a pool, remembered with the pool."""
+        answers: tuple[Answer, ...] | None = pool.memory.get(question)
+        if answers is None:
+            answers = tuple([self.ask(question, candidate) for candidate in pool.devices])
+            pool.memory[question] = answers
+        return answers

@@ -1,0 +1,145 @@
+"""Whether a node is meant by a slice, a device or a claim's allocation.
+
+k8s.io/component-helpers/scheduling/corev1/nodeaffinity and NodeMatches in
+k8s.io/dynamic-resource-allocation/structured/internal/*/pools_*.go.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.model import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+_FIELD_OPERATORS = ("In", "NotIn")
+
+
+class SelectorFault(ValueError):
+    """A node selector that cannot be parsed; the text is upstream's as far as it does not print a whole object."""
+
+
+def node_matches(node: Node, node_name: str | None, all_nodes: bool | None, selector: NodeSelector | None) -> bool:
+    """Whether a node is meant by these three fields, of which the first that is set counts.
+
+    Raises SelectorFault for a selector that cannot be parsed.
+    """
+    if node_name:
+        return node.metadata.name == node_name
+    if all_nodes:
+        return True
+    if selector is None:
+        return False
+    return selector_matches(selector, node)
+
+
+def selector_matches(selector: NodeSelector, node: Node) -> bool:
+    """Whether any term of a selector matches the node's labels and fields; an empty term matches nothing.
+
+    Raises SelectorFault for a selector that cannot be parsed.
+    """
+    terms = [t for t in selector.node_selector_terms if t.match_expressions or t.match_fields]
+    faults = [
+        fault
+        for index, term in enumerate(selector.node_selector_terms)
+        for fault in _faults(term, f"nodeSelectorTerms[{index}]")
+    ]
+    if faults:
+        text = faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
+        raise SelectorFault(f"failed to parse node selector {_printed(selector)}: {text}")
+    return any(_term_matches(term, node) for term in terms)
+
+
+def _term_matches(term: NodeSelectorTerm, node: Node) -> bool:
+    labels = node.metadata.labels
+    if not all(_label_matches(requirement, labels) for requirement in term.match_expressions):
+        return False
+    name = node.metadata.name
+    return not name or all(_field_matches(requirement, name) for requirement in term.match_fields)
+
+
+def _label_matches(requirement: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    """apimachinery/pkg/labels Requirement.Matches."""
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case "In":
+            return value is not None and value in requirement.values
+        case "NotIn":
+            return value is None or value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case _:
+            if value is None or not _INTEGER.fullmatch(value):
+                return False
+            number, bound = int(value), int(requirement.values[0])
+            return number > bound if requirement.operator == "Gt" else number < bound
+
+
+def _field_matches(requirement: NodeSelectorRequirement, name: str) -> bool:
+    value = name if requirement.key == "metadata.name" else ""
+    return (value == requirement.values[0]) == (requirement.operator == "In")
+
+
+def _faults(term: NodeSelectorTerm, path: str) -> list[str]:
+    faults = []
+    for index, requirement in enumerate(term.match_expressions):
+        fault = _label_fault(requirement, f"{path}.matchExpressions[{index}]")
+        if fault:
+            faults.append(fault)
+    for index, requirement in enumerate(term.match_fields):
+        place = f"{path}.matchFields[{index}]"
+        if requirement.operator not in _FIELD_OPERATORS:
+            faults.append(_not_supported(place, requirement.operator, _FIELD_OPERATORS))
+        elif len(requirement.values) != 1:
+            faults.append(f"{place}.values: Invalid value: {_list(requirement.values)}: must have one element")
+    return faults
+
+
+def _label_fault(requirement: NodeSelectorRequirement, path: str) -> str | None:
+    operator, values = requirement.operator, requirement.values
+    place = f"{path}.values"
+    if operator not in _LABEL_OPERATORS:
+        return _not_supported(path, operator, _LABEL_OPERATORS)
+    if operator in {"In", "NotIn"} and not values:
+        return f"{place}: Invalid value: {_list(values)}: for 'in', 'notin' operators, values set can't be empty"
+    if operator in {"Exists", "DoesNotExist"} and values:
+        return f"{place}: Invalid value: {_list(values)}: values set must be empty for exists and does not exist"
+    if operator in {"Gt", "Lt"}:
+        if len(values) != 1:
+            return f"{place}: Invalid value: {_list(values)}: for 'Gt', 'Lt' operators, exactly one value is required"
+        if not _INTEGER.fullmatch(values[0]):
+            return f"{place}[0]: Invalid value: \"{values[0]}\": for 'Gt', 'Lt' operators, the value must be an integer"
+    return None
+
+
+def _not_supported(path: str, operator: str, allowed: tuple[str, ...]) -> str:
+    known = ", ".join(f'"{name}"' for name in sorted(allowed))
+    return f'{path}.operator: Unsupported value: "{operator}": supported values: {known}'
+
+
+def _list(values: tuple[str, ...]) -> str:
+    return "[" + ",".join(f'"{value}"' for value in values) + "]" if values else "null"
+
+
+def _printed(selector: NodeSelector) -> str:
+    """The object as Go's generated String prints it."""
+
+    def requirements(items: tuple[NodeSelectorRequirement, ...]) -> str:
+        inner = "".join(
+            f"NodeSelectorRequirement{{Key:{r.key},Operator:{r.operator},Values:[{' '.join(r.values)}],}},"
+            for r in items
+        )
+        return f"[]NodeSelectorRequirement{{{inner}}}"
+
+    terms = "".join(
+        f"NodeSelectorTerm{{MatchExpressions:{requirements(t.match_expressions)},"
+        f"MatchFields:{requirements(t.match_fields)},}},"
+        for t in selector.node_selector_terms
+    )
+    return f"&NodeSelector{{NodeSelectorTerms:[]NodeSelectorTerm{{{terms}}},}}"

@@ -1,0 +1,299 @@
+"""The pools that a node sees: their slices, whether they are complete and valid, and in which order they are walked.
+
+GatherPools in k8s.io/dynamic-resource-allocation/structured/internal/*/pools_*.go. Out-dated slices are left out silently,
+and so is a whole pool whose newer slices are all meant for other nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from dractl.allocation.nodes import SelectorFault, node_matches
+from dractl.allocation.state import DeviceID
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping
+
+    from dractl.allocation.features import Behaviour, Features
+    from dractl.model import Device, Node, Quantity, ResourceSlice
+
+PoolID = tuple[str, str]
+
+
+class GatherFault(Exception):
+    """The pools cannot be gathered; the text is upstream's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A device of a pool that is meant for the node."""
+
+    id: DeviceID
+    device: Device
+    slice: ResourceSlice
+
+
+@dataclass(slots=True)
+class Pool:
+    """A pool as one node sees it.
+
+    ``slices`` hold the devices for the node, ``others`` those for other nodes (their devices matter for counters).
+    ``invalid`` is the reason in upstream's words.
+    """
+
+    driver: str
+    name: str
+    generation: int
+    expected: int
+    found: int
+    slices: tuple[ResourceSlice, ...] = ()
+    others: tuple[ResourceSlice, ...] = ()
+    counter_sets: Mapping[str, Mapping[str, Quantity]] = field(default_factory=dict)
+    incomplete: bool = False
+    invalid: str | None = None
+    devices: tuple[Candidate, ...] = ()
+    binding: bool = False
+    memory: dict[Hashable, Any] = field(default_factory=dict)  # what is known of its devices, for all nodes that see it
+
+    @property
+    def id(self) -> PoolID:
+        return self.driver, self.name
+
+    def __str__(self) -> str:
+        return f"{self.driver}/{self.name}"
+
+    @property
+    def state(self) -> Literal["usable", "incomplete", "invalid"]:
+        if self.incomplete:
+            return "incomplete"
+        return "usable" if self.invalid is None else "invalid"
+
+
+def has_binding_conditions(slice_: ResourceSlice) -> bool:
+    """Whether any device has the field, even if it is empty."""
+    return any(device.mapping.get("bindingConditions") is not None for device in slice_.spec.devices)
+
+
+def uses_groups(slice_: ResourceSlice) -> bool:
+    """Whether any device declares compatibility groups."""
+    return any(
+        consumption.compatibility_groups
+        for device in slice_.spec.devices
+        if device.mapping.get("consumesCounters")
+        for consumption in device.consumes_counters
+    )
+
+
+class SliceIndex:
+    """All slices of a cluster, found by node and by pool; pools that many nodes see are built once."""
+
+    def __init__(self, slices: Sequence[ResourceSlice], features: Features, behaviour: Behaviour) -> None:
+        self.features = features
+        self.behaviour = behaviour
+        self.slices = tuple(slices)
+        self.partitionable = features.enabled("DRAPartitionableDevices")
+        self.without_groups = features.at_least("1.37") and not features.enabled("DRADeviceCompatibilityGroups")
+        self._by_node: dict[str, list[int]] = {}
+        self._shared: list[int] = []
+        self._by_pool: dict[PoolID, list[int]] = {}
+        self._built: dict[Hashable, Pool] = {}
+        self._ignored: dict[int, bool] = {}
+        for number, slice_ in enumerate(self.slices):
+            spec = slice_.spec
+            self._by_pool.setdefault((spec.driver, spec.pool.name), []).append(number)
+            if spec.node_name and not (spec.shared_counters and behaviour.counter_slices_everywhere):
+                self._by_node.setdefault(spec.node_name, []).append(number)
+            else:
+                self._shared.append(number)
+
+    def gather(self, node: Node) -> tuple[Pool, ...]:
+        """The pools in the order in which the scheduler walks them; where that is random, sorted.
+
+        Raises GatherFault where the scheduler fails.
+        """
+        own = self._by_node.get(node.metadata.name, [])
+        numbers = [*own, *self._shared] if self.behaviour.ordered else sorted([*own, *self._shared])
+        relevant = [n for n in numbers if not self._ignore(n) and self._relevant(n, node)]
+        if self.behaviour.binding_slices_last:
+            late = [n for n in relevant if self._moves_back(n)]
+            relevant = [n for n in relevant if n not in set(late)] + late
+        found: dict[PoolID, list[int]] = {}
+        for number in relevant:
+            self._add(found, number)
+        pools = [pool for key in sorted(found) if (pool := self._pool(key, found[key])) is not None]
+        if self.behaviour.binding:
+            pools.sort(key=lambda pool: pool.binding)
+        return tuple(pools)
+
+    def obsolete(self, node: Node) -> list[tuple[PoolID, int, int]]:
+        """Pools of the node that are left out because a newer generation stands elsewhere: (pool, generation, devices)."""
+        gathered = {pool.id for pool in self.gather(node)}
+        gone: dict[PoolID, tuple[int, int]] = {}
+        for number in [*self._by_node.get(node.metadata.name, []), *self._shared]:
+            spec = self.slices[number].spec
+            key = (spec.driver, spec.pool.name)
+            if key not in gathered and not self._ignore(number) and self._relevant(number, node):
+                generation, devices = gone.get(key, (0, 0))
+                gone[key] = max(generation, spec.pool.generation), devices + len(spec.devices)
+        return [(key, generation, devices) for key, (generation, devices) in gone.items()]
+
+    def _ignore(self, number: int) -> bool:
+        """Slices with a field whose gate is off."""
+        ignored = self._ignored.get(number)
+        if ignored is None:
+            slice_ = self.slices[number]
+            early = self.behaviour.counters_in_slice
+            ignored = self._ignored[number] = (
+                not self.partitionable
+                and (
+                    slice_.spec.per_device_node_selection is not None
+                    or (bool(slice_.spec.shared_counters) and not early)
+                )
+            ) or (self.without_groups and uses_groups(slice_))
+        return ignored
+
+    def _relevant(self, number: int, node: Node) -> bool:
+        slice_ = self.slices[number]
+        spec = slice_.spec
+        if spec.shared_counters and self.behaviour.counter_slices_everywhere:
+            return True
+        try:
+            if spec.node_name or spec.all_nodes or spec.node_selector is not None:
+                return node_matches(node, spec.node_name, spec.all_nodes, spec.node_selector)
+        except SelectorFault as fault:
+            text = f"failed to perform node selection for slice {slice_.metadata.name}: {fault}"
+            raise GatherFault(f"gather pool information: {text}") from None
+        if not spec.per_device_node_selection:
+            return False
+        for device in spec.devices:
+            try:
+                if node_matches(node, device.node_name, device.all_nodes, device.node_selector):
+                    return True
+            except SelectorFault as fault:
+                text = f"failed to perform node selection for device {device.name} in slice {slice_.metadata.name}: {fault}"
+                raise GatherFault(f"gather pool information: {text}") from None
+        return False
+
+    def _moves_back(self, number: int) -> bool:
+        slice_ = self.slices[number]
+        if slice_.spec.shared_counters and self.behaviour.counter_slices_everywhere:
+            return False
+        return has_binding_conditions(slice_)
+
+    def _add(self, found: dict[PoolID, list[int]], number: int) -> None:
+        spec = self.slices[number].spec
+        key = (spec.driver, spec.pool.name)
+        numbers = found.get(key)
+        if numbers is None:
+            found[key] = [number]
+            return
+        generation = self.slices[numbers[0]].spec.pool.generation
+        if spec.pool.generation > generation:
+            found[key] = [number]
+        elif spec.pool.generation == generation:
+            numbers.append(number)
+
+    def _pool(self, key: PoolID, numbers: list[int]) -> Pool | None:
+        memory = (key, tuple(numbers))
+        if memory not in self._built:
+            self._built[memory] = _OBSOLETE if (pool := self._build(key, numbers)) is None else pool
+        pool = self._built[memory]
+        return None if pool is _OBSOLETE else pool
+
+    def _build(self, key: PoolID, numbers: list[int]) -> Pool | None:
+        """The pool, or None where a newer generation makes it obsolete."""
+        first = self.slices[numbers[0]].spec.pool
+        everywhere = numbers
+        complete = len(numbers) == first.resource_slice_count
+        if not complete and self.behaviour.whole_cluster:
+            everywhere = []
+            for number in self._by_pool[key]:
+                generation = self.slices[number].spec.pool.generation
+                if generation > first.generation:
+                    return None
+                if generation == first.generation and not (self.without_groups and self._ignore_groups(number)):
+                    everywhere.append(number)
+            complete = len(everywhere) == first.resource_slice_count
+        pool = Pool(*key, first.generation, first.resource_slice_count, len(everywhere), incomplete=not complete)
+        if complete or self.behaviour.counters_in_slice:
+            self._fill(pool, numbers, everywhere)
+        return pool
+
+    def _ignore_groups(self, number: int) -> bool:
+        return uses_groups(self.slices[number])
+
+    def _fill(self, pool: Pool, numbers: list[int], everywhere: list[int]) -> None:
+        own = [self.slices[n] for n in numbers]
+        if self.behaviour.ordered:
+            own.sort(key=lambda slice_: slice_.metadata.name)
+        if self.behaviour.counters_in_slice:
+            device_slices, counter_slices, others = own, [], []
+        else:
+            device_slices = [s for s in own if not (self.partitionable and s.spec.shared_counters)]
+            counter_slices = [s for s in own if self.partitionable and s.spec.shared_counters]
+            names = {s.metadata.name for s in own}
+            others = [self.slices[n] for n in everywhere if self.slices[n].metadata.name not in names]
+            if self.partitionable and not self.behaviour.counter_slices_everywhere:
+                counter_slices += [s for s in others if s.spec.shared_counters]
+                others = [s for s in others if not s.spec.shared_counters]
+        pool.binding = any(map(has_binding_conditions, device_slices))
+        pool.invalid = _duplicate_device(device_slices)
+        if pool.invalid is None and self.partitionable and not self.behaviour.counters_in_slice:
+            pool.invalid = self._counter_fault(pool, own, device_slices, counter_slices, others)
+        if pool.invalid is not None:
+            pool.binding = False
+            if not self.behaviour.counters_in_slice:
+                return
+            pool.binding = any(map(has_binding_conditions, device_slices))
+        pool.slices, pool.others = tuple(device_slices), tuple(others)
+        pool.devices = tuple(
+            Candidate(DeviceID(pool.driver, pool.name, device.name), device, slice_)
+            for slice_ in device_slices
+            for device in slice_.spec.devices
+        )
+
+    def _counter_fault(
+        self,
+        pool: Pool,
+        own: list[ResourceSlice],
+        device_slices: list[ResourceSlice],
+        counter_slices: list[ResourceSlice],
+        others: list[ResourceSlice],
+    ) -> str | None:
+        sets: dict[str, Mapping[str, Quantity]] = {}
+        for slice_ in counter_slices:
+            for counter_set in slice_.spec.shared_counters:
+                if counter_set.name in sets:
+                    return f"duplicate counter set name {counter_set.name}"
+                sets[counter_set.name] = counter_set.counters
+        pool.counter_sets = sets
+        checked = own if self.behaviour.counter_slices_everywhere else device_slices
+        return _dangling_counter(sets, checked) or _dangling_counter(sets, others)
+
+
+_OBSOLETE = Pool("", "", 0, 0, 0)
+
+
+def _duplicate_device(slices: Iterable[ResourceSlice]) -> str | None:
+    seen: set[str] = set()
+    for slice_ in slices:
+        for device in slice_.spec.devices:
+            if device.name in seen:
+                return f"duplicate device name {device.name}"
+            seen.add(device.name)
+    return None
+
+
+def _dangling_counter(sets: Mapping[str, Mapping[str, Quantity]], slices: Iterable[ResourceSlice]) -> str | None:
+    for slice_ in slices:
+        for device in slice_.spec.devices:
+            for consumption in device.consumes_counters:
+                counters = sets.get(consumption.counter_set)
+                if counters is None:
+                    return f"counter set {consumption.counter_set} not found"
+                for name in consumption.counters:
+                    if name not in counters:
+                        return f"counter {name} not found in counter set {consumption.counter_set}"
+    return None

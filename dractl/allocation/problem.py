@@ -1,0 +1,142 @@
+"""What the search works on: devices, requests and constraints as numbers, without names, attributes or nodes.
+
+Devices are numbered in the order in which the scheduler walks them; a set of devices is an int with one bit a device.
+Two nodes whose devices differ only in what nothing reads make equal problems, and share one search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Vector = tuple[int, ...]
+
+
+class Mark:
+    """A value of an attribute that is no value."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+OPAQUE: Final = Mark("OPAQUE")  # a type that the constraint cannot compare
+FAULT: Final = Mark("FAULT")  # a derived attribute that cannot be evaluated: the attempt is aborted
+
+Scalar = tuple[str, object]  # (type, value)
+Value = Scalar | frozenset[Scalar] | Mark | None  # None: the device lacks the attribute
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A request, or an alternative of one.
+
+    ``every`` lists the devices of mode All in their order; it is None for ExactCount. ``selectable``: what the selectors
+    take; ``faults``: devices at which the attempt is aborted; ``refused``: devices that are rejected before anything is
+    reserved for them; ``tainted``: devices with a taint that is not tolerated. ``wants``: for each device what a share
+    consumes of each of its capacities, None where it never fits; None altogether where capacity plays no part.
+    """
+
+    claim: int
+    request: int
+    alternative: int | None
+    need: int
+    every: tuple[int, ...] | None
+    admin: bool
+    selectable: int
+    faults: int
+    refused: int
+    tainted: int
+    wants: tuple[Vector | None, ...] | None
+
+
+ConstraintKind = Literal["match", "match-unrestored", "distinct", "distinct-last"]
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A constraint of a claim. ``values``: by slot the value of each device, None for a slot that is not covered.
+
+    With lists a value is a set: the sets of a match must have a value in common, those of a distinct none.
+    """
+
+    kind: ConstraintKind
+    lists: bool
+    values: tuple[tuple[Value, ...] | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Counters that a device consumes: the ledger, which of the ledger's pools the device is in, amount by counter."""
+
+    ledger: int
+    pool: int
+    amounts: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Counters of a pool. ``available``: by pool (several only where pools share a ledger) what is left of each counter,
+    None for one that the pool does not have."""
+
+    available: tuple[tuple[int | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What of a variant's behaviour shapes the search.
+
+    ``combinations``: the devices of a request are taken in increasing order. ``limit_unwinds``: see
+    :class:`dractl.allocation.features.Behaviour`. ``leaks``, ``forgets_alternative``, ``all_panics``, ``recheck_by_position``:
+    bugs. ``charged_once``: further shares of a device are not charged for its counters.
+    """
+
+    combinations: bool
+    limit_unwinds: bool
+    charged_once: bool
+    leaks: bool
+    forgets_alternative: bool
+    all_panics: bool
+    recheck_by_position: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Everything that decides the search.
+
+    ``requests``: by request the numbers of its slots, one, or one for each alternative. ``choices``: whether a request is
+    a list of alternatives. ``constraints``: by claim. ``held``: devices in use by others. ``multi``: devices that can
+    be shared; ``sharing``: those of them that are shared already. ``free``: by device what is left of each capacity.
+    ``charges``, ``groups``: by device. ``slices``: by device the first device of its slice and how many there are.
+    """
+
+    rules: Rules
+    devices: int
+    slots: tuple[Slot, ...]
+    requests: tuple[tuple[int, ...], ...]
+    choices: tuple[bool, ...]
+    constraints: tuple[tuple[Constraint, ...], ...]
+    held: int
+    multi: int
+    sharing: int
+    free: tuple[Vector, ...] | None
+    charges: tuple[Charge | None, ...] | None
+    ledgers: tuple[Ledger, ...]
+    groups: tuple[tuple[tuple[int, frozenset[str]], ...], ...] | None
+    baseline: tuple[frozenset[str] | None, ...]
+    slices: tuple[tuple[int, int], ...] | None
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The numbers of the bits that are set, in increasing order."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low

@@ -1,0 +1,328 @@
+"""Verdicts, and the allocation that a solution of the search stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.model.claims import (
+    AllocationResult,
+    DeviceAllocationConfiguration,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+)
+from dractl.model.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dractl.allocation.build import Asked, Built
+    from dractl.allocation.features import Behaviour, Features
+    from dractl.allocation.pools import Candidate
+    from dractl.allocation.search import Solution
+    from dractl.model import Node, ResourceClaim
+
+SHARE_ID = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"
+"""Stands for the random UUID of a share."""
+
+FILTER_TIMEOUT = 10.0
+"""Seconds that kube-scheduler gives the search of one node (DynamicResourcesArgs.filterTimeout)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a verdict costs. ``work``: devices that our search looked at.
+
+    ``upstream_steps``: how often upstream's search calls allocateOne, estimated where ours left parts out;
+    ``upstream_seconds``: about how long that takes it.
+    """
+
+    work: int = 0
+    upstream_steps: float = 0.0
+    upstream_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the scheduler says.
+
+    ``unordered``: upstream walks pools in random order here, and another order could give another answer.
+    """
+
+    cost: Cost = Cost()
+    unordered: bool = False
+
+    @property
+    def times_out(self) -> bool:
+        """Whether the real scheduler probably gives up first."""
+        return self.cost.upstream_seconds > FILTER_TIMEOUT
+
+    @property
+    def message(self) -> str:
+        """The scheduler's text; empty for an allocation."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocated(Verdict):
+    """All claims are allocated, in their order; a share ID is :data:`SHARE_ID`."""
+
+    results: tuple[AllocationResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unallocatable(Verdict):
+    """Proven: the claims cannot be allocated on this node."""
+
+    @property
+    def message(self) -> str:
+        return "cannot allocate all claims"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeError(Verdict):
+    """An error that rejects this node only."""
+
+    text: str = ""
+
+    @property
+    def message(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Fatal(Verdict):
+    """An error that ends the scheduling attempt for all nodes; with ``panics`` kube-scheduler itself crashes."""
+
+    text: str = ""
+    panics: bool = False
+
+    @property
+    def message(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Exhausted(Verdict):
+    """The budget ended before a solution or a proof was found."""
+
+    @property
+    def message(self) -> str:
+        return "search budget exhausted"
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported(Verdict):
+    """No allocator of this release supports the features."""
+
+    text: str = ""
+
+    @property
+    def message(self) -> str:
+        return self.text
+
+
+class ResultFault(Exception):
+    """The allocation cannot be written down; the text is upstream's."""
+
+
+def allocation_results(built: Built, solution: Solution, node: Node) -> tuple[AllocationResult, ...]:
+    """One result a claim. Raises ResultFault."""
+    features = built.features
+    results = []
+    for index, claim in enumerate(built.claims):
+        picks = [
+            (built.asked[slot], device, slot)
+            for slot, device in solution.picks
+            if built.asked[slot].claim_index == index
+        ]
+        devices = tuple(_device_result(built, asked, device, slot) for asked, device, slot in picks)
+        chosen = _chosen(built, solution, index)
+        config = _config(claim, chosen, once=features.at_least("1.37"))
+        selector = _node_selector([built.candidate(device) for _, device, _ in picks], node, built.behaviour, claim)
+        results.append(AllocationResult(DeviceAllocationResult(devices, config), selector))
+    return tuple(results)
+
+
+def _device_result(built: Built, asked: Asked, device: int, slot: int) -> DeviceRequestAllocationResult:
+    candidate = built.candidate(device)
+    features, behaviour = built.features, built.behaviour
+    binding = behaviour.binding and (
+        features.enabled("DRADeviceBindingConditions") if features.release == "1.34" else features.binding_conditions
+    )
+    shared = bool(built.problem.multi >> device & 1)
+    consumed = built.consumed(slot, device) if shared else None
+    return DeviceRequestAllocationResult(
+        request=asked.full_name,
+        driver=candidate.id.driver,
+        pool=candidate.id.pool,
+        device=candidate.id.device,
+        admin_access=True if asked.admin else None,
+        tolerations=() if behaviour.counters_in_slice else asked.tolerations,
+        binding_conditions=candidate.device.binding_conditions if binding else (),
+        binding_failure_conditions=candidate.device.binding_failure_conditions if binding else (),
+        share_id=SHARE_ID if shared else None,
+        consumed_capacity=consumed or None,
+        skip_node_operations=candidate.slice.spec.skip_node_operations if built.node_operations else (),
+    )
+
+
+def _chosen(built: Built, solution: Solution, claim: int) -> list[Asked]:
+    """By request of a claim what was allocated of it: the request itself, or the alternative that was taken."""
+    numbers = built.problem.requests
+    return [
+        built.asked[slots[solution.chosen[request]]]
+        for request, slots in enumerate(numbers)
+        if built.asked[slots[0]].claim_index == claim
+    ]
+
+
+def _config(claim: ResourceClaim, chosen: Sequence[Asked], *, once: bool) -> tuple[DeviceAllocationConfiguration, ...]:
+    """First what the classes say, each class once; then what the claim says.
+
+    ``once``: a configuration of the claim appears once however many requests it names (from 1.37 on), and the names are
+    left out where they cover all requests.
+    """
+    names_of_class: dict[str, list[str]] = {}
+    for asked in chosen:
+        names_of_class.setdefault(asked.device_class.metadata.name, []).append(asked.full_name)
+    classes = {asked.device_class.metadata.name: asked.device_class for asked in chosen}
+    found = [
+        DeviceAllocationConfiguration("FromClass", tuple(names), config.opaque)
+        for name, names in names_of_class.items()
+        for config in classes[name].spec.config
+    ]
+    for config in claim.spec.devices.config:
+        copy = DeviceAllocationConfiguration("FromClaim", config.requests, config.opaque)
+        if not config.requests:
+            found.append(copy)
+            continue
+        named = sum(1 for asked in chosen if asked.named_by(config.requests))
+        found += [copy] * (min(named, 1) if once else named)
+    if once:
+        found = [
+            DeviceAllocationConfiguration(config.source, (), config.opaque)
+            if config.requests and all(asked.named_by(config.requests) for asked in chosen)
+            else config
+            for config in found
+        ]
+    return tuple(found)
+
+
+def _node_selector(
+    candidates: Sequence[Candidate], node: Node, behaviour: Behaviour, claim: ResourceClaim
+) -> NodeSelector | None:
+    """Where the claim can be used: this node, the nodes that all devices' slices have in common, or everywhere (None)."""
+    fields: list[NodeSelectorRequirement] = []
+    labels: list[NodeSelectorRequirement] = []
+    for candidate in candidates:
+        spec = candidate.slice.spec
+        source = candidate.device if spec.per_device_node_selection else spec
+        if source.node_name is not None or (behaviour.binding and candidate.device.binds_to_node):
+            name = node.metadata.name if behaviour.binding else source.node_name or ""
+            requirement = NodeSelectorRequirement("metadata.name", "In", (name,))
+            return NodeSelector((NodeSelectorTerm(match_fields=(requirement,)),))
+        if source.node_selector is None or not source.node_selector.node_selector_terms:
+            continue
+        terms = source.node_selector.node_selector_terms
+        if len(terms) > 1:
+            raise ResultFault(
+                f"create NodeSelector for claim {claim.metadata.name}: "
+                f"unsupported ResourceSlice.NodeSelector with {len(terms)} terms"
+            )
+        _extend(fields, terms[0].match_fields)
+        _extend(labels, terms[0].match_expressions)
+    if not fields and not labels:
+        return None
+    return NodeSelector((NodeSelectorTerm(tuple(labels), tuple(fields)),))
+
+
+def _extend(known: list[NodeSelectorRequirement], new: Sequence[NodeSelectorRequirement]) -> None:
+    for requirement in new:
+        if not any(
+            requirement.key == old.key
+            and requirement.operator == old.operator
+            and set(requirement.values) == set(old.values)
+            for old in known
+        ):
+            known.append(requirement)
+
+
+# -- as JSON ----------------------------------------------------------------------------------------------------------
+
+
+def as_json(result: AllocationResult) -> dict[str, Any]:
+    """An allocation in the shape of resource.k8s.io/v1, without empty fields."""
+    devices: dict[str, Any] = {}
+    if result.devices.results:
+        devices["results"] = [_device_json(device) for device in result.devices.results]
+    if result.devices.config:
+        devices["config"] = [_config_json(config) for config in result.devices.config]
+    found: dict[str, Any] = {"devices": devices}
+    if result.node_selector is not None:
+        found["nodeSelector"] = _selector_json(result.node_selector)
+    return found
+
+
+def _device_json(result: DeviceRequestAllocationResult) -> dict[str, Any]:
+    capacity: Mapping[str, object] = result.consumed_capacity or {}
+    return _without_empty(
+        {
+            "request": result.request,
+            "driver": result.driver,
+            "pool": result.pool,
+            "device": result.device,
+            "adminAccess": result.admin_access,
+            "tolerations": [
+                _without_empty(
+                    {
+                        "key": toleration.key,
+                        "operator": toleration.operator,
+                        "value": toleration.value,
+                        "effect": toleration.effect,
+                        "tolerationSeconds": toleration.toleration_seconds,
+                    }
+                )
+                for toleration in result.tolerations
+            ],
+            "bindingConditions": list(result.binding_conditions),
+            "bindingFailureConditions": list(result.binding_failure_conditions),
+            "shareID": result.share_id,
+            "consumedCapacity": {name: str(quantity) for name, quantity in capacity.items()},
+            "skipNodeOperations": list(result.skip_node_operations),
+        }
+    )
+
+
+def _config_json(config: DeviceAllocationConfiguration) -> dict[str, Any]:
+    opaque = None
+    if config.opaque is not None:
+        opaque = {"driver": config.opaque.driver, "parameters": config.opaque.parameters}
+    return _without_empty({"source": config.source, "requests": list(config.requests), "opaque": opaque})
+
+
+def _selector_json(selector: NodeSelector) -> dict[str, Any]:
+    def requirements(items: Sequence[NodeSelectorRequirement]) -> list[dict[str, Any]]:
+        return [
+            _without_empty({"key": item.key, "operator": item.operator, "values": list(item.values)}) for item in items
+        ]
+
+    return {
+        "nodeSelectorTerms": [
+            _without_empty(
+                {
+                    "matchExpressions": requirements(term.match_expressions),
+                    "matchFields": requirements(term.match_fields),
+                }
+            )
+            for term in selector.node_selector_terms
+        ]
+    }
+
+
+def _without_empty(found: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: value
+        for key, value in found.items()
+        if value not in (None, [], {}, "") or value == 0 and value is not False
+    }

@@ -1,0 +1,655 @@
+"""The scheduler's depth-first search, and what lets it be skipped.
+
+The walk is upstream's: requests in order, devices in order, the first full solution is taken (``allocateOne`` and
+``allocateDevice`` of k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go). Where nothing in the rest
+of the search can abort the attempt or leave a trace behind (the rest is *pure*), a part of it that holds no solution may
+be left out without a difference. Three things find such parts: bounds (:mod:`dractl.allocation.bounds`), the
+symmetry of devices of one kind, and the memory of states that failed. None of them costs anything before the first
+failure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from dractl.allocation.bounds import Bounds
+from dractl.allocation.constraints import ConstraintFault, tracker
+from dractl.allocation.problem import FAULT, bits
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from dractl.allocation.problem import Problem, Vector
+
+RESULTS_MAX: Final = 32  # resourceapi.AllocationResultsMaxSize
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """``picks``: (slot, device) in the order of allocation; ``chosen``: by request the alternative that was taken."""
+
+    picks: tuple[tuple[int, int], ...]
+    chosen: tuple[int, ...]
+    work: int
+    steps: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoSolution:
+    """Proven: there is none."""
+
+    work: int
+    steps: float
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """The attempt ends at ``device`` while it is tried for ``slot``.
+
+    ``device``: its selectors, its capacity or its pool cannot be evaluated. ``constraint``: All cannot have it;
+    ``derived``: a derived attribute of it cannot be evaluated; ``limit``: no alternative stays below the limit;
+    ``panic-nil``, ``panic-index``: kube-scheduler crashes (``detail``: the index and the length).
+    """
+
+    reason: Literal["device", "constraint", "derived", "limit", "panic-nil", "panic-index"]
+    slot: int
+    device: int
+    work: int
+    steps: float
+    detail: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfBudget:
+    """The budget ended before a solution or a proof was found."""
+
+    work: int
+    steps: float
+
+
+Outcome = Solution | NoSolution | Abort | OutOfBudget
+
+
+class _Aborted(Exception):
+    def __init__(
+        self,
+        reason: Literal["device", "constraint", "derived", "limit", "panic-nil", "panic-index"],
+        slot: int,
+        device: int,
+        detail: tuple[int, int] = (0, 0),
+    ) -> None:
+        super().__init__()
+        self.reason = reason
+        self.slot = slot
+        self.device = device
+        self.detail = detail
+
+
+class _BudgetEnded(Exception):
+    pass
+
+
+# What entering a part of the search, or leaving it, ends with.
+_FAILED: Final = 0
+_EXCEEDED: Final = 1  # the limit of results: upstream's errAllocationResultMaxSizeExceeded
+_ENTERED: Final = 2
+_DONE: Final = 3
+
+
+class _Undo(NamedTuple):
+    """What taking a device changed."""
+
+    slot: int
+    device: int
+    charged: bool
+    groups: tuple[tuple[int, frozenset[str] | None], ...]
+    trackers: int
+    shared_before: Vector | None
+    was_shared: bool
+
+
+class _Devices:
+    """A frame of the search: the next device of a slot."""
+
+    __slots__ = ("failed", "index", "key", "pure", "slot", "start_steps", "todo", "undo")
+
+    def __init__(self, slot: int, index: int, todo: int, *, pure: bool, steps: float) -> None:
+        self.slot = slot
+        self.index = index  # of the device in the request
+        self.todo = todo
+        self.pure = pure
+        self.undo: _Undo | None = None
+        self.failed: set[Hashable] = set()
+        self.key: Hashable = None
+        self.start_steps = steps
+
+
+class _Choice:
+    """A frame of the search: the alternatives of a request."""
+
+    __slots__ = ("all_exceeded", "next", "request")
+
+    def __init__(self, request: int) -> None:
+        self.request = request
+        self.next = 0
+        self.all_exceeded = True
+
+
+class Search:
+    """One search over a problem. Use :func:`search`."""
+
+    def __init__(self, problem: Problem, budget: int) -> None:
+        self.problem = problem
+        self.rules = problem.rules
+        self.slots = problem.slots
+        self.budget = budget
+        self.work = 0
+        self.steps = 0.0
+        self.stack: list[_Devices | _Choice] = []
+        self.picks: list[tuple[int, int]] = []
+        claims = max((slot.claim for slot in problem.slots), default=-1) + 1
+        self.results = [0] * claims
+        # devices that are being allocated, by any claim and by each
+        self.used = 0
+        self.used_by = [0] * claims
+        self.trackers = [[tracker(c, problem.slots) for c in constraints] for constraints in problem.constraints]
+        self.shares: dict[int, Vector] = {}  # what shares in flight consume
+        self.charged: list[list[int]] = [[0] * len(ledger.available[0]) for ledger in problem.ledgers]
+        self.ledger_pool: list[int | None] = [None if len(x.available) > 1 else 0 for x in problem.ledgers]
+        self.groups: dict[int, frozenset[str]] = {}
+        self.pure = _pure_requests(problem)
+        self.bounds: Bounds | None = None
+        self.memory: dict[Hashable, float] = {}
+
+    # -- the walk -----------------------------------------------------------------------------------------------------
+
+    def run(self) -> bool:
+        """Walks until a solution is found (true) or there is none."""
+        step = self._enter_request(0, None)
+        if step == _DONE:
+            return True
+        if step == _EXCEEDED:
+            raise _Aborted("limit", 0, 0)
+        while self.stack:
+            step = self._advance(self.stack[-1])
+            if step == _DONE:
+                return True
+            while step in (_FAILED, _EXCEEDED):
+                left = self.stack.pop()
+                if not self.stack:
+                    if step == _EXCEEDED:
+                        raise _Aborted("limit", 0, 0)
+                    return False
+                parent = self.stack[-1]
+                if step == _EXCEEDED and self._claim(parent) != self._claim(left):
+                    step = _FAILED
+                step = self._child_failed(parent, step)
+        return False
+
+    def _claim(self, frame: _Devices | _Choice) -> int:
+        if isinstance(frame, _Choice):
+            return self.slots[self.problem.requests[frame.request][0]].claim
+        return self.slots[frame.slot].claim
+
+    def _advance(self, frame: _Devices | _Choice) -> int:
+        if isinstance(frame, _Choice):
+            return self._next_alternative(frame)
+        if self.slots[frame.slot].every is None:
+            return self._next_device(frame)
+        return self._only_device(frame)
+
+    def _child_failed(self, frame: _Devices | _Choice, step: int) -> int:
+        """What the frame does when the part of the search below it has failed: goes on (_ENTERED) or fails too."""
+        if isinstance(frame, _Choice):
+            if step == _FAILED:
+                frame.all_exceeded = False
+            return _ENTERED
+        assert frame.undo is not None
+        undo, frame.undo = frame.undo, None
+        self._give_back(undo)
+        if self.slots[frame.slot].every is not None:
+            return step
+        if step == _EXCEEDED:
+            return _EXCEEDED
+        self._note_failure(frame, undo.device)
+        return _ENTERED
+
+    def _enter_request(self, request: int, claim: int | None) -> int:
+        """Goes on with a request; ``claim`` is that of the request before."""
+        if request == len(self.problem.requests):
+            self.steps += 1 + (claim is not None)
+            return _DONE
+        first = self.problem.requests[request][0]
+        step_claim = self.slots[first].claim
+        if claim is not None and step_claim != claim:
+            self.steps += 1
+        if self.problem.choices[request]:
+            self.steps += 1
+            self.stack.append(_Choice(request))
+            return _ENTERED
+        step = self._enter_slot(first, 0, 0)
+        return _FAILED if step == _EXCEEDED and claim is not None and step_claim != claim else step
+
+    def _enter_slot(self, number: int, index: int, start: int) -> int:
+        self.steps += 1
+        slot = self.slots[number]
+        if slot.every is not None and not slot.every:
+            return _FAILED
+        if index >= slot.need:
+            return self._enter_request(slot.request + 1, slot.claim)
+        if self.results[slot.claim] + slot.need - index > RESULTS_MAX:
+            return _EXCEEDED if self.rules.limit_unwinds else _FAILED
+        todo = 0
+        if slot.every is None:
+            todo = slot.selectable | slot.faults
+            if not slot.admin:
+                todo &= ~self.problem.held
+            if self.rules.combinations:
+                todo = todo >> start << start
+        frame = _Devices(number, index, todo, pure=self.pure[slot.request], steps=self.steps)
+        if frame.pure and self.bounds is not None:
+            if not self.bounds.feasible(self, number, slot.need - index, todo):
+                self.steps += self.bounds.size(self, number, slot.need - index, todo)
+                return _FAILED
+            frame.key = self._key(number, index, todo)
+            failed = self.memory.get(frame.key)
+            if failed is not None:
+                self.steps += failed
+                return _FAILED
+        self.stack.append(frame)
+        return _ENTERED
+
+    def _next_alternative(self, frame: _Choice) -> int:
+        alternatives = self.problem.requests[frame.request]
+        while frame.next < len(alternatives):
+            frame.next += 1
+            step = self._enter_slot(alternatives[frame.next - 1], 0, 0)
+            if step in (_ENTERED, _DONE):
+                return step
+            if step == _FAILED:
+                frame.all_exceeded = False
+        return _EXCEEDED if frame.all_exceeded and self.rules.limit_unwinds else _FAILED
+
+    def _only_device(self, frame: _Devices) -> int:
+        """Mode All: the devices are known, each is tried once."""
+        slot = self.slots[frame.slot]
+        assert slot.every is not None
+        if frame.todo:  # tried already
+            return _FAILED
+        frame.todo = 1
+        self._spend()
+        device = slot.every[frame.index]
+        if self.rules.all_panics and self.problem.charges is not None and self.problem.charges[device] is not None:
+            self._panic_if_charged(frame.slot, device)
+        undo = self._take(frame.slot, frame.index, device)
+        if undo is None:
+            return _FAILED
+        following = frame.slot
+        if self.rules.forgets_alternative:
+            following = self.problem.requests[slot.request][0]
+        step = self._enter_slot(following, frame.index + 1, 0)
+        if step in (_ENTERED, _DONE):
+            frame.undo = undo
+            return step
+        self._give_back(undo)
+        return step
+
+    def _next_device(self, frame: _Devices) -> int:
+        """Mode ExactCount: each device in order, until the rest of the search succeeds with one."""
+        slot = self.slots[frame.slot]
+        combinations = self.rules.combinations
+        while frame.todo:
+            low = frame.todo & -frame.todo
+            frame.todo ^= low
+            device = low.bit_length() - 1
+            self._spend()
+            if (self.used_by[slot.claim] if slot.admin else self.used) & low:
+                continue
+            if slot.faults & low:
+                raise _Aborted("device", frame.slot, device)
+            if slot.wants is not None and not self._fits(frame.slot, device):
+                continue
+            if frame.failed and self.bounds is not None and self.bounds.kind(self, device) in frame.failed:
+                self.steps += 1 + self.bounds.size(self, frame.slot, slot.need - frame.index - 1, frame.todo)
+                continue
+            undo = self._take(frame.slot, frame.index, device)
+            if undo is None:
+                continue
+            step = self._enter_slot(frame.slot, frame.index + 1, device + 1 if combinations else 0)
+            if step in (_ENTERED, _DONE):
+                frame.undo = undo
+                return step
+            self._give_back(undo)
+            if step == _EXCEEDED:
+                return _EXCEEDED
+            self._note_failure(frame, device)
+        if frame.pure and self.bounds is not None:
+            # The state is what it was when the frame was made.
+            key = frame.key if frame.key is not None else self._key(frame.slot, frame.index, self._todo(frame))
+            self.memory[key] = self.steps - frame.start_steps
+        return _FAILED
+
+    def _todo(self, frame: _Devices) -> int:
+        """The devices that the frame started with."""
+        slot = self.slots[frame.slot]
+        todo = slot.selectable | slot.faults
+        if not slot.admin:
+            todo &= ~self.problem.held
+        if self.rules.combinations and frame.index:
+            _, before = self.picks[-1]
+            todo = todo >> (before + 1) << (before + 1)
+        return todo
+
+    def _note_failure(self, frame: _Devices, device: int) -> None:
+        """Nothing can be reached with ``device``: from now on it is worth to look ahead."""
+        if not frame.pure:
+            return
+        if self.bounds is None:
+            self.bounds = Bounds(self.problem)
+        frame.failed.add(self.bounds.kind(self, device))
+
+    def _spend(self) -> None:
+        self.work += 1
+        if self.work > self.budget:
+            raise _BudgetEnded
+
+    def _key(self, slot: int, index: int, todo: int) -> Hashable:
+        """The state as far as the rest of the search depends on it."""
+        assert self.bounds is not None
+        request = self.slots[slot].request
+        relevant = self.bounds.relevant[request]
+        claim = self.slots[slot].claim
+        return (
+            slot,
+            index,
+            todo & ~self.used if not self.slots[slot].admin else todo,
+            self.used & relevant,
+            tuple([used & relevant for used in self.used_by]) if self.bounds.admin else None,
+            self.results[claim],
+            tuple([t.key() for t in self.trackers[claim]]) if self.trackers[claim] else None,
+            tuple(map(tuple, self.charged)) if self.charged else None,
+            frozenset(self.shares.items()) if self.shares else None,
+            frozenset(self.groups.items()) if self.groups else None,
+        )
+
+    # -- one device ---------------------------------------------------------------------------------------------------
+
+    def _fits(self, slot: int, device: int) -> bool:
+        """Whether what a share consumes is left of every capacity of the device."""
+        wants = self.slots[slot].wants
+        assert wants is not None
+        assert self.problem.free is not None
+        want = wants[device]
+        if want is None:
+            return False
+        free = self.problem.free[device]
+        taken = self.shares.get(device)
+        if taken is None:
+            return all(w <= f for w, f in zip(want, free, strict=True))
+        return all(w + t <= f for w, t, f in zip(want, taken, free, strict=True))
+
+    def _take(self, number: int, index: int, device: int) -> _Undo | None:
+        """Allocates the device if it can be; upstream's allocateDevice."""
+        slot = self.slots[number]
+        bit = 1 << device
+        multi = bool(self.problem.multi & bit)
+        if slot.admin:
+            if not multi and self.used_by[slot.claim] & bit:
+                return None
+        elif (self.used | self.problem.held) & bit:
+            return None
+        if slot.refused & bit:
+            return None
+
+        skip = multi and self.rules.charged_once and (bool(self.problem.sharing & bit) or device in self.shares)
+        groups: tuple[tuple[int, frozenset[str] | None], ...] = ()
+        if self.problem.groups is not None and not skip and self.problem.groups[device]:
+            joined = self._join_groups(device)
+            if joined is None:
+                return None
+            groups = joined
+        charged = False
+        if self.problem.charges is not None and not skip and self.problem.charges[device] is not None:
+            if not self._charge(device):
+                self._leave_groups(groups)
+                return None
+            charged = True
+        if slot.tainted & bit:
+            self._reject(_Undo(number, device, charged, groups, 0, None, was_shared=False), index)
+            return None
+
+        trackers = self.trackers[slot.claim]
+        for position, constraint in enumerate(trackers):
+            try:
+                added = constraint.add(number, device)
+            except ConstraintFault:
+                raise _Aborted("derived", number, device) from None
+            if not added:
+                if slot.every is not None:
+                    raise _Aborted("constraint", number, device)
+                self._reject(_Undo(number, device, charged, groups, position, None, was_shared=False), index)
+                return None
+
+        before = self.shares.get(device)
+        undo = _Undo(number, device, charged, groups, len(trackers), before, was_shared=device in self.shares)
+        if not multi:
+            self.used |= bit
+            self.used_by[slot.claim] |= bit
+        if slot.wants is not None:
+            if not self._fits_again(number, index, device):
+                if self.rules.leaks:
+                    return None  # the mark, the counters and the constraints stay
+                self._restore(undo)
+                return None
+            if multi:
+                want = slot.wants[device]
+                assert want is not None
+                self.shares[device] = want if before is None else tuple(map(sum, zip(before, want, strict=True)))
+        self.results[slot.claim] += 1
+        self.picks.append((number, device))
+        return undo
+
+    def _fits_again(self, number: int, index: int, device: int) -> bool:
+        if not self.rules.recheck_by_position:
+            return self._fits(number, device)
+        assert self.problem.slices is not None
+        first, count = self.problem.slices[device]
+        if index >= count:
+            raise _Aborted("panic-index", number, device, (index, count))
+        return self._fits(number, first + index)
+
+    def _reject(self, undo: _Undo, index: int) -> None:  # noqa: ARG002
+        """Undoes what a device that is rejected changed; early releases forget its counters."""
+        if self.rules.leaks:
+            for constraint in self.trackers[self.slots[undo.slot].claim][: undo.trackers]:
+                constraint.remove(undo.slot)
+            return
+        for constraint in reversed(self.trackers[self.slots[undo.slot].claim][: undo.trackers]):
+            constraint.remove(undo.slot)
+        self._leave_groups(undo.groups)
+        if undo.charged:
+            self._discharge(undo.device)
+
+    def _give_back(self, undo: _Undo) -> None:
+        """Undoes an allocation when the search backtracks."""
+        self.picks.pop()
+        self.results[self.slots[undo.slot].claim] -= 1
+        if self.rules.leaks:
+            self._give_back_leaking(undo)
+        else:
+            self._restore(undo)
+
+    def _restore(self, undo: _Undo) -> None:
+        slot = self.slots[undo.slot]
+        bit = 1 << undo.device
+        if self.problem.multi & bit:
+            if undo.was_shared:
+                assert undo.shared_before is not None
+                self.shares[undo.device] = undo.shared_before
+            else:
+                self.shares.pop(undo.device, None)
+        else:
+            self._unmark(slot.claim, bit)
+        for constraint in reversed(self.trackers[slot.claim][: undo.trackers]):
+            constraint.remove(undo.slot)
+        self._leave_groups(undo.groups)
+        if undo.charged:
+            self._discharge(undo.device)
+
+    def _give_back_leaking(self, undo: _Undo) -> None:
+        """Up to 1.35: shares keep their counters, and a share that consumes nothing stays for ever."""
+        slot = self.slots[undo.slot]
+        bit = 1 << undo.device
+        for constraint in self.trackers[slot.claim]:
+            constraint.remove(undo.slot)
+        if self.problem.multi & bit:
+            wants = slot.wants
+            want = wants[undo.device] if wants is not None else None
+            if want:
+                left = tuple(t - w for t, w in zip(self.shares[undo.device], want, strict=True))
+                if any(left):
+                    self.shares[undo.device] = left
+                else:
+                    del self.shares[undo.device]
+            return
+        self._unmark(slot.claim, bit)
+        if self.problem.charges is not None and self.problem.charges[undo.device] is not None:
+            self._discharge(undo.device)
+
+    def _unmark(self, claim: int, bit: int) -> None:
+        self.used_by[claim] &= ~bit
+        if not any(used & bit for used in self.used_by):
+            self.used &= ~bit
+
+    # -- counters and compatibility groups ----------------------------------------------------------------------------
+
+    def _charge(self, device: int) -> bool:
+        """Reserves the device's counters if all counters of its pool then still suffice."""
+        assert self.problem.charges is not None
+        charge = self.problem.charges[device]
+        assert charge is not None
+        pool = self.ledger_pool[charge.ledger]
+        if pool is None:
+            pool = self.ledger_pool[charge.ledger] = charge.pool
+        taken = self.charged[charge.ledger]
+        for counter, amount in charge.amounts:
+            taken[counter] += amount
+        available = self.problem.ledgers[charge.ledger].available[pool]
+        if all(left is None or left >= used for left, used in zip(available, taken, strict=True)):
+            return True
+        for counter, amount in charge.amounts:
+            taken[counter] -= amount
+        return False
+
+    def _discharge(self, device: int) -> None:
+        assert self.problem.charges is not None
+        charge = self.problem.charges[device]
+        assert charge is not None
+        taken = self.charged[charge.ledger]
+        for counter, amount in charge.amounts:
+            taken[counter] -= amount
+
+    def _join_groups(self, device: int) -> tuple[tuple[int, frozenset[str] | None], ...] | None:
+        """Narrows the groups of each counter set of the device; None where it may not join the others."""
+        assert self.problem.groups is not None
+        saved: list[tuple[int, frozenset[str] | None]] = []
+        for counter_set, groups in self.problem.groups[device]:
+            before = self.groups.get(counter_set)
+            current = self.problem.baseline[counter_set] if before is None else before
+            if current is None:
+                narrowed = groups
+            elif not groups or not current:
+                narrowed = current
+                if groups or current:
+                    self._leave_groups(tuple(saved))
+                    return None
+            else:
+                narrowed = current & groups
+                if not narrowed:
+                    self._leave_groups(tuple(saved))
+                    return None
+            saved.append((counter_set, before))
+            self.groups[counter_set] = narrowed
+        return tuple(saved)
+
+    def _leave_groups(self, saved: tuple[tuple[int, frozenset[str] | None], ...]) -> None:
+        for counter_set, before in reversed(saved):
+            if before is None:
+                del self.groups[counter_set]
+            else:
+                self.groups[counter_set] = before
+
+    def _panic_if_charged(self, slot: int, device: int) -> None:
+        """kubernetes#138882: the pool of the device is not known where its counters are looked up."""
+        bit = 1 << device
+        target = self.slots[slot]
+        in_use = self.used_by[target.claim] & bit if target.admin else (self.used | self.problem.held) & bit
+        if in_use or target.refused & bit:
+            return
+        if self.problem.multi & bit and (self.problem.sharing & bit or device in self.shares):
+            return
+        raise _Aborted("panic-nil", slot, device)
+
+
+def _pure_requests(problem: Problem) -> tuple[bool, ...]:
+    """By request: whether from it on nothing can abort the attempt, and nothing that is undone leaves a trace."""
+    pure = [True] * (len(problem.requests) + 1)
+    contested = any(len(ledger.available) > 1 for ledger in problem.ledgers)
+    for request in range(len(problem.requests) - 1, -1, -1):
+        pure[request] = pure[request + 1] and not contested and _pure_request(problem, request)
+    return tuple(pure)
+
+
+def _pure_request(problem: Problem, request: int) -> bool:
+    for number in problem.requests[request]:
+        slot = problem.slots[number]
+        claim = problem.constraints[slot.claim]
+        covering = [c for c in claim if c.values[number] is not None]
+        if slot.faults if slot.admin else slot.faults & ~problem.held:
+            return False
+        if slot.every is not None and (covering or problem.rules.all_panics):
+            return False
+        if slot.every is not None and problem.rules.forgets_alternative and (slot.alternative or 0) > 0:
+            return False
+        if problem.rules.recheck_by_position and slot.wants is not None:
+            return False
+        if (
+            problem.rules.leaks
+            and problem.charges is not None
+            and any(problem.charges[d] is not None for d in bits(slot.selectable))
+        ):
+            return False
+        if problem.rules.leaks and slot.wants is not None and slot.selectable & problem.multi:
+            return False
+        for constraint in covering:
+            values = constraint.values[number]
+            assert values is not None
+            if constraint.kind == "match-unrestored":
+                return False
+            if constraint.kind == "distinct-last" and slot.need > 1:
+                return False
+            if any(values[d] is FAULT for d in bits(slot.selectable)):
+                return False
+    return True
+
+
+def search(problem: Problem, budget: int) -> Outcome:
+    """The first solution in upstream's order, a proof that there is none, or what ends the attempt.
+
+    ``work`` counts devices that were looked at; ``steps`` is how often upstream calls allocateOne, counted where the
+    search went and estimated where it was left out.
+    """
+    run = Search(problem, budget)
+    try:
+        if not run.run():
+            return NoSolution(run.work, run.steps)
+    except _Aborted as abort:
+        return Abort(abort.reason, abort.slot, abort.device, run.work, run.steps, abort.detail)
+    except _BudgetEnded:
+        return OutOfBudget(run.work, run.steps)
+    chosen = [0] * len(problem.requests)
+    for frame in run.stack:
+        if isinstance(frame, _Choice):
+            chosen[frame.request] = frame.next - 1
+    return Solution(tuple(run.picks), tuple(chosen), run.work, run.steps)
