@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -68,8 +67,7 @@ class Fix(NamedTuple):
     safe: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that is wrong, and where.
 
     ``path`` is the YAML path in the document as it was written. ``api`` is set where the API server would say it too.
@@ -129,8 +127,7 @@ class Finding:
         return made
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """What one run of lint found, in the order of the inputs, and what it looked at.
 
     ``documents`` counts those that concern DRA; ``suppressed`` the findings that comments, the configuration's ignores
@@ -144,7 +141,7 @@ class Report:
     suppressed: int = 0
     skipped: tuple[tuple[str, str], ...] = ()
 
-    def count(self, severity: Severity) -> int:
+    def number_of(self, severity: Severity) -> int:
         """How many findings have exactly this severity."""
         return sum(finding.severity == severity for finding in self.findings)
 
@@ -161,9 +158,9 @@ class Report:
             "summary": {
                 "files": self.files,
                 "documents": self.documents,
-                "errors": self.count("error"),
-                "warnings": self.count("warning"),
-                "infos": self.count("info"),
+                "errors": self.number_of("error"),
+                "warnings": self.number_of("warning"),
+                "infos": self.number_of("info"),
                 "suppressed": self.suppressed,
                 "skipped": [{"file": file, "why": why} for file, why in self.skipped],
             },
