@@ -304,6 +304,8 @@ class _Builder:
         return lambda f: _index(container(f), key(f))
 
     def _optional_access(self, node: Call) -> Run:
+        if node.function == "_?._":
+            self.hidden.add(id(node.args[1]))  # the field's name
         container, key = map(self.build, node.args)
         return lambda f: _optional_index(container(f), key(f))
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dractl.cel.program import Issue
-from dractl.cel.tokens import Token, brackets, tokenize
+from dractl.cel.tokens import Token, brackets, operand_start, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,27 +220,11 @@ class _Reporter:
 
     def target(self, dot: int) -> str | None:
         """The type of what stands before a dot."""
-        first = self.start_of_operand(dot - 1)
+        first = operand_start(self.text, dot - 1)
         kind = self.type_of(self.text[self.tokens[first].start : self.tokens[dot].start])
         if kind is not None:
             return short_type(kind)
         return "!error!" if first == dot - 1 and self.tokens[first].kind == "name" else None
-
-    def start_of_operand(self, last: int) -> int:
-        """The first token of the chain of selections and calls that ends with a token."""
-        i = last
-        while True:
-            token = self.tokens[i]
-            if token.kind == "operator" and token.text in (")", "]", "}"):
-                i = self.index.get(brackets(self.text).get(token.start, token.start), i)
-                before = self.token(i - 1)
-                if before and i and (before.kind in ("name", "string") or before.text in (")", "]")):
-                    i -= 1
-                    continue
-            before = self.token(i - 1)
-            if not before or before.text not in (".", ".?") or i < 2:
-                return i
-            i -= 2
 
 
 def _member(overload: re.Match[str]) -> str:
@@ -301,7 +286,7 @@ def quoted_names(text: str) -> tuple[Issue, ...]:
     """Field names in backquotes, which cel-go before 0.29 knows but does not take (Kubernetes up to 1.36)."""
     tokens = tokenize(text)
     return tuple(
-        issue_at("unsupported syntax: '`'", tokens[i - 1].start if i else token.start, text)
-        for i, token in enumerate(tokens)
-        if token.kind == "quoted"
+        issue_at("unsupported syntax: '`'", token.start, text)
+        for before, token in pairwise(tokens)
+        if token.kind == "quoted" and before.text in (".", ".?")
     )

@@ -76,3 +76,26 @@ def brackets(source: str) -> dict[int, int]:
             start = open_.pop()
             pairs[start], pairs[token.start] = token.start, start
     return pairs
+
+
+def operand_start(source: str, last: int) -> int:
+    """The index of the first token of the chain of selections, calls and indices that ends with token ``last``."""
+    tokens, closing = tokenize(source), brackets(source)
+    index = {token.start: i for i, token in enumerate(tokens)}
+    i = last
+    while True:
+        token = tokens[i]
+        if token.kind == "operator" and token.text in (")", "]", "}"):
+            i = index.get(closing.get(token.start, token.start), i)
+            before = tokens[i - 1] if i else None
+            if before and (before.kind == "string" or before.text in (")", "]") or is_name(before)):
+                i -= 1
+                continue
+        if i < 2 or tokens[i - 1].text not in (".", ".?"):
+            return i
+        i -= 2
+
+
+def is_name(token: Token) -> bool:
+    """Whether a parenthesis after this token begins the arguments of a call."""
+    return token.kind == "name" and token.text != "in"

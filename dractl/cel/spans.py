@@ -1,0 +1,182 @@
+"""Where each sub-expression begins and ends in the source.
+
+The checked tree has one offset a node (an operator's sign, a call's parenthesis, a selection's dot); the rest is read from the
+tokens.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.cel.ast import Call, Comprehension, Const, Ident, ListLiteral, MapLiteral, Node, Select, StructLiteral
+from dractl.cel.tokens import Token, brackets, is_name, operand_start, tokenize
+
+if TYPE_CHECKING:
+    from dractl.cel.ast import Checked
+
+Span = tuple[int, int]
+
+
+class Spans:
+    """Code-point offsets ``(start, end)`` of nodes, end exclusive."""
+
+    def __init__(self, checked: Checked) -> None:
+        self.source = checked.source
+        self.tokens = tokenize(checked.source)
+        self.index = {token.start: i for i, token in enumerate(self.tokens)}
+        self.closing = brackets(checked.source)
+        self.known: dict[int, Span] = {}
+
+    def span(self, node: Node) -> Span:
+        """The node without parentheses around it."""
+        if id(node) not in self.known:
+            self.known[id(node)] = self._span(node)
+        return self.known[id(node)]
+
+    def text(self, node: Node) -> str:
+        start, end = self.span(node)
+        return self.source[start:end]
+
+    def _span(self, node: Node) -> Span:
+        match node:
+            case Const():
+                return self._token(node.offset)
+            case Ident():
+                return self._ident(node)
+            case Select():
+                return self._select(node)
+            case Call():
+                return self._call(node)
+            case Comprehension():
+                return self._macro(node)
+            case ListLiteral() | MapLiteral():
+                return node.offset, self._close(node.offset)
+            case StructLiteral():
+                return self._chain_start(self._at(node.offset) - 1), self._close(node.offset)
+        raise TypeError(f"unknown node {node!r}")
+
+    # -- tokens -------------------------------------------------------------------------------------------------------
+
+    def _at(self, offset: int) -> int:
+        """The index of the token that begins at, or holds, an offset."""
+        found = self.index.get(offset)
+        if found is not None:
+            return found
+        return next((i for i, t in enumerate(self.tokens) if t.end > offset), max(len(self.tokens) - 1, 0))
+
+    def _token(self, offset: int) -> Span:
+        if not self.tokens:
+            return 0, len(self.source)
+        i = self._at(offset)
+        token = self.tokens[i]
+        if token.text == "-" and i + 1 < len(self.tokens):  # the sign of a number
+            return token.start, self.tokens[i + 1].end
+        return token.start, token.end
+
+    def _close(self, offset: int) -> int:
+        """After the bracket that closes the one at an offset."""
+        return self.closing.get(offset, len(self.source) - 1) + 1
+
+    def _before(self, i: int) -> Token | None:
+        return self.tokens[i - 1] if 0 < i <= len(self.tokens) else None
+
+    def _chain_start(self, i: int) -> int:
+        """The start of a dotted name whose last part is token ``i``."""
+        while i >= 2 and self.tokens[i - 1].text == "." and self.tokens[i - 2].kind == "name":
+            i -= 2
+        return self.tokens[max(i, 0)].start if self.tokens else 0
+
+    # -- nodes --------------------------------------------------------------------------------------------------------
+
+    def _ident(self, node: Ident) -> Span:
+        i = self._at(node.offset)
+        if not self.tokens:
+            return 0, len(self.source)
+        token = self.tokens[i]
+        if "." not in node.name:
+            return token.start, token.end
+        if token.text == ".":  # a dotted variable is placed at its last dot
+            i += 1
+        elif token.kind == "name":  # or at its first part
+            parts = node.name.count(".")
+            while parts and i + 2 < len(self.tokens) and self.tokens[i + 1].text == ".":
+                i, parts = i + 2, parts - 1
+        i = min(i, len(self.tokens) - 1)
+        return self._chain_start(i), self.tokens[i].end
+
+    def _select(self, node: Select) -> Span:
+        i = self._at(node.offset)
+        if node.test:  # has(...): placed at the parenthesis, or where the stand-in stood
+            while i > 0 and self.tokens[i].text != "has":
+                i -= 1
+            opening = self.tokens[i + 1].start if i + 1 < len(self.tokens) else self.tokens[i].start
+            return self.tokens[i].start, self._close(opening)
+        start, end = self._operand(node.operand)
+        if i + 1 < len(self.tokens):
+            end = max(end, self.tokens[i + 1].end)
+        return start, end
+
+    def _call(self, node: Call) -> Span:
+        i = self._at(node.offset)
+        token = self.tokens[i] if self.tokens else None
+        if token is None:
+            return 0, len(self.source)
+        if self.is_generated(node):
+            return self._macro(node)
+        if token.text in ("(", "[", "[?") and node.function != "_?._":
+            end = self._close(token.start)
+            if node.target is not None:
+                return self._operand(node.target)[0], end
+            if node.function in ("_[_]", "_[?_]"):
+                return self._operand(node.args[0])[0], end
+            return self._chain_start(i - 1), end
+        if node.function == "_?._":
+            start, _ = self._operand(node.args[0])
+            following = self.tokens[min(i + 1, len(self.tokens) - 1)]
+            return start, following.end
+        spans = [self._operand(child) for child in node.children()]
+        start = min([token.start, *(s for s, _ in spans)])
+        end = max([token.end, *(e for _, e in spans)])
+        return start, end
+
+    def _operand(self, node: Node) -> Span:
+        """A node with the parentheses around it."""
+        start, end = self.span(node)
+        while True:
+            first = self._at(start)
+            before = self._before(first)
+            if before is None or before.text != "(" or self.closing.get(before.start) is None:
+                return start, end
+            caller = self._before(first - 1)
+            close = self.closing[before.start]
+            if (caller is not None and is_name(caller)) or self.source[end:close].strip():
+                return start, end
+            start, end = before.start, close + 1
+
+    def _macro(self, node: Node) -> Span:
+        """A macro stands at the parenthesis of its call."""
+        i = self._call_at(node)
+        if i is None:
+            return self._token(node.offset)
+        name = i - 1
+        first = operand_start(self.source, name)
+        return self.tokens[first].start, self._close(self.tokens[i].start)
+
+    # -- macros -------------------------------------------------------------------------------------------------------
+
+    def _call_at(self, node: Node) -> int | None:
+        """The index of the parenthesis at which a node stands."""
+        i = self._at(node.offset)
+        return i if 0 < i < len(self.tokens) and self.tokens[i].text == "(" else None
+
+    def called(self, node: Node) -> str:
+        """The name before the parenthesis at which a node stands; "" where there is none."""
+        i = self._call_at(node)
+        return self.tokens[i - 1].text if i is not None and is_name(self.tokens[i - 1]) else ""
+
+    def is_generated(self, node: Node) -> bool:
+        """Whether a call is part of what a macro expands to: what stands at its place is another name."""
+        if not isinstance(node, Call):
+            return False
+        name = self.called(node)
+        return bool(name) and name != node.function.rpartition(".")[2]

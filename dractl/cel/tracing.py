@@ -1,0 +1,156 @@
+"""An evaluation, sub-expression by sub-expression: what explanations are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dractl.cel import values as v
+from dractl.cel.ast import Call, Comprehension, Ident, Select
+from dractl.cel.device import View
+from dractl.cel.evaluation import Frame, Run, build, frame
+from dractl.cel.spans import Spans
+from dractl.cel.values import Aborted, CelError
+
+if TYPE_CHECKING:
+    from dractl.cel.ast import Checked, Node
+    from dractl.cel.device import DeviceLike
+    from dractl.cel.environment import Declarations
+
+_MOST = 2000  # sub-evaluations that one trace holds; what a loop does beyond them is not kept
+
+
+@dataclass(slots=True)
+class Trace:
+    """What one sub-expression came to.
+
+    ``text`` is ``source[start:end]`` (code points). ``value`` is a value of :mod:`dractl.cel.values`, None where ``error`` says
+    why there is none. ``children`` are the parts that were evaluated, in that order: what ``&&`` or ``?:`` passed over is not
+    among them; the body of a loop is there once for each element that it saw. ``function`` names the operator, function or
+    macro (``_&&_``, ``startsWith``, ``exists``, ``has``); "" for literals, variables and selections.
+    """
+
+    text: str
+    start: int
+    end: int
+    function: str = ""
+    value: Any = None
+    error: str | None = None
+    children: list[Trace] = field(default_factory=list)
+
+    @property
+    def shown(self) -> str:
+        """The value as CEL would write it."""
+        return self.error if self.error is not None else show(self.value)
+
+
+def trace(checked: Checked, declarations: Declarations, driver: str, device: DeviceLike) -> Trace:
+    """Evaluate once and keep everything. The root's value is that of the whole expression, before it is made a bool."""
+    view = View(driver, device)
+    spans = Spans(checked)
+    root = Trace(checked.source, 0, len(checked.source))
+    stack = [root]
+    kept = 0
+
+    def observe(node: Node, run: Run) -> Run:
+        if _is_hidden(node, spans):
+            return run
+        start, end = spans.span(node)
+        text = checked.source[start:end]
+        function = _function(node, spans)
+
+        def observed(f: Frame) -> Any:
+            nonlocal kept
+            kept += 1
+            here = Trace(text, start, end, function)
+            if kept <= _MOST:
+                stack[-1].children.append(here)
+            stack.append(here)
+            try:
+                here.value = run(f)
+            except (CelError, Aborted) as error:
+                here.error = str(error)
+                raise
+            finally:
+                stack.pop()
+            return here.value
+
+        return observed
+
+    fault = view.fault(declarations.list_values)
+    if fault is not None:
+        root.error = fault
+        return root
+    try:
+        build(checked.root, declarations.release, observe)(frame(view))
+    except (CelError, Aborted) as error:
+        root.error = str(error)
+    return root.children[0] if root.children else root
+
+
+def _function(node: Node, spans: Spans) -> str:
+    if isinstance(node, Select):
+        return "has" if node.test else ""
+    if isinstance(node, Call) and not spans.is_generated(node):
+        return node.function
+    return spans.called(node) if isinstance(node, (Call, Comprehension)) else ""
+
+
+def _is_hidden(node: Node, spans: Spans) -> bool:
+    """What a macro added to the source."""
+    match node:
+        case Ident(name=name):
+            return name.startswith("@") or name == "device"
+        case Call(function=function):
+            return function != "_?_:_" and spans.is_generated(node)  # the root of optMap is shown, as the macro itself
+        case Comprehension():
+            if node.binds:
+                return spans.called(node) not in ("bind", "sortBy")
+            return _is_hidden(node.range, spans)
+    return False
+
+
+def show(value: Any) -> str:
+    """A value as CEL writes it: ``"Hopper"``, ``[1, 2]``, ``quantity("80Gi")``."""
+    from dractl.cel.functions import conversion
+    from dractl.cel.go import quoted
+
+    if value is None:
+        return "null"
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case v.Uint():
+            return f"{int(value)}u"
+        case int() | float():
+            return conversion.double_to_string(value) if isinstance(value, float) else str(value)
+        case str():
+            return quoted(value)
+        case bytes():
+            return "b" + quoted(value.decode("utf-8", "backslashreplace"))
+        case list():
+            return "[" + ", ".join(map(show, value)) + "]"
+        case dict():
+            shown = (f"{show(key)}: {show(value[v.encode_key(key)])}" for key in v.keys(value))
+            return "{" + ", ".join(shown) + "}"
+        case v.Optional():
+            return f"optional.of({show(value.value)})" if value.present else "optional.none()"
+        case v.Quantity():
+            return f'quantity("{value}")'
+        case v.Version():
+            return f'semver("{value.text}")'
+        case v.TypeValue():
+            return value.name
+        case v.Duration():
+            return f'duration("{conversion.duration_to_string(value)}")'
+        case v.Timestamp():
+            return f'timestamp("{conversion.timestamp_to_string(value)}")'
+        case v.IP():
+            return f'ip("{value.address}")'
+        case v.CIDR():
+            return f'cidr("{value.address}/{value.length}")'
+        case v.URL():
+            return f"url({quoted(value.text)})"
+        case v.NamedFormat():
+            return f"format.{value.name}"
+    return str(value)
