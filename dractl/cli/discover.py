@@ -13,7 +13,7 @@ from dractl.cli.node import From, SysfsRoot, read_node
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine
 
-FORMATS = ("tree", "matrix", "json")
+FORMATS = ("tree", "matrix", "table", "json", "yaml", "svg", "html")
 
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
 Save = Annotated[
@@ -63,11 +63,18 @@ def _report(machine: Machine, output: str, verbose: int) -> str:
         import json
 
         return json.dumps(machine.to_json(), indent=1, ensure_ascii=False)
+    if output == "yaml":
+        import yaml
+
+        return yaml.safe_dump(machine.to_json(), sort_keys=False, allow_unicode=True, width=120)
+    if output in ("svg", "html"):
+        from dractl.report import machine_html, machine_svg
+
+        return machine_svg.render(machine) if output == "svg" else machine_html.render(machine)
+    from dractl.report import machine_matrix, machine_table, machine_tree
+
     canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), terminal.use_color(sys.stdout))
     if output == "matrix":
-        from dractl.report import machine_matrix
-
         return machine_matrix.render(machine, canvas)
-    from dractl.report import machine_tree
-
-    return machine_tree.render(machine, canvas, verbose=verbose > 0)
+    draw = machine_table.render if output == "table" else machine_tree.render
+    return draw(machine, canvas, verbose=verbose > 0)

@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dractl.report import machine_text as words
-from dractl.topology import cpulist
-from dractl.topology.machine import BDF, PciDevice
+from dractl.topology import cpulist, tree
+from dractl.topology.machine import PciDevice
+from dractl.topology.tree import Switch
 
 if TYPE_CHECKING:
     from dractl.report.canvas import Canvas
     from dractl.topology.machine import Machine
-
-
-@dataclass(slots=True)
-class _Bridge:
-    """A bridge (or a root, without ``device``) with what hangs below it."""
-
-    device: PciDevice | None = None
-    bridges: dict[str, _Bridge] = field(default_factory=dict)
-    devices: list[PciDevice] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Switch:
-    """A bridge with several slots below it."""
-
-    device: PciDevice | None
-    inside: tuple[_Switch | PciDevice, ...]
+    from dractl.topology.tree import Root
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,67 +70,14 @@ def _numa(machine: Machine, canvas: Canvas) -> list[str]:
 
 
 def _rows(machine: Machine, canvas: Canvas, verbose: bool) -> list[_Row]:
-    roots = _roots(machine)
-    groups: dict[int | None, list[str]] = {}
-    for name, root in roots.items():
-        groups.setdefault(_node_of(root), []).append(name)
     single = len(machine.numa_nodes) <= 1
     draw = _Drawing(machine, canvas, verbose)
-    for node in sorted(groups, key=lambda n: (n is None, n or 0)):
+    for group in tree.groups(machine):
         if not single:
-            draw.title("", "NUMA node unknown" if node is None else f"NUMA node {node}", "1")
-        for name in groups[node]:
-            draw.root("" if single else "  ", name + _nested(machine, name), _inside(roots[name]))
+            draw.title("", "NUMA node unknown" if group.node is None else f"NUMA node {group.node}", "1")
+        for root in group.roots:
+            draw.root("" if single else "  ", root)
     return draw.rows
-
-
-def _roots(machine: Machine) -> dict[str, _Bridge]:
-    roots: dict[str, _Bridge] = {}
-    for device in machine.pci_devices:
-        here = roots.setdefault(device.pcie_root or "no PCIe root", _Bridge())
-        for bridge in device.bridges:
-            here = here.bridges.setdefault(bridge, _Bridge(machine.pci.get(bridge)))
-        if (device.class_code or "").startswith("0x0604"):
-            here.bridges.setdefault(device.bdf, _Bridge(device)).device = device
-        else:
-            here.devices.append(device)
-    return roots
-
-
-def _node_of(root: _Bridge) -> int | None:
-    """The node of a root: what most of its functions say, for one host bridge has one proximity domain."""
-    counts: Counter[int] = Counter()
-    pending = [root]
-    while pending:
-        here = pending.pop()
-        pending += here.bridges.values()
-        found = [*here.devices, *([here.device] if here.device else [])]
-        counts.update(d.numa_node for d in found if d.numa_node is not None)
-    return counts.most_common(1)[0][0] if counts else None
-
-
-def _nested(machine: Machine, root: str) -> str:
-    """Below what a root hangs that is not directly below /sys/devices; drivers publish no pcieRoot for it."""
-    path = next((d.path for d in machine.pci_devices if d.pcie_root == root), "")
-    above = path.split("/")[: path.split("/").index(root)] if root in path.split("/") else []
-    if not above:
-        return ""
-    return f"  below {above[-1] if BDF.match(above[-1]) else above[0]}; drivers publish no pcieRoot"
-
-
-def _inside(bridge: _Bridge) -> tuple[_Switch | PciDevice, ...]:
-    """What to show below a bridge. A port that leads to one slot is left out, so a switch's two layers of ports are one
-    line.
-    """
-    found: list[_Switch | PciDevice] = list(bridge.devices)
-    for below in bridge.bridges.values():
-        inner = _inside(below)
-        slots = {item.bdf.rpartition(".")[0] if isinstance(item, PciDevice) else id(item) for item in inner}
-        if len(slots) <= 1:
-            found += inner
-        else:
-            found.append(_Switch(below.device, inner))
-    return tuple(found)
 
 
 class _Drawing:
@@ -163,20 +95,21 @@ class _Drawing:
     def title(self, branch: str, text: str, style: str) -> None:
         self.rows.append(_Row(branch, title=text, style=style))
 
-    def root(self, branch: str, name: str, items: tuple[_Switch | PciDevice, ...]) -> None:
-        self.title(branch, name, "1;34")
-        self._items(branch, items)
+    def root(self, branch: str, root: Root) -> None:
+        nested = f"  below {root.below}; drivers publish no pcieRoot" if root.below else ""
+        self.title(branch, root.name + nested, "1;34")
+        self._items(branch, root.inside)
 
-    def _items(self, branch: str, items: tuple[_Switch | PciDevice, ...]) -> None:
-        shown = [item for item in items if isinstance(item, _Switch) or self._matters(item)]
+    def _items(self, branch: str, items: tuple[Switch | PciDevice, ...]) -> None:
+        shown = [item for item in items if isinstance(item, Switch) or self._matters(item)]
         hidden = [item for item in items if isinstance(item, PciDevice) and not self._matters(item)]
-        lines: list[_Switch | tuple[PciDevice, ...]] = []
+        lines: list[Switch | tuple[PciDevice, ...]] = []
         for item in shown:
             last = lines[-1] if lines else None
             if isinstance(item, PciDevice) and isinstance(last, tuple) and _alike(last[-1], item):
                 lines[-1] = (*last, item)
             else:
-                lines.append(item if isinstance(item, _Switch) else (item,))
+                lines.append(item if isinstance(item, Switch) else (item,))
         for i, line in enumerate(lines):
             end = i == len(lines) - 1 and not hidden
             lead = branch + (self._corner if end else self._tee)
@@ -193,7 +126,7 @@ class _Drawing:
             self._verbose or device.kind not in ("other", "bridge") or bool(device.names) or words.is_nvswitch(device)
         )
 
-    def _switch(self, switch: _Switch) -> str:
+    def _switch(self, switch: Switch) -> str:
         if switch.device is None:
             return "switch"
         return f"switch {switch.device.bdf}  {words.product(switch.device)}"

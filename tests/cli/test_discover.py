@@ -132,3 +132,78 @@ def test_a_c_locale_gets_ascii(trees: dict[str, Path]) -> None:
 def test_this_machine_can_be_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("-o", "json") == 0
     assert json.loads(capsys.readouterr().out)["host"]["kernel"] is not None
+
+
+def test_table_has_a_line_a_device(
+    trees: dict[str, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run("--root", trees["hyper-v"], "-o", "table") == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split()[:3] == ["ADDRESS", "KIND", "NUMA"]
+    assert [line.split()[:3] for line in lines] == [
+        ["0001:00:00.0", "gpu", "0"],
+        ["0002:00:00.0", "gpu", "1"],
+        ["e0e5:00:02.0", "nic", "0"],
+    ]
+    assert "pci0001:00 (not published)" in lines[0]
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_table_leaves_columns_out_to_fit(
+    width: int, trees: dict[str, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert run("--root", trees["plx-8gpu"], "-o", "table") == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= width
+
+
+def test_yaml_and_json_are_the_same(trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    import yaml
+
+    assert run("--root", trees["vmd"], "-o", "json") == 0
+    value = json.loads(capsys.readouterr().out)
+    assert run("--root", trees["vmd"], "-o", "yaml") == 0
+    assert yaml.safe_load(capsys.readouterr().out) == value
+
+
+@pytest.mark.parametrize("name", machines.NAMES)
+def test_svg_is_well_formed_shows_every_device_and_loads_nothing(
+    name: str, trees: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from xml.etree import ElementTree
+
+    from dractl import probes
+    from dractl.topology.levels import endpoints
+
+    assert run("--root", trees[name], "-o", "svg") == 0
+    text = capsys.readouterr().out
+    root = ElementTree.fromstring(text)
+    shown = {g.get("data-bdf") for g in root.iter("{http://www.w3.org/2000/svg}g")}
+    assert {d.bdf for d in endpoints(probes.read(trees[name]))} <= shown
+    assert "href" not in text
+    assert "url(" not in text
+
+
+def test_html_is_self_contained_and_escapes_names(
+    tmp_path: Path, trees: dict[str, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = tmp_path / "pci.ids"
+    database.write_text("15b3  <script>alert(1)</script>\n\t1021  <b>\n")
+    monkeypatch.setenv("PCIDB_PATH", str(database))
+    assert run("--root", trees["plx-8gpu"], "-o", "html") == 0
+    text = capsys.readouterr().out
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert(1)" in text
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+@pytest.mark.parametrize("name", machines.NAMES)
+def test_what_is_written_fits_its_schema(name: str, trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    import jsonschema
+
+    from dractl.resources import data_dir
+
+    schema = json.loads((data_dir("schemas") / "dractl" / "machine-v1.json").read_text(encoding="utf-8"))
+    assert run("--root", trees[name], "-o", "json", "--with-identity") == 0
+    jsonschema.validate(json.loads(capsys.readouterr().out), schema)

@@ -1,0 +1,98 @@
+"""The PCI tree as people think of it: NUMA node, PCIe root, switch, device."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dractl.topology.machine import BDF, PciDevice
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A bridge with several slots below it: a PCIe switch, or a port that leads to one."""
+
+    device: PciDevice | None
+    inside: tuple[Switch | PciDevice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A PCIe root. ``below`` names what it hangs from where that is not ``/sys/devices`` itself (VMD, Hyper-V)."""
+
+    name: str
+    inside: tuple[Switch | PciDevice, ...]
+    below: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The roots of one NUMA node; ``node`` None for those whose node is unknown."""
+
+    node: int | None
+    roots: tuple[Root, ...]
+
+
+@dataclass(slots=True)
+class _Bridge:
+    device: PciDevice | None = None
+    bridges: dict[str, _Bridge] = field(default_factory=dict)
+    devices: list[PciDevice] = field(default_factory=list)
+
+
+def groups(machine: Machine) -> tuple[Group, ...]:
+    """The whole tree, nodes by id and the unknown last."""
+    found: dict[int | None, list[Root]] = {}
+    for name, top in _roots(machine).items():
+        found.setdefault(_node_of(top), []).append(Root(name, _inside(top), _below(machine, name)))
+    return tuple(
+        Group(node, tuple(found[node])) for node in sorted(found, key=lambda n: (n is None, 0 if n is None else n))
+    )
+
+
+def _roots(machine: Machine) -> dict[str, _Bridge]:
+    roots: dict[str, _Bridge] = {}
+    for device in machine.pci_devices:
+        here = roots.setdefault(device.pcie_root or "no PCIe root", _Bridge())
+        for bridge in device.bridges:
+            here = here.bridges.setdefault(bridge, _Bridge(machine.pci.get(bridge)))
+        if (device.class_code or "").startswith("0x0604"):
+            here.bridges.setdefault(device.bdf, _Bridge(device))
+        else:
+            here.devices.append(device)
+    return roots
+
+
+def _node_of(root: _Bridge) -> int | None:
+    """The node of a root: what most of its functions say, for one host bridge has one proximity domain."""
+    counts: Counter[int] = Counter()
+    pending = [root]
+    while pending:
+        here = pending.pop()
+        pending += here.bridges.values()
+        functions = [*here.devices, *([here.device] if here.device else [])]
+        counts.update(d.numa_node for d in functions if d.numa_node is not None)
+    return counts.most_common(1)[0][0] if counts else None
+
+
+def _below(machine: Machine, root: str) -> str | None:
+    path = next((d.path.split("/") for d in machine.pci_devices if d.pcie_root == root), [])
+    above = path[: path.index(root)] if root in path else []
+    return (above[-1] if BDF.match(above[-1]) else above[0]) if above else None
+
+
+def _inside(bridge: _Bridge) -> tuple[Switch | PciDevice, ...]:
+    """What to show below a bridge. A port that leads to one slot is left out: a switch's two layers are one."""
+    found: list[Switch | PciDevice] = list(bridge.devices)
+    for below in bridge.bridges.values():
+        inner = _inside(below)
+        slots = {item.bdf.rpartition(".")[0] if isinstance(item, PciDevice) else id(item) for item in inner}
+        if len(slots) <= 1:
+            found += inner
+        else:
+            found.append(Switch(below.device, inner))
+    return tuple(found)
