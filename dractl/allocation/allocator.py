@@ -152,7 +152,10 @@ def _abort_text(built: Built, abort: Abort) -> str:
             device = built.candidate(abort.device).id
             return f"{asked.place}: cannot add device {device} because a claim constraint would not be satisfied"
         case "derived":
-            return built.attributes.fault_text(asked, built.candidate(abort.device))
+            constraint = asked.claim.spec.devices.constraints[abort.detail[0]]
+            attribute = constraint.match_attribute or constraint.distinct_attribute
+            derived = next(d for d in asked.spec.derived_attributes if d.name == attribute)
+            return built.attributes.fault_text(built.candidate(abort.device), derived.name, derived.expression)
         case "limit":
             return "allocation max size exceeded"
         case "panic-nil":

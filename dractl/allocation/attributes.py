@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dractl.allocation.problem import FAULT, OPAQUE
 
 if TYPE_CHECKING:
+    from dractl.allocation.derived import DerivedAttributes
     from dractl.allocation.features import Behaviour, Features
     from dractl.allocation.matching import Matcher
     from dractl.allocation.pools import Candidate
@@ -44,10 +46,32 @@ class AttributeReader:
 
     def derived(self, candidate: Candidate, expression: str, *, lists: bool) -> Value:
         """The value of a derived attribute; FAULT where it cannot be evaluated."""
-        raise NotImplementedError
+        from dractl.allocation.derived import DerivedFault
 
-    def fault_text(self, candidate: Candidate, expression: str) -> str:
-        raise NotImplementedError
+        try:
+            found = self._derived.value(expression, candidate.id.driver, candidate.device)
+        except DerivedFault:
+            return FAULT
+        return as_value(found, lists=lists)
+
+    def fault_text(self, candidate: Candidate, attribute: str, expression: str) -> str:
+        """What upstream says where a derived attribute is FAULT."""
+        from dractl.allocation.derived import DerivedFault
+
+        text = self._derived.compile_fault(expression)
+        if text is not None:
+            return f"compile derived attribute {attribute} failed: {text}"
+        try:
+            self._derived.value(expression, candidate.id.driver, candidate.device)
+        except DerivedFault as fault:
+            text = str(fault)
+        return f"evaluate derived attribute {attribute} on device {candidate.id} failed: {text}"
+
+    @cached_property
+    def _derived(self) -> DerivedAttributes:
+        from dractl.allocation.derived import DerivedAttributes
+
+        return DerivedAttributes(self.matcher.environment)
 
 
 def as_value(attribute: DeviceAttribute, *, lists: bool) -> Value:

@@ -49,7 +49,7 @@ class Abort:
 
     ``device``: its selectors, its capacity or its pool cannot be evaluated. ``constraint``: All cannot have it;
     ``derived``: a derived attribute of it cannot be evaluated; ``limit``: no alternative stays below the limit;
-    ``panic-nil``, ``panic-index``: kube-scheduler crashes (``detail``: the index and the length).
+    ``panic-nil``, ``panic-index``: kube-scheduler crashes. ``detail``: the number of the constraint; index and length.
     """
 
     reason: Literal["device", "constraint", "derived", "limit", "panic-nil", "panic-index"]
@@ -424,7 +424,7 @@ class Search:
             try:
                 added = constraint.add(number, device)
             except ConstraintFault:
-                raise _Aborted("derived", number, device) from None
+                raise _Aborted("derived", number, device, (position, 0)) from None
             if not added:
                 if slot.every is not None:
                     raise _Aborted("constraint", number, device)
