@@ -1,8 +1,9 @@
 """Write dractl/cel/environments/functions.json from the environments that upstream's own compiler declared.
 
 The input is one folder a release with ``env-new.yaml`` and ``env-stored.yaml`` (every overload of cel-go and of the
-Kubernetes libraries, in the form that ``cel_expr_python.cel.NewEnvConfigFromYaml`` takes). All environments declare the same
-overloads but the few of ``CONDITIONAL``, so one table serves them all; this script fails when that is no longer true.
+Kubernetes libraries, in the form that ``cel_expr_python.cel.NewEnvConfigFromYaml`` takes). All environments declare
+the same overloads but the few of ``CONDITIONAL``, so one table serves them all; this script fails when that is no
+longer true.
 
     python tools/make_cel_environments.py FOLDER
 """
@@ -21,8 +22,8 @@ TARGET = Path(__file__).resolve().parents[1] / "dractl" / "cel" / "environments"
 # What dractl/cel/environment.py declares by release, mode and gate.
 CONDITIONAL = {"int64_to_duration", "dra_includes_dyn_dyn", "list_includes_dyn_dyn"}
 
-# Declared with operands of any type: upstream reports each operand that is no bool at its own place, cel-cpp only that no
-# overload matches; dractl/cel/checks.py looks at the operands.
+# Declared with operands of any type: upstream reports each operand that is no bool at its own place, cel-cpp only
+# that no overload matches; dractl/cel/checks.py looks at the operands.
 LOGIC = {"_&&_", "_||_"}
 
 

@@ -9,7 +9,7 @@ Importing this package is cheap: the CEL library is loaded when the first expres
 from __future__ import annotations
 
 from dractl.cel.device import Field
-from dractl.cel.environment import Environment, environment
+from dractl.cel.environment import Environment, attribute_environment, environment
 from dractl.cel.program import EvalError, Issue, Program
 
-__all__ = ["Environment", "EvalError", "Field", "Issue", "Program", "environment"]
+__all__ = ["Environment", "EvalError", "Field", "Issue", "Program", "attribute_environment", "environment"]

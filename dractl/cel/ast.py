@@ -1,7 +1,7 @@
 """The checked tree of an expression, decoded from ``cel.expr.CheckedExpr``.
 
-A decoder of our own reads the wire format: the message classes of protobuf would have to be imported and built (15 ms) and
-would then be copied into these nodes anyway. Field numbers: cel-spec proto/cel/expr/{checked,syntax}.proto.
+A decoder of our own reads the wire format: the message classes of protobuf would have to be imported and built (15
+ms) and would then be copied into these nodes anyway. Field numbers: cel-spec proto/cel/expr/{checked,syntax}.proto.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def _fields(data: bytes) -> list[tuple[int, Any]]:
 
 
 def _only(data: bytes, wanted: int) -> bytes:
-    return next(value for number, value in _fields(data) if number == wanted)
+    return bytes(next(value for number, value in _fields(data) if number == wanted))
 
 
 _PRIMITIVE = {1: "bool", 2: "int", 3: "uint", 4: "double", 5: "string", 6: "bytes"}

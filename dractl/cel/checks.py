@@ -1,7 +1,9 @@
-"""What upstream checks after parser and checker, and cel-cpp does not: cel-go's validators, and the folding of constants.
+"""What upstream checks after parser and checker, and cel-cpp does not: cel-go's validators, and the folding of
+constants.
 
 The validators that Kubernetes turns on: apiserver/pkg/cel/environment/base.go; their code: cel-go cel/validator.go and
-ext/formatting.go. Constant folding: the planner's optimizations in cel-go interpreter/{planner,decorators,optimizations}.go.
+ext/formatting.go. Constant folding: the planner's optimizations in cel-go
+interpreter/{planner,decorators,optimizations}.go.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ def operand_types(checked: Checked) -> tuple[Issue, ...]:
 
 
 def literals(checked: Checked) -> tuple[Issue, ...]:
-    """Literals that cel-go does not take: doubles out of range, the names of Kubernetes' own types, values of these types."""
+    """Literals that cel-go does not take: doubles out of range, the names of Kubernetes' own types, values of these
+    types."""
     found: list[tuple[int, str]] = []
     for node in checked.walk():
         if isinstance(node, Const) and node.kind == "double" and math.isinf(node.value):
@@ -60,7 +63,8 @@ def validators(checked: Checked) -> tuple[Issue, ...]:
         if call.function in ("duration", "timestamp") and len(call.args) == 1 and call.target is None:
             found += _time_literal(call)
         elif call.function == "matches" and call.args:
-            # The first argument, which is the text in matches(text, pattern): upstream's validator does not tell them apart.
+            # The first argument, which is the text in matches(text, pattern): upstream's validator does not tell them
+            # apart.
             found += _pattern_literal(call.args[0])
         elif call.function == "format" and call.target is not None:
             found += _format_literal(call)
@@ -166,9 +170,9 @@ def _format_literal(call: Call) -> Found:
     for part in parse(template.value):
         if isinstance(part, str):
             continue
-        letter, precision = part
+        letter, _ = part
         try:
-            check_clause(letter, precision)
+            check_clause(letter)
         except FormatError as error:
             yield call.offset, str(error)
             return

@@ -1,4 +1,5 @@
-"""From the text of an expression to a :class:`Program`, in upstream's order (dynamic-resource-allocation/cel/compile.go)."""
+"""From the text of an expression to a :class:`Program`, in upstream's order
+(dynamic-resource-allocation/cel/compile.go)."""
 
 from __future__ import annotations
 
@@ -82,7 +83,7 @@ def _finish(checked: Checked, declarations: Declarations) -> None:
     """The output type, and the making of a program; raises Rejected."""
     kind = checked.root.type
     if kind not in declarations.outputs:
-        message = f"must evaluate to bool or the unknown type, not {kind}"
+        message = f"must evaluate to {declarations.wanted}, not {kind}"
         raise Rejected(message, (Issue(message),))
     try:
         checks.fold(checked.root, declarations.release)

@@ -1,7 +1,8 @@
 """The worst-case cost of an expression, as the API server estimates it at admission.
 
 cel-go checker/cost.go with the estimators of ext/{lists,sets,strings}.go, apiserver/pkg/cel/library/cost.go and
-dynamic-resource-allocation/cel/compile.go (sizeEstimator). Costs and sizes are ranges ``(min, max)`` that saturate at 2^64-1.
+dynamic-resource-allocation/cel/compile.go (sizeEstimator). Costs and sizes are ranges ``(min, max)`` that saturate at
+2^64-1.
 """
 
 from __future__ import annotations
@@ -250,9 +251,9 @@ class _Estimator:
             case Call():
                 return self.call(node)
             case ListLiteral():
-                return self.list(node)
+                return self.list_literal(node)
             case MapLiteral():
-                return self.map(node)
+                return self.map_literal(node)
             case Comprehension():
                 return self.bind(node) if self.is_bind(node) else self.loop(node)
             case StructLiteral():
@@ -278,12 +279,12 @@ class _Estimator:
         self.paths[node.id] = (*self.path(node.operand), node.field)
         return _sum(cost, _ONE) if kind == "map" or kind in _STRUCTS or kind.startswith("<") else cost
 
-    def list(self, node: ListLiteral) -> Range:
+    def list_literal(self, node: ListLiteral) -> Range:
         costs = [self.cost(element) for element in node.elements]
         self.contents[node.id] = Entries("list", _ONE, self.widest(node.elements))
         return _sum(_fixed(10), *costs)
 
-    def map(self, node: MapLiteral) -> Range:
+    def map_literal(self, node: MapLiteral) -> Range:
         costs = [_sum(self.cost(entry.key), self.cost(entry.value)) for entry in node.entries]
         keys = self.widest([entry.key for entry in node.entries])
         self.contents[node.id] = Entries("map", keys, self.widest([entry.value for entry in node.entries]))
@@ -436,7 +437,8 @@ class _Estimator:
         scanned = _scaled(_sum(self.size_or_unknown(text), _ONE), 0.1)
         return _product(scanned, _scaled(self.size_or_unknown(pattern), 0.25))
 
-    # -- libraries: a method gives None where the standard rules hold ----------------------------------------------------
+    # -- libraries: a method gives None where the standard rules hold
+    # ----------------------------------------------------
 
     def sets(self, node: Call, _: str) -> Estimated:
         pairs = _product(*map(self.size_or_unknown, node.args))

@@ -29,8 +29,8 @@ class DeviceLike(Protocol):
 class Field(NamedTuple):
     """A part of a device that an expression depends on.
 
-    ``kind`` is ``driver``, ``attributes``, ``capacity`` or ``allowMultipleAllocations``; ``domain`` and ``name`` say which
-    attribute or capacity, ``name`` None all of the domain.
+    ``kind`` is ``driver``, ``attributes``, ``capacity`` or ``allowMultipleAllocations``; ``domain`` and ``name`` say
+    which attribute or capacity, ``name`` None all of the domain.
     """
 
     kind: str
@@ -53,8 +53,8 @@ class View:
         self._capacity: Domains | None = None
 
     def fault(self, list_values: bool) -> str | None:
-        """What is wrong with the device itself: then every expression fails, ``true`` included. Upstream names one of the
-        faulty attributes at random; this is the first by name."""
+        """What is wrong with the device itself: then every expression fails, ``true`` included. Upstream names one of
+        the faulty attributes at random; this is the first by name."""
         raw = self.device.mapping.get("attributes")
         if not raw:
             return None

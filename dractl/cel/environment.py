@@ -1,8 +1,8 @@
 """The environments in which Kubernetes compiles device selectors, by release, mode and gates.
 
-What is declared where: k8s.io/dynamic-resource-allocation/cel/compile.go and k8s.io/apiserver/pkg/cel/environment/base.go.
-The table of overloads is data (``environments/functions.json``, made by ``tools/make_cel_environments.py``); what differs
-between the environments is decided in :meth:`Declarations.of`.
+What is declared where: k8s.io/dynamic-resource-allocation/cel/compile.go and
+k8s.io/apiserver/pkg/cel/environment/base.go. The table of overloads is data (``environments/functions.json``, made by
+``tools/make_cel_environments.py``); what differs between the environments is decided in :meth:`Declarations.of`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Declarations:
     """What one environment declares beyond the table that all share.
 
     ``release`` is the minor version as a number (1.36 is 36); ``lists`` the extension library of that name;
-    ``shared`` the field ``device.allowMultipleAllocations``; ``dynamic`` whether an attribute is ``dyn`` instead of ``any``;
-    ``outputs`` the types that a selector may have; ``list_values`` whether devices may have list attributes.
+    ``shared`` the field ``device.allowMultipleAllocations``; ``dynamic`` whether an attribute is ``dyn`` instead of
+    ``any``; ``outputs`` and ``wanted`` the types that a selector may have; ``list_values`` whether devices may have list attributes.
     """
 
     release: int
@@ -37,6 +37,7 @@ class Declarations:
     dynamic: bool
     includes: str | None
     outputs: frozenset[str]
+    wanted: str
     list_values: bool
     two_variables: bool
     left_out: frozenset[str]
@@ -45,7 +46,8 @@ class Declarations:
     def of(cls, target: Target, mode: Mode) -> Declarations:
         release = int(target.release.split(".")[1])
         stored = mode == "stored"
-        # New expressions see what was introduced up to the release before (DefaultCompatibilityVersion), stored ones everything.
+        # New expressions see what was introduced up to the release before (DefaultCompatibilityVersion), stored ones
+        # everything.
         introduced = release if stored else release - 1
         listed = release >= 36 and target.enabled(LISTS)
         dynamic = listed or (release >= 37 and stored)
@@ -69,6 +71,7 @@ class Declarations:
             dynamic=dynamic,
             includes=includes,
             outputs=frozenset(outputs),
+            wanted="bool or the unknown type",
             list_values=release >= 37 or listed,
             two_variables=introduced >= 32,
             left_out=frozenset(filter(None, left_out)),
@@ -84,7 +87,8 @@ class Declarations:
         attribute = "dyn" if self.dynamic else "any"
         lines = [
             "name: kubernetes",
-            # Nothing else of the built-in overloads: cel-go's are in the table. This one belongs to the extension "optional".
+            # Nothing else of the built-in overloads: cel-go's are in the table. This one belongs to the extension
+            # "optional".
             'stdlib: {include_functions: [{name: "_[_]"}]}',
             f"extensions: [{', '.join(extensions)}]",
             "variables:",
@@ -137,17 +141,17 @@ def _environment(declarations: Declarations) -> Environment:
 
 
 def environment(target: Target, mode: Mode) -> Environment:
-    """The environment for expressions being created or changed (``new``: kube-apiserver) or taken as they are (``stored``:
-    kube-scheduler)."""
+    """The environment for expressions being created or changed (``new``: kube-apiserver) or taken as they are
+    (``stored``: kube-scheduler)."""
     return _environment(Declarations.of(target, mode))
 
 
-def attribute_environment(target: Target) -> Environment:
-    """The environment for derived attributes (1.37): they are scalars or, where list attributes are on, lists of one.
-
-    compile.go isAllowedDerivedAttributeType. The error of another type still names what a selector must be.
-    """
+def attribute_environment(target: Target, mode: Mode = "new") -> Environment:
+    """The environment for derived attributes (1.37): they are scalars or, where list attributes are on or the expression is
+    a stored one, lists of one (compile.go isAllowedDerivedAttributeType)."""
     outputs = {"bool", "int", "string", "google.protobuf.Any", "dyn", "kubernetes.Semver"}
-    if target.enabled(LISTS):
+    wanted = "a primitive scalar (string, integer, boolean, semver)"
+    if mode == "stored" or target.enabled(LISTS):
         outputs |= {f"list({scalar})" for scalar in outputs}
-    return _environment(replace(Declarations.of(target, "new"), outputs=frozenset(outputs)))
+        wanted += " or a list of these scalars"
+    return _environment(replace(Declarations.of(target, mode), outputs=frozenset(outputs), wanted=wanted))

@@ -1,8 +1,8 @@
 """Evaluation of a checked expression as cel-go does it.
 
-:func:`build` turns the tree into nested closures, once an expression. Verdicts run them as they are. Explanations run closures built
-with an ``observer`` that sees every sub-expression's value (:mod:`dractl.cel.tracing`), and without the shortcuts, so that each
-part of the source has its own.
+:func:`build` turns the tree into nested closures, once an expression. Verdicts run them as they are. Explanations run
+closures built with an ``observer`` that sees every sub-expression's value (:mod:`dractl.cel.tracing`), and without
+the shortcuts, so that each part of the source has its own.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dractl.cel.ast import (
 )
 from dractl.cel.functions import dispatcher, messages, operators
 from dractl.cel.values import NONE, CelError, Optional, TypeValue, Uint
+from dractl.model import Version
 
 T = TypeVar("T")
 Frame = list[Any]
@@ -104,7 +105,7 @@ class _Builder:
 
     def _const(self, node: Const) -> Run:
         value = Uint(node.value) if node.kind == "uint" else node.value
-        return lambda f: value
+        return lambda _: value
 
     def _ident(self, node: Ident) -> Run:
         name = node.name
@@ -126,7 +127,7 @@ class _Builder:
         if field is not None:
             return field
         constant = TypeValue(name)
-        return lambda f: constant
+        return lambda _: constant
 
     # -- access -------------------------------------------------------------------------------------------------------
 
@@ -344,7 +345,7 @@ class _Builder:
         if not node.optional:
             if self.observer is None and all(isinstance(e, Const) for e in node.elements):
                 constant = [run([]) for run in built]
-                return lambda f: constant
+                return lambda _: constant
             return lambda f: [run(f) for run in built]
         optional = node.optional
 
@@ -576,10 +577,9 @@ def _domain(node: Node) -> tuple[str, str] | None:
     if isinstance(node, Select) and not node.test:
         container, domain = node.operand, node.field
     elif isinstance(node, Call) and node.function == "_[_]" and isinstance(node.args[1], Const):
-        container, key = node.args
-        if key.kind != "string":
+        container, domain = node.args[0], node.args[1].value
+        if node.args[1].kind != "string":
             return None
-        domain = key.value
     else:
         return None
     return (container.name, domain) if isinstance(container, Ident) and container.name in _READERS else None
@@ -591,7 +591,8 @@ def _exact(kind: str) -> bool:
 
 
 def _weight(node: Node) -> int:
-    """What evaluating a node costs at least, about: its variables, selections and calls (interpreter/runtimecost.go)."""
+    """What evaluating a node costs at least, about: its variables, selections and calls
+    (interpreter/runtimecost.go)."""
     count = 0
     stack = [node]
     while stack:
@@ -621,7 +622,7 @@ def _constants(node: Node) -> frozenset[Any] | None:
 def _member(value: Any, members: frozenset[Any]) -> bool:
     if type(value) in v.KEY_TYPES:
         return v.encode_key(value) in members
-    if isinstance(value, (v.Version, v.NamedFormat)):
+    if isinstance(value, (Version, v.NamedFormat)):
         raise v.unhashable(value)
     return False
 

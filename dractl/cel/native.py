@@ -1,9 +1,10 @@
 """cel-expr-python set up as Kubernetes sets up cel-go.
 
-Start-up counts (``dractl lint`` on one file has a budget): declaring the overloads as objects takes 1 ms where the same table
-as YAML takes 14 ms, so only the few generic ones, which objects cannot express, are YAML. The library asks its descriptor pool
-for two methods only, so three lines of our own replace the import of protobuf's descriptor modules; the library itself still
-imports protobuf (about 20 ms), which is why nothing here runs before the first expression is compiled.
+Start-up counts (``dractl lint`` on one file has a budget): declaring the overloads as objects takes 1 ms where the
+same table as YAML takes 14 ms, so only the few generic ones, which objects cannot express, are YAML. The library asks
+its descriptor pool
+for two methods only, so three lines of our own replace the import of protobuf's descriptor modules; the library
+itself still imports protobuf (about 20 ms), which is why nothing here runs before the first expression is compiled.
 """
 
 from __future__ import annotations
@@ -103,7 +104,8 @@ class _Pool:
 def _file(
     package: str, messages: dict[str, list[tuple[str, int, str]]], dependency: str = ""
 ) -> tuple[_File, tuple[str, ...]]:
-    """A google.protobuf.FileDescriptorProto, and the names of its messages; a field is (name, type number, type name)."""
+    """A google.protobuf.FileDescriptorProto, and the names of its messages; a field is (name, type number, type
+    name)."""
     content = _bytes(1, f"{package}.proto") + _bytes(2, package) + (_bytes(3, dependency) if dependency else b"")
     for name, fields in messages.items():
         body = _bytes(1, name)

@@ -20,8 +20,9 @@ Admission = Literal["ok", "invalid", "tooComplex", "tooLong"]
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One thing that is wrong with an expression. ``offset`` counts code points into it, ``line`` and ``column`` are 1-based
-    as upstream prints them; all three are None for what has no place (the output type, a constant that fails)."""
+    """One thing that is wrong with an expression. ``offset`` counts code points into it, ``line`` and ``column`` are
+    1-based as upstream prints them; all three are None for what has no place (the output type, a constant that
+    fails)."""
 
     message: str
     offset: int | None = None
@@ -36,7 +37,6 @@ class EvalError:
     text: str
 
 
-_UNKNOWN = object()
 _MEMORY = 65536  # results remembered for one expression
 
 
@@ -44,9 +44,10 @@ _MEMORY = 65536  # results remembered for one expression
 class Program:
     """The result of ``Environment.compile``.
 
-    ``error`` and ``error_type`` are what the API server reports (None when it compiles); ``output_type`` and ``max_cost`` are
-    None when it does not. ``admission`` is the server's answer: ``invalid``, ``tooComplex`` (``max_cost`` above 1,000,000),
-    ``tooLong`` (more than 10,240 bytes), else ``ok``. Whatever ``admission`` is, a program that is ``ok`` can be evaluated.
+    ``error`` and ``error_type`` are what the API server reports (None when it compiles); ``output_type`` and
+    ``max_cost`` are None when it does not. ``admission`` is the server's answer: ``invalid``, ``tooComplex``
+    (``max_cost`` above 1,000,000), ``tooLong`` (more than 10,240 bytes), else ``ok``. Whatever ``admission`` says, a
+    program that is :attr:`ok` can be evaluated.
     """
 
     text: str
@@ -80,14 +81,21 @@ class Program:
             return EvalError(fault)
         fields = self._fields
         if fields is None:
-            return self._run(view)
+            return self._verdict(view)
         key = view.memory_key(fields)
         result = self._memory.get(key)
         if result is None:
-            result = self._run(view)
+            result = self._verdict(view)
             if len(self._memory) < _MEMORY:
                 self._memory[key] = result
         return result
+
+    def value(self, driver: str, device: DeviceLike) -> Any:
+        """What the expression itself comes to, of whatever type (:mod:`dractl.cel.values`), or an EvalError: for derived
+        attributes."""
+        view = View(driver, device)
+        fault = view.fault(self.declarations.list_values)
+        return self._run(view) if fault is None else EvalError(fault)
 
     def trace(self, driver: str, device: DeviceLike) -> Trace:
         """The evaluation, sub-expression by sub-expression."""
@@ -105,19 +113,29 @@ class Program:
         return None if self.reads is None else tuple(sorted(self.reads, key=str))
 
     @cached_property
-    def _run(self) -> Callable[[View], bool | EvalError]:
+    def _run(self) -> Callable[[View], Any]:
         from dractl.cel.evaluation import build, frame
-        from dractl.cel.values import Aborted, CelError, to_bool
+        from dractl.cel.values import Aborted, CelError
 
         if self.checked is None:
             raise ValueError(f"this expression does not compile: {self.error}")
         run = build(self.checked.root, self.declarations.release)
 
-        def evaluate(view: View) -> bool | EvalError:
+        def value(view: View) -> Any:
             try:
-                result = run(frame(view))
-                return result if result is True or result is False else to_bool(result)
+                return run(frame(view))
             except (CelError, Aborted) as error:
                 return EvalError(str(error))
 
-        return evaluate
+        return value
+
+    def _verdict(self, view: View) -> bool | EvalError:
+        result = self._run(view)
+        if result is True or result is False or type(result) is EvalError:
+            return result
+        from dractl.cel.values import CelError, to_bool
+
+        try:
+            return to_bool(result)
+        except CelError as error:
+            return EvalError(str(error))

@@ -14,8 +14,8 @@ _STAND_IN = "(!false)"
 
 
 def rewritten(text: str, shared: bool) -> tuple[str, dict[int, str]]:
-    """The text for cel-cpp, and for each place where ``has(device.FIELD)`` stood (the offset of the stand-in's operator) the
-    field: cel-cpp takes the test for the field itself."""
+    """The text for cel-cpp, and for each place where ``has(device.FIELD)`` stood (the offset of the stand-in's
+    operator) the field: cel-cpp takes the test for the field itself."""
     fields: dict[int, str] = {}
     if "has" in text and "device" in text:
         for match in list(_HAS.finditer(text)):

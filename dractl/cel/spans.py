@@ -1,6 +1,7 @@
 """Where each sub-expression begins and ends in the source.
 
-The checked tree has one offset a node (an operator's sign, a call's parenthesis, a selection's dot); the rest is read from the
+The checked tree has one offset a node (an operator's sign, a call's parenthesis, a selection's dot); the rest is read
+from the
 tokens.
 """
 

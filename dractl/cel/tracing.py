@@ -11,6 +11,7 @@ from dractl.cel.device import View
 from dractl.cel.evaluation import Frame, Run, build, frame
 from dractl.cel.spans import Spans
 from dractl.cel.values import Aborted, CelError
+from dractl.model import Quantity, Version
 
 if TYPE_CHECKING:
     from dractl.cel.ast import Checked, Node
@@ -24,10 +25,11 @@ _MOST = 2000  # sub-evaluations that one trace holds; what a loop does beyond th
 class Trace:
     """What one sub-expression came to.
 
-    ``text`` is ``source[start:end]`` (code points). ``value`` is a value of :mod:`dractl.cel.values`, None where ``error`` says
-    why there is none. ``children`` are the parts that were evaluated, in that order: what ``&&`` or ``?:`` passed over is not
-    among them; the body of a loop is there once for each element that it saw. ``function`` names the operator, function or
-    macro (``_&&_``, ``startsWith``, ``exists``, ``has``); "" for literals, variables and selections.
+    ``text`` is ``source[start:end]`` (code points). ``value`` is a value of :mod:`dractl.cel.values`, None where
+    ``error`` says why there is none. ``children`` are the parts that were evaluated, in that order: what ``&&`` or
+    ``?:`` passed over is not among them; the body of a loop is there once for each element that it saw. ``function``
+    names the operator, function or macro (``_&&_``, ``startsWith``, ``exists``, ``has``); "" for literals, variables
+    and selections.
     """
 
     text: str
@@ -135,9 +137,9 @@ def show(value: Any) -> str:
             return "{" + ", ".join(shown) + "}"
         case v.Optional():
             return f"optional.of({show(value.value)})" if value.present else "optional.none()"
-        case v.Quantity():
+        case Quantity():
             return f'quantity("{value}")'
-        case v.Version():
+        case Version():
             return f'semver("{value.text}")'
         case v.TypeValue():
             return value.name

@@ -46,8 +46,8 @@ class CelError(Exception):
 
 
 class Aborted(Exception):
-    """An evaluation that upstream gives up as a whole: it has cost too much, or upstream panics. Unlike an error, ``||``
-    cannot absorb it."""
+    """An evaluation that upstream gives up as a whole: it has cost too much, or upstream panics. Unlike an error,
+    ``||`` cannot absorb it."""
 
 
 def too_costly() -> Aborted:
@@ -181,7 +181,8 @@ class _Key:
 
 
 def encode_key(key: Any) -> Any:
-    """A key as the dict holds it. Numbers are one key whatever their type, as in CEL; a bool is no number, as in Python."""
+    """A key as the dict holds it. Numbers are one key whatever their type, as in CEL; a bool is no number, as in
+    Python."""
     if type(key) in KEY_TYPES:
         return (key,) if type(key) is bool else key
     if isinstance(key, (Version, NamedFormat)):
@@ -280,7 +281,7 @@ def _compare_numbers(a: Any, b: Any) -> int | None:
             a = _as_double(a, b)
         elif type(b) is not float:
             b = _as_double(b, a)
-    return (a > b) - (a < b)
+    return int(a > b) - int(a < b)
 
 
 def _as_double(number: int, other: float) -> float:
@@ -316,7 +317,7 @@ def order(a: Any, b: Any) -> int:
     if kind is other:
         if kind is float and (math.isnan(a) or math.isnan(b)):
             raise CelError("NaN values cannot be ordered")
-        return (a > b) - (a < b)
+        return int(a > b) - int(a < b)
     if kind in _NUMBERS and other in _NUMBERS:
         result = _compare_numbers(a, b)
         if result is None:

@@ -1,8 +1,8 @@
 """The functions that a selector can call: what each overload of the environment does.
 
-An implementation is registered under cel-go's overload id with the Python types of its operands (:mod:`dractl.cel.values`;
-``object`` for any). :func:`call` picks the first overload whose types fit, as cel-go does for operands whose type is known at run
-time only.
+An implementation is registered under cel-go's overload id with the Python types of its operands
+(:mod:`dractl.cel.values`; ``object`` for any). What :func:`dispatcher` returns picks the first overload whose types fit, as
+cel-go does for operands whose type is known at run time only.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _CHANGED = {"list_range": (37, lists.numbers_strict)}
 
 
 def dispatcher(function: str, ids: Sequence[str], exact: bool, release: int) -> Callable[..., Any]:
-    """What runs a call: ``ids`` are the overloads that the checker left; ``exact`` when the operands' types are known."""
+    """What runs a call: ``ids`` are the overloads that the checker left; ``exact`` when the operands' types are
+    known."""
     candidates: list[tuple[tuple[type | ListOf, ...], Callable[..., Any]]] = []
     for name in ids:
         if name in OVERLOADS:

@@ -54,7 +54,7 @@ def parse(template: str) -> list[str | tuple[str, int | None]]:
     return parts
 
 
-def check_clause(letter: str, precision: int | None) -> None:
+def check_clause(letter: str) -> None:
     """FormatError for a clause that does not exist."""
     if letter == "end":
         raise FormatError("unexpected end of string")
@@ -65,7 +65,8 @@ def check_clause(letter: str, precision: int | None) -> None:
 def wrong_type(letter: str, kind: str) -> str:
     """The message for an argument whose type does not fit the clause."""
     kinds = {
-        "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
+        "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, "
+        "and timestamps",
         "d": "decimal clause can only be used on integers",
         "f": "fixed-point clause can only be used on doubles",
         "e": "scientific clause can only be used on doubles",
@@ -87,7 +88,7 @@ def format_string(template: str, arguments: list[Any]) -> str:
                 out.append(part)
                 continue
             letter, precision = part
-            check_clause(letter, precision)
+            check_clause(letter)
             if used >= len(arguments):
                 raise FormatError(f"index {used} out of range")
             out.append(_clause(letter, precision, arguments[used]))

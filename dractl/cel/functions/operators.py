@@ -1,4 +1,5 @@
-"""Operators: common/stdlib/standard.go. ``&&``, ``||``, ``?:`` and ``[]`` are evaluated by :mod:`dractl.cel.evaluation`."""
+"""Operators: common/stdlib/standard.go. ``&&``, ``||``, ``?:`` and ``[]`` are evaluated by
+:mod:`dractl.cel.evaluation`."""
 
 from __future__ import annotations
 

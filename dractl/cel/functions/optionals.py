@@ -1,4 +1,5 @@
-"""Optional values: cel/library.go optionalLib. ``or``, ``orValue`` and ``?.`` are evaluated by :mod:`dractl.cel.evaluation`."""
+"""Optional values: cel/library.go optionalLib. ``or``, ``orValue`` and ``?.`` are evaluated by
+:mod:`dractl.cel.evaluation`."""
 
 from __future__ import annotations
 

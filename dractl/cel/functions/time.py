@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from dractl.cel import values as v
-from dractl.cel.go import quoted
 from dractl.cel.functions.registry import OVERLOADS, Overload
+from dractl.cel.go import quoted
 from dractl.cel.numbers import parse_int
 from dractl.cel.values import CelError, Duration, Timestamp
 
@@ -104,7 +104,7 @@ def timestamp_text(timestamp: Timestamp) -> str:
 
 def _moment(seconds: int) -> datetime:
     try:
-        return datetime(1970, 1, 1) + timedelta(seconds=seconds)  # noqa: DTZ001 - the caller has added the zone
+        return datetime(1970, 1, 1) + timedelta(seconds=seconds)
     except OverflowError:
         raise CelError("timestamp overflow") from None
 
