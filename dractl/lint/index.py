@@ -100,7 +100,7 @@ INDEX: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("DRA411", "claims-at-pod-level", "error", ("PC-11",), ()),
     ("DRA412", "ephemeral-container-resources", "error", ("PC-12",), ()),
     ("DRA413", "invalid-extended-resource", "error", ("PC-13",), ()),
-    ("DRA421", "unused-pod-claim", "warning", (), ("Pod template",)),
+    ("DRA421", "unused-pod-claim", "info", (), ("Pod template",)),
     ("DRA422", "unknown-container-request", "error", (), ("Pod template",)),
     ("DRA423", "misspelt-reference", "error", (), ("Pod template", "ResourceClaim", "ResourceClaimTemplate")),
     ("DRA424", "claim-shared-by-replicas", "info", (), ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),

@@ -53,7 +53,7 @@ def from_violation(document: Document, violation: Violation) -> Placed:
         rule.code,
         rule.name,
         rule.severity,
-        violation.message,
+        _said(violation),
         position,
         document.index,
         yaml_path(violation.path),
@@ -65,6 +65,13 @@ def from_violation(document: Document, violation: Violation) -> Placed:
         excerpt=document.line(position.line),
     )
     return Placed(finding, document, violation.path)
+
+
+def _said(violation: Violation) -> str:
+    """The server's own sentence; causes begin with their field, as kubectl prints them."""
+    if violation.field and violation.type and violation.type.startswith("FieldValue"):
+        return f"{violation.field}: {violation.message}"
+    return violation.message
 
 
 def _allowed(violation: Violation) -> str | None:

@@ -6,7 +6,8 @@ Compares `resourceClaims` of a pod with `resources.claims` of its containers.
 
 ## Why is this bad
 
-The devices are allocated and prepared, but no container gets to see them.
+The devices are allocated and prepared, but no container gets to see them. For drivers that work on the pod as a
+whole, such as those of networks, this is meant.
 
 ## Example
 
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 
     from dractl.lint.run import Run
 
-SEVERITY = "warning"
+SEVERITY = "info"
 KINDS = ("Pod template",)
 
 
@@ -68,6 +69,7 @@ def check(run: Run) -> Iterator[Advice]:
                 yield Advice(
                     pod.subject,
                     (*path, "name"),
-                    f"no container uses the claim {name}: its devices are allocated, and nobody sees them",
+                    f"no container uses the claim {name}: it is allocated, but no container is given its devices",
                     help=f"add it to a container: resources: {{claims: [{{name: {name}}}]}}",
+                    confidence="possible",
                 )

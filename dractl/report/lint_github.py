@@ -1,0 +1,39 @@
+"""``dractl lint -o github``: workflow commands that GitHub Actions shows as annotations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dractl.lint.finding import Finding, Report
+
+_LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
+
+
+def render(report: Report) -> str:
+    """One ``::error file=...::message`` line a finding."""
+    return "\n".join(_command(finding) for finding in report.findings)
+
+
+def _command(finding: Finding) -> str:
+    place = finding.position
+    properties = {
+        "file": place.file,
+        "line": str(place.line),
+        "endLine": str(place.end_line),
+        "title": f"{finding.code} {finding.name}",
+    }
+    if place.end_line == place.line:  # columns are only allowed within one line, and the end is inclusive there
+        properties["col"] = str(place.column)
+        properties["endColumn"] = str(max(place.column, place.end_column - 1))
+    listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    message = finding.message + (f"\n{finding.help}" if finding.help else "")
+    return f"::{_LEVELS[finding.severity]} {listed}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,36 @@
+"""``dractl lint -o gitlab``: a Code Quality report."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dractl.lint.finding import Finding, Report
+
+_SEVERITIES = {"error": "major", "warning": "minor", "info": "info"}
+
+
+def render(report: Report) -> str:
+    """A list with one issue a finding; GitLab wants fingerprints that differ within a report."""
+    seen: Counter[tuple[str, str]] = Counter()
+    issues = []
+    for finding in report.findings:
+        key = (finding.position.file, finding.fingerprint)
+        issues.append(_issue(finding, seen[key]))
+        seen[key] += 1
+    return json.dumps(issues, indent=1)
+
+
+def _issue(finding: Finding, number: int) -> dict[str, Any]:
+    place = finding.position
+    named = f"{place.file}\0{finding.fingerprint}\0{number}"
+    return {
+        "description": f"{finding.code} {finding.name}: {finding.message}",
+        "check_name": finding.code,
+        "fingerprint": sha256(named.encode("utf-8", "surrogatepass")).hexdigest(),
+        "severity": _SEVERITIES[finding.severity],
+        "location": {"path": place.file.removeprefix("./"), "lines": {"begin": place.line, "end": place.end_line}},
+    }

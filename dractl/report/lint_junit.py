@@ -1,0 +1,62 @@
+"""``dractl lint -o junit``: JUnit XML, one test case a finding; errors and warnings have failed, infos have passed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+if TYPE_CHECKING:
+    from dractl.lint.finding import Finding, Report
+
+# What XML 1.0 cannot hold, not even escaped.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def render(report: Report) -> str:
+    """The XML document. A run without findings is one passed test case, since some readers take none for a failure."""
+    failures = sum(finding.severity != "info" for finding in report.findings)
+    cases = [_case(finding) for finding in report.findings] or ['  <testcase name="dractl lint" classname="dractl"/>']
+    head = f'tests="{len(cases)}" failures="{failures}" errors="0"'
+    return "\n".join(
+        [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            f'<testsuites name="dractl lint" {head}>',
+            f'<testsuite name="dractl lint" {head} skipped="0">',
+            *cases,
+            "</testsuite>",
+            "</testsuites>",
+        ]
+    )
+
+
+def _case(finding: Finding) -> str:
+    place = finding.position
+    name = _attribute(f"{finding.code} {finding.name} {place.file}:{place.line}:{place.column}")
+    file = _attribute(place.file)
+    case = f'  <testcase name={name} classname={file} file={file} line="{place.line}"'
+    text = _clean(
+        "\n".join(
+            part
+            for part in (
+                f"{place.file}:{place.line}:{place.column}",
+                f"{finding.object}  {finding.path}".strip(),
+                finding.message,
+                finding.help or "",
+            )
+            if part
+        )
+    )
+    if finding.severity == "info":
+        return f"{case}>\n    <system-out>{escape(text)}</system-out>\n  </testcase>"
+    message = _attribute(finding.message)
+    failure = f'<failure type="{finding.severity}" message={message}>{escape(text)}</failure>'
+    return f"{case}>\n    {failure}\n  </testcase>"
+
+
+def _clean(text: str) -> str:
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_clean(text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})

@@ -1,0 +1,112 @@
+"""``dractl lint -o sarif``: SARIF 2.1.0, as code scanning services read it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from dractl import __version__
+
+if TYPE_CHECKING:
+    from dractl.lint.finding import Finding, Fix, Report
+    from dractl.manifests import Position
+
+_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+
+
+def render(report: Report) -> str:
+    """One run; rules are described once, results point at them."""
+    from dractl.lint import registry
+
+    codes = sorted({finding.code for finding in report.findings})
+    known = registry.rules()
+    places = {code: number for number, code in enumerate(codes)}
+    driver = {
+        "name": "dractl",
+        "version": __version__,
+        "semanticVersion": __version__,
+        "rules": [_rule(known[code]) for code in codes],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(finding, places[finding.code]) for finding in report.findings],
+        "properties": {"kubernetesVersion": report.kubernetes_version},
+    }
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=1)
+
+
+def _rule(rule: Any) -> dict[str, Any]:
+    return {
+        "id": rule.code,
+        "name": "".join(word.capitalize() for word in rule.name.split("-")),
+        "shortDescription": {"text": rule.section("").replace("`", "")},
+        "fullDescription": {"text": rule.section("What it does")},
+        "help": {"text": rule.documentation, "markdown": rule.documentation},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _result(finding: Finding, rule: int) -> dict[str, Any]:
+    message = finding.message + (f"\n{finding.help}" if finding.help else "")
+    location = _location(finding.position)
+    if str(finding.object):
+        location["logicalLocations"] = [{"fullyQualifiedName": f"{finding.object} {finding.path}".strip()}]
+    made: dict[str, Any] = {
+        "ruleId": finding.code,
+        "ruleIndex": rule,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": message},
+        "locations": [location],
+        "partialFingerprints": {"dractl/v1": finding.fingerprint},
+        "properties": {"confidence": finding.confidence},
+    }
+    if finding.related:
+        made["relatedLocations"] = [
+            {**_location(related.position), "message": {"text": related.message}} for related in finding.related
+        ]
+    if finding.fix and finding.fix.safe:
+        made["fixes"] = [_fix(finding.fix)]
+    return made
+
+
+def _location(position: Position) -> dict[str, Any]:
+    return {"physicalLocation": {"artifactLocation": {"uri": _uri(position.file)}, "region": _region(position)}}
+
+
+def _region(position: Position) -> dict[str, int]:
+    return {
+        "startLine": position.line,
+        "startColumn": position.column,
+        "endLine": position.end_line,
+        "endColumn": position.end_column,
+    }
+
+
+def _uri(file: str) -> str:
+    """Relative to the working directory where it lies below, as services expect it."""
+    from urllib.parse import quote
+
+    path = PurePath(file)
+    if path.is_absolute():
+        here = PurePath(os.getcwd())
+        if not path.is_relative_to(here):
+            return path.as_uri()
+        path = path.relative_to(here)
+    return quote(path.as_posix())
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    changes: dict[str, list[dict[str, Any]]] = {}
+    for edit in fix.edits:
+        replacement = {"deletedRegion": _region(edit.position), "insertedContent": {"text": edit.text}}
+        changes.setdefault(edit.position.file, []).append(replacement)
+    return {
+        "description": {"text": fix.title},
+        "artifactChanges": [
+            {"artifactLocation": {"uri": _uri(file)}, "replacements": edits} for file, edits in changes.items()
+        ],
+    }
