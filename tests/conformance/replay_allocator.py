@@ -2,8 +2,8 @@
 
     python tests/conformance/replay_allocator.py --release 1.36 < cases.jsonl
 
-Input and output are those of the oracle (a JSON array or a stream of JSON objects); fields that are not known are ignored. A
-failure of ours is an answer with the verdict ``panic``. Needs dractl and the standard library only.
+Input and output are those of the oracle (a JSON array or a stream of JSON objects); fields that are not known are
+ignored. A failure of ours is an answer with the verdict ``panic``. Needs dractl and the standard library only.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
@@ -34,6 +33,9 @@ from dractl.allocation import (
 )
 from dractl.errors import DractlError
 from dractl.model import DeviceClass, Node, Quantity, Reader, ResourceClaim, ResourceSlice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 BUDGET = 20_000_000
 
@@ -81,7 +83,8 @@ def state_of(case: dict[str, Any]) -> AllocatedState:
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
     match verdict:
         case Allocated():
-            return {"verdict": "allocated", "results": [as_json(result) for result in verdict.results]}
+            results = [as_json(result) for result in verdict.results]
+            return {"verdict": "allocated", **({"results": results} if results else {})}
         case Unallocatable():
             return {"verdict": "unallocatable"}
         case NodeError():
