@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from dractl.model.quantity import Quantity
 from dractl.validation.violation import Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from dractl.model.releases import Target
     from dractl.validation.place import Place
 
 ITSELF: Final = object()
@@ -55,14 +57,14 @@ def forbidden(rule: str, place: Place, detail: str, *, field: str | None = None)
     return _violation(rule, "FieldValueForbidden", place, f"Forbidden: {detail}", field=field)
 
 
-def duplicate(rule: str, place: Place, value: Any, *, field: str | None = None) -> Violation:
-    return _violation(rule, "FieldValueDuplicate", place, f"Duplicate value: {show(value)}", field=field)
+def duplicate(rule: str, place: Place, value: Any) -> Violation:
+    return _violation(rule, "FieldValueDuplicate", place, f"Duplicate value: {show(value)}")
 
 
-def not_supported(rule: str, place: Place, allowed: Sequence[str], *, field: str | None = None) -> Violation:
+def not_supported(rule: str, place: Place, allowed: Sequence[str]) -> Violation:
     listed = ", ".join(f'"{name}"' for name in allowed)
     message = f"Unsupported value: {show(place.text)}: supported values: {listed}"
-    return _violation(rule, "FieldValueNotSupported", place, message, allowed=allowed, near=place.text, field=field)
+    return _violation(rule, "FieldValueNotSupported", place, message, allowed=allowed, near=place.text)
 
 
 def not_found(rule: str, place: Place, value: str, detail: str = "", allowed: Sequence[str] = ()) -> Violation:
@@ -74,13 +76,34 @@ def too_long(rule: str, place: Place, limit: int, *, key: bool = False) -> Viola
     return _violation(rule, "FieldValueTooLong", place, f"Too long: may not be more than {limit} bytes", key=key)
 
 
-def too_many(rule: str, place: Place, limit: int, *, field: str | None = None) -> Violation:
+def too_many(rule: str, place: Place, limit: int) -> Violation:
     message = f"Too many: {place.size}: must have at most {limit} items"
-    return _violation(rule, "FieldValueTooMany", place, message, field=field)
+    return _violation(rule, "FieldValueTooMany", place, message)
 
 
 def internal(rule: str, place: Place, detail: str) -> Violation:
     return _violation(rule, "InternalError", place, f"Internal error: {detail}")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared(Violation):
+    """What 1.37 says in code that is generated from the tags of api/resource/v1*/types.go.
+
+    That code runs beside the validation written by hand and goes on where the latter has stopped; it spells paths in
+    the shape of the version that was written. Other releases say the same by hand.
+    """
+
+
+def declared(place: Place, violations: Iterable[Violation]) -> Iterator[Declared]:
+    """The violations as declared ones; ``place``: what they are reported for."""
+    for v in violations:
+        yield Declared(v.rule, v.type, place.declared, v.path, v.message, v.key, v.offset, v.allowed, v.nearest)
+
+
+def only_declared(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:
+    """What remains where the validation by hand looks no further: nothing up to 1.36."""
+    if target.at_least("1.37"):
+        yield from (violation for violation in violations if isinstance(violation, Declared))
 
 
 def _violation(

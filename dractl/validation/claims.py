@@ -5,11 +5,11 @@ They follow validateDeviceClaim of kubernetes/kubernetes pkg/apis/resource/valid
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dractl.validation.causes import forbidden, invalid, not_supported, required, too_many
+from dractl.validation.causes import declared, forbidden, invalid, not_supported, only_declared, required, too_many
 from dractl.validation.formats import fully_qualified_name, label, label_errors, subdomain
 from dractl.validation.lists import bounded, bounded_set, text_of, unique
 from dractl.validation.opaque import OpaqueRules, configuration
@@ -111,28 +111,33 @@ def _request(claim: _Claim, place: Place) -> Iterator[Violation]:
     if exactly.set and first_available.size:
         yield invalid("RC-05", place, f"{detail}, but multiple fields are set", None)
         if claim.target.at_least("1.35"):
+            yield from only_declared(_alternatives(claim, place), claim.target)
             return
+    yield from _alternatives(claim, place)
+
+
+def _alternatives(claim: _Claim, place: Place) -> Iterator[Violation]:
+    """What stands in ``exactly`` and ``firstAvailable``."""
+    exactly, first_available = place.child("exactly"), place.child("firstAvailable")
     if first_available.size:
         check = partial(_sub_request, claim, place.child("name").text)
         yield from bounded_set(
             ("RC-06", "RC-06"), first_available, MAX_FIRST_AVAILABLE, check, _name, claim.target, name="name"
         )
     if exactly.set:
-        yield from _body(claim, exactly, place.child("name").text)
+        yield from _body(claim, exactly, place.child("name").text, alternative=False)
 
 
 def _sub_request(claim: _Claim, parent: str, place: Place) -> Iterator[Violation]:
     yield from label("RC-07", place.child("name"))
-    yield from _body(claim, place, f"{parent}/{_name(place)}")
+    yield from _body(claim, place, f"{parent}/{_name(place)}", alternative=True)
 
 
-def _body(claim: _Claim, place: Place, reference: str) -> Iterator[Violation]:
+def _body(claim: _Claim, place: Place, reference: str, *, alternative: bool) -> Iterator[Violation]:
     """What exact requests and alternatives have in common."""
     device_class = place.child("deviceClassName")
-    if not device_class.text:
-        yield required("RC-08", device_class)
-    else:
-        yield from subdomain("RC-09", device_class)
+    wrong = subdomain("RC-09", device_class) if device_class.text else [required("RC-08", device_class)]
+    yield from declared(device_class, wrong) if alternative else wrong
     yield from selectors(_SELECTORS, place.child("selectors"), claim.target)
     yield from _derived_attributes(claim, place.child("derivedAttributes"), reference)
     yield from _allocation_mode(place)
@@ -150,13 +155,14 @@ def _allocation_mode(place: Place) -> Iterator[Violation]:
             if count.integer <= 0:
                 yield invalid("RC-16", count, "must be greater than zero")
         case _:
-            yield not_supported("RC-17", mode, ("All", "ExactCount"), field=mode.declared if mode.text else None)
+            wrong = not_supported("RC-17", mode, ("All", "ExactCount"))
+            yield from declared(mode, [wrong]) if mode.text else [wrong]
 
 
 def _derived_attributes(claim: _Claim, places: Place, reference: str) -> Iterator[Violation]:
     """validateDeviceDerivedAttributes, and the declarative rules of the field."""
     if places.size > MAX_DERIVED:
-        yield too_many("RC-31", places, MAX_DERIVED, field=places.declared)
+        yield from declared(places, [too_many("RC-31", places, MAX_DERIVED)])
     for item in places.items():
         yield from _derived(claim, item, reference, declarative=places.size <= MAX_DERIVED)
     yield from unique("RC-31", places, _name, claim.target)
@@ -166,10 +172,9 @@ def _derived(claim: _Claim, place: Place, reference: str, *, declarative: bool) 
     name, expression = place.child("name"), place.child("expression")
     # Too many items hide what the generated validation says about each, not what is written by hand.
     if declarative and not name.text:
-        yield required("RC-31", name, field=name.declared)
+        yield from declared(name, [required("RC-31", name)])
     elif declarative:
-        for violation in fully_qualified_name("RC-31", name, claim.target):
-            yield replace(violation, field=name.declared)
+        yield from declared(name, fully_qualified_name("RC-31", name, claim.target))
     targets = {"", reference, reference.partition("/")[0]}
     if name.text and not any(name.text in claim.constrained.get(ref, ()) for ref in targets):
         detail = (
@@ -179,7 +184,7 @@ def _derived(claim: _Claim, place: Place, reference: str, *, declarative: bool) 
     if expression.text:
         yield from derived_attribute(("RC-31", "RC-33"), expression, claim.target, claim.cost)
     elif declarative:
-        yield required("RC-31", expression, field=expression.declared)
+        yield from declared(expression, [required("RC-31", expression)])
 
 
 def _constraint(claim: _Claim, place: Place) -> Iterator[Violation]:

@@ -25,7 +25,8 @@ _C_IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
 
 _LABEL_RE = re.compile(_LABEL)
 _SUBDOMAIN_RE = re.compile(_SUBDOMAIN)
-_CASELESS_RE = re.compile(_SUBDOMAIN, re.IGNORECASE | re.ASCII)
+# Go folds two more characters into ASCII letters: the Kelvin sign and the long s.
+_CASELESS_RE = re.compile(_SUBDOMAIN.replace("a-z", "a-zA-Z\u212a\u017f"))
 _KEY_RE = re.compile(_KEY)
 _VALUE_RE = re.compile(f"({_KEY})?")
 _C_IDENTIFIER_RE = re.compile(_C_IDENTIFIER)
@@ -40,6 +41,11 @@ MAX_ID: Final = 32
 def length(text: str) -> int:
     """In bytes of UTF-8, as Go counts; a lone surrogate counts as the character that replaces it."""
     return len(text.encode("utf-8", "replace")) if not text.isascii() else len(text)
+
+
+def lower(text: str) -> str:
+    """As Go's strings.ToLower: one character for one."""
+    return text.lower() if text.isascii() else "".join(character.lower()[0] for character in text)
 
 
 def _regex(message: str, expression: str, *examples: str) -> str:
@@ -163,10 +169,10 @@ def extended_resource_name_errors(text: str) -> list[str]:
     return errors + label_key_errors(f"requests.{text}")
 
 
-def label(rule: str, place: Place, *, field: str | None = None) -> Iterator[Violation]:
+def label(rule: str, place: Place) -> Iterator[Violation]:
     """A DNS label; also where it is empty the server says Invalid."""
     for error in label_errors(place.text):
-        yield invalid(rule, place, error, place.text, field=field)
+        yield invalid(rule, place, error, place.text)
 
 
 def subdomain(rule: str, place: Place) -> Iterator[Violation]:
@@ -174,9 +180,9 @@ def subdomain(rule: str, place: Place) -> Iterator[Violation]:
         yield invalid(rule, place, error, place.text)
 
 
-def label_key(rule: str, place: Place, *, field: str | None = None) -> Iterator[Violation]:
+def label_key(rule: str, place: Place) -> Iterator[Violation]:
     for error in label_key_errors(place.text):
-        yield invalid(rule, place, error, place.text, field=field)
+        yield invalid(rule, place, error, place.text)
 
 
 def label_value(rule: str, place: Place) -> Iterator[Violation]:
@@ -196,7 +202,7 @@ def driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
 def _domain(rule: str, place: Place, text: str, *, key: bool = False, caseless: bool = True) -> Iterator[Violation]:
     if length(text) > MAX_DRIVER:
         yield too_long(rule, place, MAX_DRIVER, key=key)
-    for error in subdomain_errors(text.lower() if caseless else text):
+    for error in subdomain_errors(lower(text) if caseless else text):
         yield invalid(rule, place, error, text, key=key)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.validation.causes import duplicate, too_many
+from dractl.validation.causes import declared, duplicate, too_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -19,7 +19,7 @@ def bounded(
 ) -> Iterator[Violation]:
     """Every item is checked; from 1.35 on not if there are too many."""
     if places.size > limit:
-        yield too_many(rule, places, limit, field=places.declared)
+        yield from declared(places, [too_many(rule, places, limit)])
         if target.at_least("1.35"):
             return
     for item in places.items():
@@ -33,18 +33,14 @@ def unique(
     target: Target,
     *,
     name: str | None = None,
-    declared: bool = False,
 ) -> Iterator[Violation]:
-    """Items with a key that an earlier one has. 1.34 points to the field ``name`` that holds the key.
-
-    ``declared``: it is generated code that says so in 1.37.
-    """
+    """Items with a key that an earlier one has. 1.34 points to the field ``name`` that holds the key."""
     seen: set[Hashable] = set()
     for item in places.items():
         found = key(item)
         if found in seen:
             at = item if name is None or target.at_least("1.35") else item.child(name)
-            yield duplicate(rule, at, found, field=at.declared if declared else None)
+            yield duplicate(rule, at, found)
         seen.add(found)
 
 
@@ -61,7 +57,9 @@ def bounded_set(
     """A bounded list without duplicates; ``rules``: for too many items, for duplicates."""
     yield from bounded(rules[0], places, limit, check, target)
     if places.size <= limit or not target.at_least("1.35"):
-        yield from unique(rules[1], places, key, target, name=name, declared=True)
+        for violation in unique(rules[1], places, key, target, name=name):
+            item = places.index(int(violation.path[len(places.path)]))
+            yield from declared(item, [violation]) if target.at_least("1.35") else [violation]
 
 
 def text_of(place: Place) -> Any:

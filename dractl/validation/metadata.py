@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dractl.validation.causes import forbidden, invalid, required, too_long
 from dractl.validation.formats import (
@@ -10,6 +10,7 @@ from dractl.validation.formats import (
     label_key_errors,
     label_value_errors,
     length,
+    lower,
     subdomain_errors,
 )
 
@@ -53,7 +54,7 @@ def template_meta(place: Place) -> Iterator[Violation]:
     yield from _annotations("OM-05", place.child("annotations"))
     yield from _labels("OM-04", place.child("labels"))
     for name, value in place.entries():
-        if name not in ("labels", "annotations") and value not in (None, "", 0, [], {}):
+        if name not in ("labels", "annotations") and value not in (None, "", 0):  # an empty list is one, though
             # The server makes its path of the Go field's name with a lower first letter.
             reported = f"{place.field}.{'uID' if name == 'uid' else name}"
             yield forbidden("OM-09", place.child(name), "cannot be set", field=reported)
@@ -88,7 +89,7 @@ def _labels(rule: str, place: Place) -> Iterator[Violation]:
 
 def _annotations(rule: str, place: Place) -> Iterator[Violation]:
     for key, _ in place.entries():
-        for error in label_key_errors(key.lower()):
+        for error in label_key_errors(lower(key)):
             yield invalid(rule, place.key(key), error, key, key=True, field=place.field)
     if sum(length(key) + length(value or "") for key, value in place.entries()) > MAX_ANNOTATIONS:
         yield too_long(rule, place, MAX_ANNOTATIONS)
@@ -96,8 +97,14 @@ def _annotations(rule: str, place: Place) -> Iterator[Violation]:
 
 def _owner_references(places: Place, target: Target) -> Iterator[Violation]:
     controller = ""
+    seen: set[tuple[Any, ...]] = set()
     since_37 = target.at_least("1.37")
     for reference in places.items():
+        texts = tuple(reference.child(name).text for name in ("apiVersion", "kind", "name", "uid"))
+        same = (*texts, reference.child("controller").value, reference.child("blockOwnerDeletion").value)
+        if same in seen:
+            continue  # the server takes a reference once (dedupOwnerReferencesAndAddWarning)
+        seen.add(same)
         # 1.36 and older name the list, not the item.
         at = reference.field if since_37 else places.field
         version = reference.child("apiVersion")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.validation.causes import invalid, required, too_long
-from dractl.validation.formats import driver_name
+from dractl.validation.formats import driver_name, subdomain_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,13 @@ def configuration(rules: OpaqueRules, place: Place, target: Target) -> Iterator[
     if not opaque.set:
         yield required(rules.missing, opaque)
         return
-    yield from driver_name(rules.driver, opaque.child("driver"), target)
+    driver = opaque.child("driver")
+    wrong = list(driver_name(rules.driver, driver, target))
+    yield from wrong
+    if target.at_least("1.37") and driver.text and not wrong:
+        # The generated rule does not lower the case first, which makes ASCII of some letters.
+        for error in subdomain_errors(driver.text, caseless=True):
+            yield invalid(rules.driver, driver, error)
     parameters = opaque.child("parameters")
     if not parameters.set:
         yield required(rules.no_parameters, parameters)

@@ -21,8 +21,8 @@ _BASIC_DEVICE = re.compile(r"^(spec\.devices\[\d+\])\.(?!name$)")
 class Place:
     """A value and the way to it. ``path`` and ``field`` are only put together when they are asked for.
 
-    The step of the root is the version in which the document was written, if that matters. The accessors read what
-    decoding has already checked: null is absent, an absent text is "", a list empty.
+    The step of the root is the version in which the document was written, if there is generated validation. The
+    accessors read what decoding has already checked: null is absent, an absent text is "", a list empty.
     """
 
     __slots__ = ("_kind", "_parent", "_shown", "_step", "value")
@@ -94,13 +94,21 @@ class Place:
     @property
     def field(self) -> str:
         """The path as the API server spells it."""
+        return self._spelt(shortened=True)
+
+    def _spelt(self, *, shortened: bool) -> str:
         text = ""
         for place in self._way():
             if place._kind == "field":
                 text += f".{place._step}" if text else str(place._step)
             else:
-                text += f"[{place._step if place._shown is None else place._shown}]"
+                text += f"[{place._shown if shortened and place._shown is not None else place._step}]"
         return text
+
+    @property
+    def shortened(self) -> bool:
+        """Whether this is an entry whose key the server cuts."""
+        return self._shown not in (None, self._step)
 
     @property
     def declared(self) -> str:
@@ -108,9 +116,10 @@ class Place:
         root = self
         while root._parent is not None:
             root = root._parent
-        if root._step != "v1beta1":
+        if not root._step:
             return self.field
-        return _BASIC_DEVICE.sub(r"\1.basic.", _FLAT_REQUEST.sub(r"\1", self.field))
+        field = self._spelt(shortened=False)
+        return _BASIC_DEVICE.sub(r"\1.basic.", _FLAT_REQUEST.sub(r"\1", field)) if root._step == "v1beta1" else field
 
     def _way(self) -> list[Place]:
         way = []

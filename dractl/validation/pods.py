@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dractl.model.pods import pod_templates
 from dractl.validation.causes import duplicate, forbidden, invalid, not_found, required
-from dractl.validation.formats import is_extended_resource_name, label, subdomain
+from dractl.validation.formats import is_extended_resource_name, is_native_resource, label, subdomain
 from dractl.validation.place import Place
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _pod_spec(place: Place, *, template: bool) -> Iterator[Violation]:
     for containers in (place.child("initContainers"), place.child("containers"), ephemeral):
         for container in containers.items():
             yield from _container_claims(container.child("resources", "claims"), names)
-            yield from _extended_resources(container.child("resources"))
+            yield from _quantities(container.child("resources"), template=template)
     if place.child("resources", "claims").set:
         detail = "claims may not be set for Resources at pod-level"
         yield forbidden("PC-11", place.child("resources", "claims"), detail)
@@ -93,24 +93,37 @@ def _container_claims(places: Place, names: list[str]) -> Iterator[Violation]:
             yield not_found("PC-09", claim, name, f"must be one of the names in pod.spec.resourceClaims{known}", names)
 
 
-def _extended_resources(place: Place) -> Iterator[Violation]:
-    """Requests and limits of extended resources: whole numbers, and equal (validateResourceRequirements)."""
+def _quantities(place: Place, *, template: bool) -> Iterator[Violation]:
+    """Requests and limits (validateResourceRequirements), as far as they can be those of extended resources.
+
+    Whole numbers, and equal; names in ``kubernetes.io``, such as those of classes, are not that strict.
+    """
     limits, requests = place.child("limits"), place.child("requests")
     for quantities in (limits, requests):
         for name, _ in quantities.entries():
-            if not is_extended_resource_name(name):
-                continue
-            entry = quantities.key(name)
-            if entry.quantity.sign() < 0:
-                yield invalid("PC-13", entry, "must be greater than or equal to 0")
-            if entry.quantity.milli_value() % 1000 != 0:
-                yield invalid("PC-13", entry, "must be an integer")
+            yield from _quantity(name, quantities.key(name), quantities.key(name).field)
+    for name, _ in limits.entries():
+        if not template and name not in (requests.value or {}):  # a pod's limit is its request, too
+            yield from _quantity(name, limits.key(name), requests.key(name).field)
     for name, _ in requests.entries():
-        if not is_extended_resource_name(name):
-            continue
-        request = requests.key(name)
-        if name not in (limits.value or {}):
+        yield from _request_and_limit(name, requests, limits)
+
+
+def _quantity(name: str, place: Place, field: str) -> Iterator[Violation]:
+    if place.quantity.sign() < 0:
+        yield invalid("PC-13", place, "must be greater than or equal to 0", field=field)
+    if is_extended_resource_name(name) and place.quantity.milli_value() % 1000 != 0:
+        yield invalid("PC-13", place, "must be an integer", field=field)
+
+
+def _request_and_limit(name: str, requests: Place, limits: Place) -> Iterator[Violation]:
+    request, limit = requests.key(name), limits.key(name)
+    overcommit = is_native_resource(name) and not name.startswith("hugepages-")
+    if name not in (limits.value or {}):
+        if not overcommit:
             yield required("PC-13", limits, "Limit must be set for non overcommitable resources")
-        elif request.quantity != limits.key(name).quantity:
-            detail = f"must be equal to {name} limit of {limits.key(name).quantity}"
-            yield invalid("PC-13", request, detail, field=requests.field)
+    elif not overcommit and request.quantity != limit.quantity:
+        yield invalid("PC-13", request, f"must be equal to {name} limit of {limit.quantity}", field=requests.field)
+    elif request.quantity > limit.quantity:
+        detail = f"must be less than or equal to {name} limit of {limit.quantity}"
+        yield invalid("PC-13", request, detail, field=requests.field)

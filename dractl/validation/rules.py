@@ -154,7 +154,7 @@ def check(
     """
     from dractl.validation.metadata import object_meta
 
-    root, kind = Place(value, step=written if target.at_least("1.37") else "v1"), value["kind"]
+    root, kind = Place(value, step=written if target.at_least("1.37") else ""), value["kind"]
     spec = root.child("spec")
     yield from object_meta(kind, root.child("metadata"), target)
     match kind:

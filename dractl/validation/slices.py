@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.model.version import SEMVER_ORG
 from dractl.validation.capacity import request_policy
-from dractl.validation.causes import duplicate, invalid, not_found, not_supported, required, too_long, too_many
+from dractl.validation.causes import (
+    declared,
+    duplicate,
+    invalid,
+    not_found,
+    not_supported,
+    only_declared,
+    required,
+    too_long,
+    too_many,
+)
 from dractl.validation.formats import (
     MAX_ID,
     MAX_LABEL,
@@ -67,9 +77,7 @@ def spec(place: Place, target: Target) -> Iterator[Violation]:
     counters, devices = place.child("sharedCounters"), place.child("devices")
     if counters.set and devices.set and target.at_least("1.35"):
         yield invalid("RS-11", place, "only one of `sharedCounters` or `devices` is allowed", "")
-    check = partial(_device, place, target)
-    limit = _max_devices(devices, target)
-    yield from bounded_set(("RS-12", "RS-13"), devices, limit, check, _name, target, name="name")
+    yield from _devices(place, devices, target)
     yield from _shared_counters(place, target)
     if place.child("partitionTypeAttribute").set:
         yield from _partition_type(place, target)
@@ -113,6 +121,15 @@ def _nodes(place: Place) -> Iterator[Violation]:
         yield required("RS-09", place, detail)
     elif len(chosen) > 1:
         yield invalid("RS-10", place, f"{detail}, but multiple fields are set", f"{{{', '.join(chosen)}}}")
+
+
+def _devices(slice_spec: Place, devices: Place, target: Target) -> Iterator[Violation]:
+    check = partial(_device, slice_spec, target)
+    limit = _max_devices(devices, target)
+    yield from bounded_set(("RS-12", "RS-13"), devices, limit, check, _name, target, name="name")
+    if devices.size > limit:
+        for device in devices.items():
+            yield from only_declared(check(device), target)
 
 
 def _max_devices(devices: Place, target: Target) -> int:
@@ -192,21 +209,21 @@ def _attribute(place: Place, target: Target) -> Iterator[Violation]:
         if name in ("strings", "versions"):
             for item in values.items():
                 yield from _version(item) if name == "versions" else _string(item)
+    yield from _one_value(place, chosen, filled, target)
+
+
+def _one_value(place: Place, chosen: list[str], filled: list[str], target: Target) -> Iterator[Violation]:
+    """Written by hand, every list that is there counts; what 1.37 generates counts lists with items."""
+    generated = target.at_least("1.37") and len(filled) != 1
     if not target.at_least("1.35") and not chosen:
         yield required("RS-18", place, "exactly one value must be specified")
-    # The declarative rule of 1.37 counts lists that have items; the one written by hand all that are there.
-    elif len(chosen) != 1 or (target.at_least("1.37") and len(filled) != 1):
-        yield _one_value(place, chosen, filled, target)
-
-
-def _one_value(place: Place, chosen: list[str], filled: list[str], target: Target) -> Violation:
-    if not target.at_least("1.37") or len(filled) == 1:
-        return invalid("RS-18", place, "exactly one value must be specified", place.value if chosen else "")
-    names = ", ".join(f"`{name}`" for name in (*_SCALARS, *_LISTS))
-    if len(filled) > 1:
-        shown = f"{{{', '.join(filled)}}}"
-        return invalid("RS-18", place, f"must specify exactly one of: {names}", shown, field=place.declared)
-    return invalid("RS-18", place, f"must specify one of: {names}", "", field=place.declared)
+    # The one hides the other, unless the path is spelt in two ways because the key is shortened.
+    elif len(chosen) != 1 and (not generated or place.shortened):
+        yield invalid("RS-18", place, "exactly one value must be specified", place.value if chosen else "")
+    if generated:
+        names = ", ".join(f"`{name}`" for name in (*_SCALARS, *_LISTS))
+        exactly, shown = (" exactly", f"{{{', '.join(filled)}}}") if filled else ("", "")
+        yield from declared(place, [invalid("RS-18", place, f"must specify{exactly} one of: {names}", shown)])
 
 
 def _string(place: Place) -> Iterator[Violation]:
@@ -275,10 +292,9 @@ def _taints(places: Place, target: Target) -> Iterator[Violation]:
     limit = MAX_TAINTS if since_35 else MAX_TAINTS_1_34
     if places.size > limit:
         yield too_many("RS-43", places, limit)
-        if since_35:
-            return
     for item in places.items():
-        yield from taint(_TAINT, item, target)
+        found = taint(_TAINT, item, target)
+        yield from only_declared(found, target) if since_35 and places.size > limit else found
 
 
 # -- counters ---------------------------------------------------------------------------------------------------------
@@ -319,7 +335,7 @@ def _counter_set(target: Target, place: Place) -> Iterator[Violation]:
 
 def _counters(rule: str, places: Place, target: Target) -> Iterator[Violation]:
     if not places.size:
-        yield required(rule, places, field=places.declared)
+        yield from declared(places, [required(rule, places)])
         return
     if target.at_least("1.35") and places.size > MAX_COUNTERS:
         yield too_many(rule, places, MAX_COUNTERS)
@@ -327,9 +343,8 @@ def _counters(rule: str, places: Place, target: Target) -> Iterator[Violation]:
             return
     for key, _ in places.entries():
         entry = places.key(key, shortened(key, MAX_LABEL))
-        for error in label_errors(key):
-            field = places.declared if target.at_least("1.36") else entry.field
-            yield invalid(rule, entry, error, key, key=True, field=field)
+        at = places if target.at_least("1.36") else entry
+        yield from declared(at, (invalid(rule, entry, error, key, key=True) for error in label_errors(key)))
 
 
 def _consumed_counters(slice_spec: Place, device: Place, target: Target) -> Iterator[Violation]:
@@ -352,17 +367,17 @@ def _counter_set_of(place: Place) -> str:
 def _consumption(target: Target, place: Place) -> Iterator[Violation]:
     name = place.child("counterSet")
     if not name.text:
-        yield required("RS-32", name, field=name.declared)
+        yield from declared(name, [required("RS-32", name)])
     elif target.at_least("1.35"):
-        yield from label("RS-32", name, field=name.declared)
+        yield from declared(name, label("RS-32", name))
     yield from _counters("RS-32", place.child("counters"), target)
     groups = place.child("compatibilityGroups")
-    if groups.size > MAX_COMPATIBILITY_GROUPS:
-        yield too_many("RS-32", groups, MAX_COMPATIBILITY_GROUPS, field=groups.declared)
-        return
-    for group in groups.items():
-        yield from label("RS-32", group, field=group.declared)
-    yield from unique("RS-32", groups, text_of, target, declared=True)
+    check = _compatibility_group
+    yield from bounded_set(("RS-32", "RS-32"), groups, MAX_COMPATIBILITY_GROUPS, check, text_of, target)
+
+
+def _compatibility_group(place: Place) -> Iterator[Violation]:
+    yield from declared(place, label("RS-32", place))
 
 
 def _references_1_34(slice_spec: Place, device: Place) -> Iterator[Violation]:
@@ -420,10 +435,10 @@ def _mapping(place: Place, capacity: Place) -> Iterator[Violation]:
     )
     if key.set and per_device.set:
         detail = "must specify exactly one of: `capacityKey`, `deviceMultiplier`"
-        yield invalid("RS-37", place, detail, "{capacityKey, deviceMultiplier}", field=place.declared)
+        yield from declared(place, [invalid("RS-37", place, detail, "{capacityKey, deviceMultiplier}")])
     elif not key.set and not per_device.set:
         detail = "must specify one of: `capacityKey`, `deviceMultiplier`"
-        yield invalid("RS-37", place, detail, "", field=place.declared)
+        yield from declared(place, [invalid("RS-37", place, detail, "")])
     yield from _capacity_key(key, capacity)
     if key.set and not multiplier.set:
         yield required("RS-37", multiplier, "capacityMultiplier is required when capacityKey is set")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dractl.validation.causes import invalid, not_supported, required
+from dractl.validation.causes import declared, invalid, not_supported, required
 from dractl.validation.formats import label_key, label_value
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ def taint(rules: TaintRules, place: Place, target: Target) -> Iterator[Violation
         yield from label_value(rules.value, place.child("value"))
     effect = place.child("effect")
     if not effect.text:
-        yield required(rules.effect, effect, field=effect.declared)
+        yield from declared(effect, [required(rules.effect, effect)])
     elif effect.text not in effects(target):
-        yield not_supported(rules.effect, effect, effects(target), field=effect.declared)
+        yield from declared(effect, [not_supported(rules.effect, effect, effects(target))])
 
 
 def toleration(rule: str, place: Place, target: Target) -> Iterator[Violation]:
     if place.child("key").text:
-        yield from label_key(rule, place.child("key"), field=place.child("key").declared)
+        yield from declared(place.child("key"), label_key(rule, place.child("key")))
     operator, value, effect = place.child("operator"), place.child("value"), place.child("effect")
     match operator.text:
         case "Exists":
@@ -52,8 +52,8 @@ def toleration(rule: str, place: Place, target: Target) -> Iterator[Violation]:
         case "Equal":
             yield from label_value(rule, value)
         case "":
-            yield required(rule, operator, field=operator.declared)
+            yield required(rule, operator)
         case _:
-            yield not_supported(rule, operator, OPERATORS, field=operator.declared)
+            yield from declared(operator, [not_supported(rule, operator, OPERATORS)])
     if effect.text and effect.text not in effects(target):
-        yield not_supported(rule, effect, effects(target), field=effect.declared)
+        yield from declared(effect, [not_supported(rule, effect, effects(target))])
