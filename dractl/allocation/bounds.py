@@ -118,9 +118,7 @@ class Bounds:
         columns.append(
             [(problem.held >> d & 1, problem.multi >> d & 1, problem.sharing >> d & 1) for d in range(problem.devices)]
         )
-        for column in (problem.free, problem.charges, problem.groups):
-            if column is not None:
-                columns.append(list(column))
+        columns += [list(column) for column in (problem.free, problem.charges, problem.groups) if column is not None]
         numbers: dict[Hashable, int] = {}
         return [numbers.setdefault(row, len(numbers)) for row in zip(*columns, strict=True)]
 

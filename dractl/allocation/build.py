@@ -1,7 +1,7 @@
 """From objects to a :class:`dractl.allocation.problem.Problem`: what each request may have of a node's devices.
 
-Allocate and validateDeviceRequest in k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go: requests are
-checked in order, and the first that cannot be handled ends the attempt.
+Allocate and validateDeviceRequest in k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go: requests
+are checked in order, and the first that cannot be handled ends the attempt.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dractl.allocation.features import Behaviour, Features
     from dractl.allocation.matching import Answer, Matcher
     from dractl.allocation.pools import Candidate, Pool
-    from dractl.allocation.problem import Value
+    from dractl.allocation.problem import ConstraintKind, Value
     from dractl.allocation.state import AllocatedState
     from dractl.model import (
         DeviceClass,
@@ -356,6 +356,11 @@ class Builder:
         return Asked(claim, index, request, alternative, spec, device_class)
 
     @property
+    def compares_lists(self) -> bool:
+        """Whether constraints compare lists as sets."""
+        return self.experimental and self.features.at_least("1.36") and self.features.enabled("DRAListTypeAttributes")
+
+    @property
     def _derives(self) -> bool:
         return self.experimental and self.features.enabled("DRADerivedAttributes")
 
@@ -447,16 +452,15 @@ class Builder:
             before = self.asked[slot - 1]
             asked = before if before.mode == "All" else asked
         question = asked.question()
+        place = self.asked[slot].place
         every: list[int] = []
         for index, pool in enumerate(self.pools):
             if pool.incomplete:
                 raise RequestFault(
-                    f"{self.asked[slot].place}: asks for all devices, but resource pool {pool} is currently being updated"
+                    f"{place}: asks for all devices, but resource pool {pool} is currently being updated"
                 )
             if pool.invalid is not None:
-                raise RequestFault(
-                    f"{self.asked[slot].place}: asks for all devices, but resource pool {pool} is currently invalid"
-                )
+                raise RequestFault(f"{place}: asks for all devices, but resource pool {pool} is currently invalid")
             first = self.base[index]
             for offset, answer in enumerate(self._answers(question, pool)):
                 if answer is True:
@@ -582,7 +586,8 @@ class Builder:
 
     def _constraint(self, claim: int, constraint: DeviceConstraint) -> Constraint:
         bugs = self.behaviour.bugs
-        lists = self.experimental and self.features.at_least("1.36") and self.features.enabled("DRAListTypeAttributes")
+        kind: ConstraintKind
+        lists = self.compares_lists
         if constraint.match_attribute is not None:
             attribute = constraint.match_attribute
             kind = "match-unrestored" if lists and "list-not-restored" in bugs else "match"
@@ -619,7 +624,7 @@ class Builder:
         return self.attributes.derived(offer.candidate, expression, lists=lists)
 
     def _several_pools(self) -> bool:
-        """Whether the order of pools can matter: some request may have devices of more than one, or none can be told."""
+        """Whether the order of pools can matter: some request may have devices of several, or nobody can tell."""
         if any(pool.incomplete or pool.invalid is not None for pool in self.pools) and len(self.pools) > 1:
             return True
         for slot in self.slots:

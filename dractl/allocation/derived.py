@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cel.device import View
 from dractl.cel.evaluation import build, frame
-from dractl.cel.values import CelError, Aborted, Uint
+from dractl.cel.values import Aborted, CelError, Uint
 from dractl.model.slices import DeviceAttribute
 from dractl.model.version import Version
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dractl.allocation.build import Asked, Built
-    from dractl.allocation.features import Behaviour, Features
+    from dractl.allocation.features import Behaviour
     from dractl.allocation.pools import Candidate
     from dractl.allocation.search import Solution
     from dractl.model import Node, ResourceClaim
@@ -324,5 +324,5 @@ def _without_empty(found: dict[str, Any]) -> dict[str, Any]:
     return {
         key: value
         for key, value in found.items()
-        if value not in (None, [], {}, "") or value == 0 and value is not False
+        if value not in (None, [], {}, "") or (value == 0 and value is not False)
     }
