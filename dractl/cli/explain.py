@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dractl.cli import common
-from dractl.errors import InputError, Unsupported
+from dractl.cli import common, terminal
+from dractl.errors import InputError
 
 if TYPE_CHECKING:
     from dractl.explain import ClusterState, Explanation
+    from dractl.explain.live import Login
+    from dractl.explain.sources import Sources
 
 FORMATS = ("text", "json", "html")
 
@@ -69,26 +71,44 @@ def command(
     from dractl.allocation import Features
     from dractl.explain import Explainer, Options, everything, find, worst_first
     from dractl.explain import sources as origins
+    from dractl.explain.live import Login
     from dractl.model.releases import NEWEST
 
     sources = origins.sort_out(names or [], files or [], devices or [])
-    if sources.live:
-        raise Unsupported("explaining from a live cluster is not there yet", hint="name a dump with -f")
-    stdin = sys.stdin.buffer.read() if "-" in sources.files else None
-    state = origins.state_of(sources, namespace=namespace, stdin=stdin)
-    release = kubernetes_version or state.release or NEWEST
-    features = Features.for_release(release, common.parse_gates(feature_gates))
     where = None if all_namespaces else namespace
+    state, where, notes = _read(sources, where, all_namespaces, Login(context, kubeconfig))
+    release = kubernetes_version or state.release or NEWEST
+    for note in notes:
+        terminal.notice(note)
+    features = Features.for_release(release, common.parse_gates(feature_gates))
     questions = [q for name in sources.names for q in find(state, name, where)] or everything(state, where)
     if not questions:
         raise InputError(
             "there is nothing to explain: no pending pod and no unallocated claim", hint=_what_is_there(state)
         )
-    explainer = Explainer(state, features, Options(release_assumed=kubernetes_version is None, node=node))
+    assumed = kubernetes_version is None and not sources.live
+    explainer = Explainer(state, features, Options(release_assumed=assumed, node=node))
     explanations = worst_first(explainer.explain(question) for question in questions)
     listed = len(sources.names) != 1 or len(explanations) != 1
     common.write_report(_render(explanations, output, listed=listed), output_file)
     return 0 if exit_zero or all(e.fits for e in explanations) else 1
+
+
+def _read(
+    sources: Sources, namespace: str | None, everywhere: bool, login: Login
+) -> tuple[ClusterState, str | None, tuple[str, ...]]:
+    """The objects, the namespace of the question, and what could not be read."""
+    from dractl.explain import sources as origins
+
+    stdin = sys.stdin.buffer.read() if "-" in sources.files else None
+    state = origins.state_of(sources, namespace=namespace, stdin=stdin)
+    if not sources.live:
+        return state, namespace, ()
+    from dractl.explain import live
+
+    cluster = live.read(login, namespace=namespace)
+    where = None if everywhere else namespace or cluster.namespace
+    return cluster.state.merged(state), where, cluster.notes
 
 
 def _what_is_there(state: ClusterState) -> str:
@@ -103,7 +123,6 @@ def _render(explanations: list[Explanation], output: str, *, listed: bool) -> st
         return explain_json.render(explanations, listed=listed)
     import time
 
-    from dractl.cli import terminal
     from dractl.report import explain_text
 
     style = explain_text.Style(

@@ -15,6 +15,7 @@ from dractl.explain.answer import (
     Reason,
     Subject,
 )
+from dractl.explain.bugs import upstream_bug
 from dractl.explain.cluster import at, map_at, maps_at, text_at
 from dractl.explain.devices import Devices, ended
 from dractl.explain.diagnose import Diagnosis, funnel
@@ -88,7 +89,11 @@ class Explainer:
         if not is_pending(pod):
             return self._placed(question, subject, entry.claims)
         study = self._study(question, self.judge.pod(pod))
-        return self._with_fixes(study, self._around(pod, self._answer(study, subject)))
+        answer = self._answer(study, subject)
+        if not study.judgement.fits:
+            bug = upstream_bug(self.judge, study.judgement, entry.claims, lambda judge: judge.pod(pod))
+            answer = answer if bug is None else replace(answer, reasons=(bug, *answer.reasons), headline=bug.message)
+        return self._with_fixes(study, self._around(pod, answer))
 
     def _placed(self, question: Question, subject: Subject, claims: tuple[PodClaim, ...]) -> Explanation:
         """A pod that is on its node, or has ended."""
@@ -290,7 +295,8 @@ class Explainer:
         return f"{'does not fit on' if total == 1 else 'fits on'} {where}: {why}"
 
     def _node(self, study: _Study, verdict: NodeVerdict) -> NodeAnswer:
-        allocation = allocated_devices(verdict)
+        before = (a for c in study.judgement.claims if c.allocated for a in allocation_of(c.value, c.full_name))
+        allocation = (*before, *allocated_devices(verdict))
         if verdict.fits:
             return NodeAnswer(verdict.name, "allocatable", allocation=allocation)
         stages: tuple[FunnelStage, ...] = ()

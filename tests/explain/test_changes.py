@@ -1,0 +1,83 @@
+"""Changes to a cluster: RFC 6902, and what ending a pod brings about."""
+
+from __future__ import annotations
+
+import pytest
+
+from dractl.explain.answer import Create, Delete, Patch
+from dractl.explain.changes import PatchError, apply, parse_target, patched, pointer
+from tests.explain.cluster import allocation, claim, node, pod, request, state_of
+
+KEY = ("ml", "eval")
+
+
+def test_patch_adds_replaces_and_removes() -> None:
+    value = {"a": {"b": [1, 2]}, "c": 3}
+    operations = [
+        {"op": "add", "path": "/a/b/-", "value": 4},
+        {"op": "replace", "path": "/a/b/0", "value": 9},
+        {"op": "remove", "path": "/c"},
+        {"op": "add", "path": "/d~1e", "value": {}},
+    ]
+    assert patched(value, operations) == {"a": {"b": [9, 2, 4]}, "d/e": {}}
+    assert value == {"a": {"b": [1, 2]}, "c": 3}
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "remove", "path": "/missing"},
+        {"op": "replace", "path": "/a/7", "value": 1},
+        {"op": "add", "path": "/x/y", "value": 1},
+        {"op": "test", "path": "/a", "value": 1},
+    ],
+)
+def test_a_patch_that_does_not_apply_is_refused(operation: dict) -> None:
+    with pytest.raises(PatchError):
+        patched({"a": [1]}, [operation])
+
+
+def test_pointer_escapes() -> None:
+    assert pointer("metadata", "labels", "example.com/a~b", 0) == "/metadata/labels/example.com~1a~0b/0"
+
+
+def test_targets_of_both_scopes() -> None:
+    assert parse_target("Node/node-1") == ("Node", ("", "node-1"))
+    assert parse_target("Pod/ml/train-0") == ("Pod", ("ml", "train-0"))
+
+
+def test_ending_the_only_pod_frees_a_claim_of_its_own_name() -> None:
+    held = claim("eval", request("r", "c"), status=allocation("node-1", ("d", "gpu-0"), pod="eval"))
+    state = apply(state_of(held, pod("eval")), [Delete("Pod/ml/eval")])
+    assert state.get("Pod", KEY) is None
+    assert "allocation" not in state.get("ResourceClaim", KEY)["status"]
+
+
+def test_ending_one_of_two_pods_keeps_the_allocation() -> None:
+    status = allocation("node-1", ("d", "gpu-0"), pod="eval")
+    status["reservedFor"].append({"resource": "pods", "name": "other", "uid": "2"})
+    state = apply(state_of(claim("eval", request("r", "c"), status=status), pod("eval")), [Delete("Pod/ml/eval")])
+    left = state.get("ResourceClaim", KEY)["status"]
+    assert [c["name"] for c in left["reservedFor"]] == ["other"]
+    assert "allocation" in left
+
+
+def test_a_generated_claim_goes_with_its_pod() -> None:
+    owner = {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "eval", "uid": "1"}]}
+    generated = claim("eval-gpu-x", request("r", "c"), metadata=owner)
+    state = apply(state_of(generated, pod("eval")), [Delete("Pod/ml/eval")])
+    assert state.get("ResourceClaim", ("ml", "eval-gpu-x")) is None
+
+
+def test_a_change_leaves_the_state_before_as_it_was() -> None:
+    before = state_of(node("node-1"))
+    after = apply(before, [Patch("Node/node-1", ({"op": "add", "path": "/spec/unschedulable", "value": True},))])
+    assert after.get("Node", ("", "node-1"))["spec"] == {"unschedulable": True}
+    assert before.get("Node", ("", "node-1"))["spec"] == {}
+
+
+def test_creating_and_missing_targets() -> None:
+    state = apply(state_of(), [Create(node("node-2"))])
+    assert state.get("Node", ("", "node-2")) is not None
+    with pytest.raises(PatchError, match="node-9"):
+        apply(state, [Delete("Node/node-9")])

@@ -1,0 +1,169 @@
+"""A cluster through kubectl: a fake kubectl on PATH replays what a real one prints, errors included."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dractl.errors import InputError
+from dractl.explain import live
+from tests.explain.cluster import claim, device_class, node, pod, request, slice_of
+
+FAKE = """#!{python}
+import json, os, pathlib, sys, time
+answers = json.loads(pathlib.Path({answers!r}).read_text())
+arguments = sys.argv[1:]
+with open({log!r}, "a") as log:
+    log.write(json.dumps(arguments) + "\\n")
+words = [a for a in arguments if not a.startswith("-")]
+key = "get " + arguments[arguments.index("get") + 1].partition(".")[0] if "get" in arguments else " ".join(arguments[-3:-2] or arguments)
+for name, answer in answers.items():
+    if (name == key or name in " ".join(arguments)) and not ("only_all" in answer and "--all-namespaces" not in arguments):
+        sys.stdout.write(answer.get("out", ""))
+        sys.stderr.write(answer.get("err", ""))
+        sys.exit(answer.get("code", 0))
+sys.exit(0)
+"""
+VERSION = {"out": json.dumps({"serverVersion": {"major": "1", "minor": "36+"}})}
+FORBIDDEN = 'Error from server (Forbidden): {0} is forbidden: User "me" cannot list resource "{0}" in API group "" at the cluster scope\n'
+
+
+def listed(*objects: dict[str, Any]) -> dict[str, str]:
+    return {"out": json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})}
+
+
+WHOLE = {
+    "version": VERSION,
+    "config view": {"out": "ml"},
+    "get nodes": listed(node("node-1")),
+    "get resourceslices": listed(slice_of("d", "node-1")),
+    "get deviceclasses": listed(device_class("c", "true")),
+    "get resourceclaims": listed(claim("held", request("r", "c"))),
+    "get pods": listed(pod("train-0")),
+}
+
+
+class Kubectl:
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.log = folder / "log"
+        monkeypatch.setenv("PATH", str(folder))
+
+    def answers(self, **changed: dict[str, Any]) -> None:
+        """The answers of a whole cluster, but for ``changed`` (``pods={...}``)."""
+        answers = {
+            **WHOLE,
+            **{
+                f"get {name}" if f"get {name}" in WHOLE or name not in WHOLE else name: a for name, a in changed.items()
+            },
+        }
+        (self.folder / "answers").write_text(json.dumps(answers))
+        program = self.folder / "kubectl"
+        program.write_text(FAKE.format(python=sys.executable, answers=str(self.folder / "answers"), log=str(self.log)))
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+
+    @property
+    def calls(self) -> list[list[str]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+
+@pytest.fixture
+def kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kubectl:
+    return Kubectl(tmp_path, monkeypatch)
+
+
+def test_a_cluster_is_read(kubectl: Kubectl) -> None:
+    kubectl.answers()
+    found = live.read(live.Login("prod", "/k"))
+    assert found.state.release == "1.36"
+    assert found.namespace == "ml"
+    assert set(found.state.kinds) == {"Node", "ResourceSlice", "DeviceClass", "ResourceClaim", "Pod"}
+    assert found.notes == ()
+    assert all(call[:4] == ["--context", "prod", "--kubeconfig", "/k"] for call in kubectl.calls)
+    gets = [call for call in kubectl.calls if "get" in call]
+    assert all("--chunk-size=500" in call and call[call.index("-o") + 1] == "json" for call in gets)
+
+
+def test_only_what_the_verdict_needs_is_fetched(kubectl: Kubectl) -> None:
+    kubectl.answers()
+    live.read(live.Login())
+    fetched = {call[call.index("get") + 1].partition(".")[0] for call in kubectl.calls if "get" in call}
+    assert not fetched & {"secrets", "configmaps", "all"}
+
+
+@pytest.mark.parametrize(
+    ("errors", "message", "hint"),
+    [
+        ("error: You must be logged in to the server (Unauthorized)\n", "logged in", "log in again"),
+        ("Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout\n", "i/o timeout", "VPN"),
+        (
+            "The connection to the server localhost:8080 was refused - did you specify the right host or port? connection refused\n",
+            "refused",
+            "running",
+        ),
+        ('error: context "prod" does not exist\n', "does not exist", "get-contexts"),
+        (
+            "Unable to connect to the server: x509: certificate has expired or is not yet valid\n",
+            "expired",
+            "certificate",
+        ),
+    ],
+)
+def test_a_cluster_that_cannot_be_reached_is_one_clear_message(
+    kubectl: Kubectl, errors: str, message: str, hint: str
+) -> None:
+    kubectl.answers(version={"err": errors, "code": 1})
+    with pytest.raises(InputError) as raised:
+        live.read(live.Login())
+    assert message in raised.value.message
+    assert "\n" not in raised.value.message
+    assert hint in (raised.value.hint or "")
+
+
+def test_what_the_verdict_needs_must_be_readable(kubectl: Kubectl) -> None:
+    kubectl.answers(resourceclaims={"err": FORBIDDEN.format("resourceclaims"), "code": 1})
+    with pytest.raises(InputError, match="resourceclaims") as raised:
+        live.read(live.Login())
+    assert "whole cluster" in (raised.value.hint or "")
+
+
+def test_pods_of_other_namespaces_may_be_forbidden(kubectl: Kubectl) -> None:
+    kubectl.answers(pods={"err": FORBIDDEN.format("pods"), "code": 1, "only_all": True})
+    found = live.read(live.Login(), namespace="team")
+    assert any("pods of other namespaces" in note for note in found.notes)
+    assert any(
+        call[call.index("get") + 1 : call.index("get") + 4] == ["pods", "-n", "team"]
+        for call in kubectl.calls
+        if "get" in call
+    )
+
+
+def test_a_release_without_taint_rules_is_no_error(kubectl: Kubectl) -> None:
+    missing = 'error: the server doesn\'t have a resource type "devicetaintrules"\n'
+    kubectl.answers(devicetaintrules={"err": missing, "code": 1})
+    assert live.read(live.Login()).notes == ()
+
+
+def test_a_cluster_without_dra_is_said(kubectl: Kubectl) -> None:
+    missing = 'error: the server doesn\'t have a resource type "resourceslices"\n'
+    kubectl.answers(resourceslices={"err": missing, "code": 1})
+    with pytest.raises(InputError, match="dynamic resource allocation"):
+        live.read(live.Login())
+
+
+def test_output_that_is_no_json(kubectl: Kubectl) -> None:
+    kubectl.answers(nodes={"out": "NAME STATUS"})
+    with pytest.raises(InputError, match="did not print JSON"):
+        live.read(live.Login())
+
+
+def test_without_kubectl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match="not on PATH") as raised:
+        live.read(live.Login())
+    assert "-f" in (raised.value.hint or "")
