@@ -1,0 +1,255 @@
+"""``dractl render`` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from dractl.cli.main import main
+from dractl.manifests import load
+from tests import machines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ARCHIVES = [
+    "2pa-pcidomain32bits.tar.bz2",
+    "32intel64-2p8co2t+8ve.tar.bz2",
+    "40intel64-2g2n4c+pcilocality.tar.bz2",
+]
+
+
+@pytest.fixture(autouse=True)
+def no_node_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NODE_NAME", raising=False)
+
+
+def run(*arguments: object) -> int:
+    return main(["render", *map(str, arguments)])
+
+
+def rendered(capsys: pytest.CaptureFixture[str]) -> list[dict]:
+    return list(yaml.safe_load_all(capsys.readouterr().out))
+
+
+def devices(objects: list[dict], driver: str) -> dict[str, dict]:
+    return {
+        device["name"]: device
+        for item in objects
+        if item["kind"] == "ResourceSlice" and item["spec"]["driver"] == driver
+        for device in item["spec"]["devices"]
+    }
+
+
+@pytest.mark.parametrize("release", ["1.34", "1.37"])
+@pytest.mark.parametrize("archive", ARCHIVES)
+def test_what_is_rendered_is_clean(
+    archive: str, release: str, shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "slices.yaml"
+    assert (
+        run(
+            "--from",
+            shared / "machines" / archive,
+            "--device-classes",
+            "--kubernetes-version",
+            release,
+            "--output-file",
+            out,
+        )
+        == 0
+    )
+    capsys.readouterr()
+    assert main(["lint", "--isolated", "-o", "json", "--kubernetes-version", release, str(out)]) == 0
+    assert json.loads(capsys.readouterr().out)["findings"] == []
+
+
+def test_a_gathered_machine_gives_the_roots_and_nodes_of_its_tree(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--from", shared / "machines" / ARCHIVES[1], "--driver", "dra.net,dra.cpu") == 0
+    objects = rendered(capsys)
+    # readlink sys/bus/pci/devices/... and sys/devices/system/node/node*/cpulist of the archive
+    nics = devices(objects, "dra.net")
+    assert {d["attributes"]["resource.kubernetes.io/pcieRoot"]["string"] for d in nics.values()} <= {
+        "pci0000:00",
+        "pci0000:17",
+        "pci0000:3a",
+        "pci0000:5d",
+        "pci0000:85",
+        "pci0000:ae",
+        "pci0000:d7",
+    }
+    cpus = devices(objects, "dra.cpu")
+    assert {name: d["capacity"]["dra.cpu/cpu"]["value"] for name, d in cpus.items()} == {
+        "cpudevnuma000": "16",
+        "cpudevnuma001": "16",
+    }
+
+
+def test_yaml_and_json_hold_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--hardware", "2xH100,nic,cpus=8", "--device-classes") == 0
+    objects = rendered(capsys)
+    assert run("--hardware", "2xH100,nic,cpus=8", "--device-classes", "-o", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["apiVersion"], found["kind"]) == ("v1", "List")
+    assert found["items"] == objects
+    assert [item["metadata"]["name"] for item in objects if item["kind"] == "ResourceSlice"] == [
+        "00000-gpu.nvidia.com-node-1",
+        "00000-dra.net-node-1",
+        "00000-dra.cpu-node-1",
+    ]
+
+
+def test_texts_survive_the_way_the_api_server_reads_yaml(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """PyYAML would write these bare, and Go would read numbers and booleans."""
+    from dractl.report.objects import to_yaml
+
+    texts = [
+        "1e50",
+        "n",
+        "y",
+        "off",
+        "0o17",
+        "0b1",
+        "1_0",
+        "010",
+        ".5",
+        "~",
+        "null",
+        "0x1f",
+        "",
+        "a: b",
+        "- x",
+        "é",
+        "<<",
+    ]
+    found = load(["-"], stdin=to_yaml([{"kind": "K", "texts": texts}]).encode()).documents[0]
+    assert found.value["texts"] == texts
+
+
+def test_the_nodes_name(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def name(*arguments: object) -> str:
+        assert run("--driver", "dra.cpu", *arguments) == 0
+        return rendered(capsys)[0]["spec"]["nodeName"]
+
+    assert name("--hardware", "cpus=4") == "node-1"
+    assert name("--hardware", "cpus=4", "--node-name", "worker") == "worker"
+    monkeypatch.setenv("NODE_NAME", "from-env")
+    assert name("--hardware", "cpus=4") == "from-env"
+    snapshot = tmp_path / "snapshot.json"
+    assert (
+        main(["discover", "--save", str(snapshot), "--with-identity", "-q", "--output-file", str(tmp_path / "x")]) == 0
+    )
+    described = json.loads(snapshot.read_text())
+    described["host"]["name"] = "Gathered.Example"
+    snapshot.write_text(json.dumps(described))
+    assert name("--from", snapshot) == "gathered.example"
+
+
+def test_several_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--hardware", "H100", "--nodes", 3, "--node-name", "gpu", "--device-classes") == 0
+    objects = rendered(capsys)
+    slices = [item for item in objects if item["kind"] == "ResourceSlice"]
+    assert [item["spec"]["nodeName"] for item in slices] == ["gpu-1", "gpu-2", "gpu-3"]
+    assert len({item["spec"]["devices"][0]["attributes"]["uuid"]["string"] for item in slices}) == 3
+    assert sum(item["kind"] == "DeviceClass" for item in objects) == 3
+
+
+def test_partial_gpus_are_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    top = machines.build(machines.describe("plx-8gpu"), tmp_path)
+    assert run("--root", top, "--driver", "gpu.nvidia.com") == 0
+    captured = capsys.readouterr()
+    assert "# gpu-0: 0000:19:00.0: partial, known from PCI alone." in captured.out
+    assert "known from PCI alone" in captured.err
+    found = devices(list(yaml.safe_load_all(captured.out)), "gpu.nvidia.com")
+    assert found["gpu-0"]["attributes"]["resource.kubernetes.io/pcieRoot"] == {"string": "pci0000:15"}
+    assert "capacity" not in found["gpu-0"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--kubernetes-version", "1.33"], 3, "1.34 and later"),
+        (["--kubernetes-version", "1.99x"], 2, ""),
+        (["--driver", "gpu.nvdia.com"], 2, "did you mean gpu.nvidia.com"),
+        (["--driver-version", "0.4"], 2, "of which driver?"),
+        (["--driver-version", "gpu.nvidia.com=x"], 2, "is no version"),
+        (["--driver-option", "dra.cpu:groupby=socket"], 2, "has no option 'groupby'"),
+        (["--driver-option", "groupBy=socket"], 2, "DRIVER:NAME=VALUE"),
+        (["--node-name", "Not_A_Name"], 2, "no name of a node"),
+        (["-o", "xml"], 2, "yaml, json"),
+        (["--from", "nowhere.json"], 2, "each name a machine"),
+        (["--nodes", "2", "--diff", "x.yaml"], 2, "--nodes"),
+        (["--diff", "nowhere.yaml"], 3, "no such file"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--hardware", "H100,cpus=4", *arguments) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+
+
+def test_driver_options_and_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        run(
+            "--hardware",
+            "H100,cpus=4",
+            "--driver-option",
+            "dra.cpu:groupBy=machine",
+            "--driver-version",
+            "dra.cpu=main",
+        )
+        == 0
+    )
+    assert list(devices(rendered(capsys), "dra.cpu")) == ["cpudevmachine"]
+    assert run("--hardware", "H100", "--driver", "gpu.nvidia.com", "--driver-version", "0.5") == 0
+    (gpu,) = devices(rendered(capsys), "gpu.nvidia.com").values()
+    assert gpu["attributes"]["resource.kubernetes.io/numaNode"] == {"int": 0}
+
+
+def test_diff(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    published = tmp_path / "published.yaml"
+    assert run("--hardware", "2xH100,nic", "--output-file", published) == 0
+    assert run("--hardware", "2xH100,nic", "--diff", published) == 0
+    assert "are the same" in capsys.readouterr().out
+    published.write_text(re.sub("version: 580.65.6", "version: 570.0.0", published.read_text(), count=1))
+    assert run("--hardware", "2xH100,nic", "--diff", published) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "  gpu.nvidia.com/node-1/gpu-0",
+        '-   attributes.driverVersion.version: "570.0.0"',
+        '+   attributes.driverVersion.version: "580.65.6"',
+    ]
+    assert run("--hardware", "2xH100,nic", "--diff", published, "-o", "json") == 1
+    assert json.loads(capsys.readouterr().out)["differences"] == [
+        {
+            "driver": "gpu.nvidia.com",
+            "device": "gpu-0",
+            "path": "attributes.driverVersion.version",
+            "published": "570.0.0",
+            "rendered": "580.65.6",
+        }
+    ]
+    assert run("--hardware", "H100", "--node-name", "other", "--diff", published) == 3
+    assert "there are slices of node-1" in capsys.readouterr().err
+
+
+def test_diff_with_a_cluster_asks_kubectl(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("--hardware", "H100", "-o", "json", "--output-file", tmp_path / "slices.json") == 0
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\ncat {tmp_path}/slices.json\n')
+    kubectl.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert run("--hardware", "H100", "--diff", "cluster") == 0
+    assert (tmp_path / "asked").read_text() == "get resourceslices.resource.k8s.io -o json\n"
+    kubectl.write_text("#!/bin/sh\necho 'connection refused' >&2\nexit 1\n")
+    capsys.readouterr()
+    assert run("--hardware", "H100", "--diff", "cluster") == 3
+    assert "connection refused" in capsys.readouterr().err

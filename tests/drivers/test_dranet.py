@@ -1,0 +1,157 @@
+"""dra.net. Expectations are those of dranet's code (pkg/inventory/db.go, pkg/names) and its tests' cases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dractl.drivers import Options, dranet, find
+from dractl.model.releases import Target
+from dractl.topology import Machine, NetInterface, PciDevice, RdmaDevice
+
+NIC = PciDevice(
+    "0000:8a:00.0",
+    "pci0000:80/0000:80:01.0/0000:8a:00.0",
+    class_code="0x020000",
+    driver="mlx5_core",
+    vendor_name="Mellanox Technologies",
+    device_name="MT2910 Family [ConnectX-7]",
+    subsystem_device="0x0051",
+    numa_node=1,
+)
+LINK = NetInterface(
+    "eth1",
+    NIC.bdf,
+    "device",
+    virtual=False,
+    mtu=9000,
+    encapsulation="ether",
+    alias="",
+    operstate="up",
+    rdma_device="mlx5_0",
+    sriov_total_vfs=8,
+    sriov_num_vfs=2,
+    mac="b8:3f:d2:00:00:01",
+    addresses=("fe80::1/64", "192.168.1.2/24", "10.0.0.2/8", "2001:db8::1/64", "127.0.0.1/8"),
+)
+RDMA = RdmaDevice("mlx5_0", NIC.bdf, ("eth1",))
+
+
+def devices(machine: Machine, version: str | None = None):
+    options = Options("node-1", Target.of("1.37"), {"dra.net": version} if version else {})
+    return {d["name"]: d["attributes"] for d in find("dra.net").inventory(machine, options).devices}
+
+
+def test_a_nic_with_its_interface() -> None:
+    found = devices(Machine(pci_devices=(NIC,), net_interfaces=(LINK,), rdma_devices=(RDMA,)))
+    assert found == {
+        "pci-0000-8a-00-0": {
+            "dra.net/pciAddress": {"string": "0000:8a:00.0"},
+            "dra.net/ifName": {"string": "eth1"},
+            "dra.net/mac": {"string": "b8:3f:d2:00:00:01"},
+            "dra.net/mtu": {"int": 9000},
+            "dra.net/encapsulation": {"string": "ether"},
+            "dra.net/alias": {"string": ""},
+            "dra.net/state": {"string": "up"},
+            "dra.net/type": {"string": "device"},
+            "dra.net/ipv4": {"string": "10.0.0.2/8,192.168.1.2/24"},
+            "dra.net/ipv6": {"string": "2001:db8::1/64"},
+            "dra.net/sriov": {"bool": True},
+            "dra.net/sriovVfs": {"int": 2},
+            "dra.net/virtual": {"bool": False},
+            "dra.net/rdma": {"bool": True},
+            "dra.net/pciVendor": {"string": "Mellanox Technologies"},
+            "dra.net/pciDevice": {"string": "MT2910 Family [ConnectX-7]"},
+            "dra.net/pciSubsystem": {"string": "0051"},
+            "dra.net/numaNode": {"int": 1},
+            "resource.kubernetes.io/pcieRoot": {"string": "pci0000:80"},
+        }
+    }
+
+
+def test_what_came_after_1_4() -> None:
+    machine = Machine(pci_devices=(NIC,), net_interfaces=(LINK,), rdma_devices=(RDMA,))
+    attributes = devices(machine, "main")["pci-0000-8a-00-0"]
+    assert attributes["dra.net/rdmaDevice"] == {"string": "mlx5_0"}
+    assert attributes["resource.kubernetes.io/numaNode"] == {"int": 1}
+
+
+def test_an_infiniband_function_without_interface() -> None:
+    attributes = devices(Machine(pci_devices=(NIC,), rdma_devices=(RDMA,)))["pci-0000-8a-00-0"]
+    assert attributes["dra.net/rdmaDevice"] == {"string": "mlx5_0"}
+    assert attributes["dra.net/rdma"] == {"bool": True}
+    assert "dra.net/ifName" not in attributes
+    assert (
+        "dra.net/rdmaDevice"
+        not in devices(Machine(pci_devices=(NIC,), rdma_devices=(RDMA,)), "1.0")["pci-0000-8a-00-0"]
+    )
+
+
+def test_an_rdma_device_of_another_class() -> None:
+    erdma = replace(NIC, bdf="0000:00:08.0", path="pci0000:00/0000:00:08.0", class_code="0x00ff00")
+    machine = Machine(pci_devices=(erdma,), rdma_devices=(RdmaDevice("erdma_0", erdma.bdf),))
+    assert devices(machine)["pci-0000-00-08-0"]["dra.net/rdmaDevice"] == {"string": "erdma_0"}
+    assert devices(machine, "1.3") == {}
+
+
+@pytest.mark.parametrize("driver", ["vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub", None])
+def test_functions_whose_driver_makes_no_interface(driver: str | None) -> None:
+    machine = Machine(pci_devices=(replace(NIC, driver=driver),))
+    inventory = find("dra.net").inventory(machine, Options("n", Target.of("1.37")))
+    assert inventory.devices == ()
+    assert NIC.bdf in inventory.notices[0]
+
+
+def test_what_is_not_published() -> None:
+    virtual = {"virtual": True, "encapsulation": "ether"}
+    machine = Machine(
+        pci_devices=(NIC,),
+        net_interfaces=(
+            replace(LINK, uplink=True),
+            NetInterface("lo", kind="device", virtual=True, encapsulation="loopback"),
+            NetInterface("docker0", kind="bridge", **virtual),
+            NetInterface("cilium_host", kind="veth", **virtual),
+            NetInterface("veth12", kind="veth", **virtual),
+            NetInterface("bond0", kind="bond", **virtual),
+            NetInterface("eth0.1015", kind="vlan", **virtual),
+        ),
+    )
+    found = devices(machine)
+    assert list(found) == ["bond0", dranet.interface_name("eth0.1015")]
+    assert found["bond0"]["dra.net/virtual"] == {"bool": True}
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    # pkg/names/names.go: what is no DNS label is base32 without padding, in lower case.
+    [("eth0", "eth0"), ("enp0s31f6", "enp0s31f6"), ("Eth0", "net-iv2gqma"), ("eth_0", "net-mv2gqxzq"), ("a", "a")],
+)
+def test_names_of_interfaces(name: str, wanted: str) -> None:
+    assert dranet.interface_name(name) == wanted
+
+
+def test_addresses_are_cut_between_addresses_at_64_bytes() -> None:
+    many = [f"10.0.0.{number}/24" for number in range(10, 20)]
+    joined = dranet.addresses(many)
+    assert joined == ",".join(many[:5])  # 64 bytes exactly
+    assert dranet.addresses(["169.254.1.1/16", "224.0.0.1/4", "::1/128", "nonsense"]) is None
+
+
+def test_a_virtual_function_and_a_representor_on_one_function() -> None:
+    machine = Machine(
+        pci_devices=(NIC,),
+        net_interfaces=(
+            replace(LINK, name="eth1", port_name="p0", sriov_total_vfs=None, virtual_function=True),
+            replace(LINK, name="eth9", port_name="pf0vf1", representor=True),
+        ),
+    )
+    attributes = devices(machine)["pci-0000-8a-00-0"]
+    assert attributes["dra.net/ifName"] == {"string": "eth1"}
+    assert attributes["dra.net/isSriovVf"] == {"bool": True}
+    assert attributes["dra.net/sriov"] == {"bool": False}
+
+
+def test_domains_of_five_digits_have_no_root() -> None:
+    vmd = replace(NIC, bdf="10000:e1:00.0", path="pci0000:80/0000:80:05.5/pci10000:e0/10000:e1:00.0")
+    assert "resource.kubernetes.io/pcieRoot" not in devices(Machine(pci_devices=(vmd,)))["pci-10000-e1-00-0"]

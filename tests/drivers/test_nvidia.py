@@ -1,0 +1,202 @@
+"""gpu.nvidia.com. Expectations: the driver's code (cmd/gpu-kubelet-plugin) and slices shown in its issues."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dractl.drivers import Options, find
+from dractl.errors import UsageError
+from dractl.model.releases import Target
+from dractl.topology import Gpu, Machine, MigDevice, MigProfile, Nvidia, PciDevice
+from dractl.topology.machine import Placement
+
+BDF = "0000:1b:00.0"
+PCI = PciDevice(BDF, f"pci0000:17/0000:17:01.0/{BDF}", vendor="0x10de", kind="gpu", driver="nvidia", numa_node=1)
+H100 = Gpu(
+    bdf=BDF,
+    vendor="0x10de",
+    source="nvml",
+    partial=False,
+    health="ok",
+    index=0,
+    minor=3,
+    uuid="GPU-1",
+    name="NVIDIA H100 80GB HBM3",
+    brand="Nvidia",
+    architecture="Hopper",
+    cuda_compute_capability="9.0",
+    memory_bytes=85520809984,
+    addressing_mode="HMM",
+)
+DRIVER = Nvidia(driver_version="580.65.06", cuda_driver_version="13.0")
+
+
+def machine(*gpus: Gpu, pci: PciDevice = PCI, nvidia: Nvidia | None = DRIVER) -> Machine:
+    return Machine(pci_devices=(pci,), gpus=gpus, nvidia=nvidia)
+
+
+def inventory(node: Machine, version: str | None = None):
+    versions = {"gpu.nvidia.com": version} if version else {}
+    return find("gpu.nvidia.com").inventory(node, Options("node-1", Target.of("1.37"), versions))
+
+
+def test_a_full_gpu() -> None:
+    (device,) = inventory(machine(H100)).devices
+    assert device == {
+        "name": "gpu-3",  # the minor number, not NVML's index
+        "attributes": {
+            "type": {"string": "gpu"},
+            "uuid": {"string": "GPU-1"},
+            "productName": {"string": "NVIDIA H100 80GB HBM3"},
+            "brand": {"string": "Nvidia"},
+            "architecture": {"string": "Hopper"},
+            "cudaComputeCapability": {"version": "9.0.0"},
+            "driverVersion": {"version": "580.65.6"},  # semver forbids 06
+            "cudaDriverVersion": {"version": "13.0.0"},
+            "addressingMode": {"string": "HMM"},
+            "resource.kubernetes.io/pciBusID": {"string": BDF},
+            "resource.kubernetes.io/pcieRoot": {"string": "pci0000:17"},
+        },
+        "capacity": {"memory": {"value": "81559Mi"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "there", "gone"),
+    [
+        ("v25.3.0", {"minor", "index", "pcieBusID"}, {"addressingMode", "resource.kubernetes.io/pciBusID"}),
+        ("25.8.1", {"pcieBusID"}, {"minor", "index", "addressingMode"}),
+        ("25.12.0", {"resource.kubernetes.io/pciBusID", "addressingMode"}, {"pcieBusID"}),
+        ("0.4.1", {"resource.kubernetes.io/pciBusID"}, {"resource.kubernetes.io/numaNode"}),
+        ("v0.5.0-dev", {"resource.kubernetes.io/numaNode"}, {"pcieBusID"}),
+        ("0.9", {"resource.kubernetes.io/numaNode"}, set()),
+    ],
+)
+def test_attributes_by_version(version: str, there: set[str], gone: set[str]) -> None:
+    (device,) = inventory(machine(H100), version).devices
+    names = set(device["attributes"])
+    assert there <= names
+    assert not gone & names
+
+
+def test_the_bus_id_before_it_was_standardized_has_an_eight_digit_domain() -> None:
+    (device,) = inventory(machine(H100), "25.8").devices
+    assert device["attributes"]["pcieBusID"] == {"string": "00000000:1b:00.0"}
+
+
+@pytest.mark.parametrize("version", ["24.1", "latest", "", "1"])
+def test_versions_that_are_not_known(version: str) -> None:
+    with pytest.raises(UsageError):
+        find("gpu.nvidia.com").inventory(machine(H100), Options("n", Target.of("1.37"), {"gpu.nvidia.com": version}))
+
+
+def test_what_is_unknown_is_absent() -> None:
+    bare = replace(H100, memory_bytes=None, addressing_mode=None)
+    pci = replace(PCI, path=f"LNXSYSTM:00/VMBUS:00/pci0001:00/{BDF}", numa_node=None)
+    (device,) = inventory(machine(bare, pci=pci, nvidia=None), "0.5").devices
+    assert "capacity" not in device  # GB10: NVML tells no memory
+    assert not {
+        "addressingMode",
+        "driverVersion",
+        "resource.kubernetes.io/numaNode",
+        "resource.kubernetes.io/pcieRoot",  # Hyper-V: the drivers' helper library fails
+    } & set(device["attributes"])
+
+
+def test_a_gpu_known_from_pci_alone_is_partial() -> None:
+    found = inventory(machine(Gpu(bdf=BDF, vendor="0x10de"), nvidia=None))
+    (device,) = found.devices
+    assert device == {
+        "name": "gpu-0",
+        "attributes": {
+            "type": {"string": "gpu"},
+            "resource.kubernetes.io/pciBusID": {"string": BDF},
+            "resource.kubernetes.io/pcieRoot": {"string": "pci0000:17"},
+        },
+    }
+    assert "minor number" in found.comments["gpu-0"]
+    assert any("known from PCI alone" in notice for notice in found.notices)
+
+
+def test_a_name_that_nvml_gave_is_not_given_again() -> None:
+    other = "0000:1c:00.0"
+    node = Machine(
+        pci_devices=(PCI, replace(PCI, bdf=other, path=f"pci0000:17/{other}")),
+        gpus=(replace(H100, minor=0), Gpu(bdf=other, vendor="0x10de")),
+        nvidia=DRIVER,
+    )
+    assert [device["name"] for device in inventory(node).devices] == ["gpu-0", "gpu-1"]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "pci", "word"),
+    [
+        (replace(H100, health="lost"), PCI, "lost"),
+        (Gpu(bdf=BDF, vendor="0x10de"), replace(PCI, driver="vfio-pci"), "vfio-pci"),
+        (replace(H100, mig_mode=True), PCI, "MIG"),
+    ],
+)
+def test_gpus_that_the_driver_does_not_publish(gpu: Gpu, pci: PciDevice, word: str) -> None:
+    found = inventory(machine(gpu, pci=pci))
+    assert found.devices == ()
+    assert any(BDF in notice and word in notice for notice in found.notices)
+
+
+def test_display_adapters_of_dgx_stations_and_other_vendors_are_left_out() -> None:
+    amd = Gpu(bdf="0000:03:00.0", vendor="0x1002")
+    assert inventory(machine(replace(H100, name="NVIDIA DGX Display"), amd)).devices == ()
+    assert not find("gpu.nvidia.com").present(Machine(gpus=(amd,)))
+
+
+PROFILES = (
+    MigProfile(19, "1g.5gb", 1, 4864 << 20, 14, 1, 0, 0, 0, 0),
+    MigProfile(20, "1g.5gb+me", 1, 4864 << 20, 14, 1, 1, 0, 1, 1),
+)
+
+
+def test_mig_devices() -> None:
+    gpu = replace(
+        H100,
+        minor=0,
+        mig_mode=True,
+        mig_profiles=PROFILES,
+        mig_devices=(
+            MigDevice("MIG-a", "1g.5gb", 19, Placement(0, 1), 7, 0),
+            MigDevice("MIG-b", "1g.5gb+me", 20, Placement(3, 1), 8, 0),
+        ),
+    )
+    first, second = inventory(machine(gpu)).devices
+    assert (first["name"], second["name"]) == ("gpu-0-mig-1g5gb-19-0", "gpu-0-mig-1g5gb-me-20-3")
+    assert first["attributes"]["type"] == {"string": "mig"}
+    assert first["attributes"]["parentUUID"] == {"string": "GPU-1"}
+    assert first["attributes"]["profile"] == {"string": "1g.5gb"}
+    assert second["capacity"] == {
+        "multiprocessors": {"value": "14"},
+        "copyEngines": {"value": "1"},
+        "decoders": {"value": "1"},
+        "encoders": {"value": "0"},
+        "jpegEngines": {"value": "1"},
+        "ofaEngines": {"value": "1"},
+        "memory": {"value": "4864Mi"},
+        "memorySlice3": {"value": "1"},
+    }
+    older, _ = inventory(machine(gpu), "25.8").devices
+    assert older["name"] == "gpu-0-mig-19-0-1"
+
+
+def test_device_classes() -> None:
+    classes = find("gpu.nvidia.com").device_classes(Options("n", Target.of("1.37")))
+    assert [item["metadata"]["name"] for item in classes] == ["gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com"]
+    assert classes[0]["spec"] == {
+        "selectors": [
+            {
+                "cel": {
+                    "expression": "device.driver == 'gpu.nvidia.com' && "
+                    "device.attributes['gpu.nvidia.com'].type == 'gpu'"
+                }
+            }
+        ],
+        "extendedResourceName": "nvidia.com/gpu",
+    }

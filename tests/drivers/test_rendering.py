@@ -1,0 +1,165 @@
+"""Slices: limits, releases, and what is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dractl.drivers import Options, find, names, render
+from dractl.drivers.hardware import as_node, machine
+from dractl.drivers.values import version
+from dractl.errors import InputError, Unsupported, UsageError
+from dractl.model.releases import Target
+from dractl.topology import Machine
+
+
+def options(release: str = "1.37", gates: dict[str, bool] | None = None, **rest) -> Options:
+    return Options("node-1", Target.of(release, gates or {}), **rest)
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(1, [1]), (128, [128]), (129, [128, 1]), (300, [128, 128, 44])])
+def test_a_slice_holds_at_most_128_devices(count: int, sizes: list[int]) -> None:
+    found = render(machine(f"{count}xnic,roots={max(1, count // 2)},numa=1"), options(), ["dra.net"]).slices
+    assert [len(item["spec"]["devices"]) for item in found] == sizes
+    assert {item["spec"]["pool"]["resourceSliceCount"] for item in found} == {len(sizes)}
+    assert len({item["metadata"]["name"] for item in found}) == len(sizes)
+
+
+def test_a_slice_with_list_attributes_holds_at_most_64() -> None:
+    settings = {"dra.cpu": {"mode": "individual", "exposePCIeRoots": "true"}}
+    node = machine("2xnic,cpus=130,threads=1,numa=2")
+    gated = options(gates={"DRAListTypeAttributes": True}, settings=settings)
+    assert [len(s["spec"]["devices"]) for s in render(node, gated, ["dra.cpu"]).slices] == [64, 64, 2]
+    plain = render(node, options(settings=settings), ["dra.cpu"])
+    assert [len(s["spec"]["devices"]) for s in plain.slices] == [128, 2]
+    assert all("resource.kubernetes.io/pcieRoot" not in d["attributes"] for d in plain.slices[0]["spec"]["devices"])
+    assert any("DRAListTypeAttributes" in notice for notice in plain.notices)
+
+
+def test_fields_that_a_release_drops_are_left_out_and_named() -> None:
+    node = machine("H100,cpus=8")
+    new = render(node, options("1.37"), device_classes=True)
+    old = render(node, options("1.34"), device_classes=True)
+    assert new.slices[1]["spec"]["devices"][0]["allowMultipleAllocations"] is True
+    assert "allowMultipleAllocations" not in old.slices[1]["spec"]["devices"][0]
+    assert "extendedResourceName" in new.device_classes[0]["spec"]
+    assert "extendedResourceName" not in old.device_classes[0]["spec"]
+    assert [n for n in old.notices if "DRAConsumableCapacity" in n]
+    assert [n for n in old.notices if "DRAExtendedResource" in n]
+    enabled = render(node, options("1.34", {"DRAConsumableCapacity": True}))
+    assert enabled.slices[1]["spec"]["devices"][0]["allowMultipleAllocations"] is True
+
+
+@pytest.mark.parametrize("release", ["1.31", "1.32", "1.33"])
+def test_releases_without_v1_are_refused(release: str) -> None:
+    with pytest.raises(Unsupported):
+        render(machine("H100"), options(release))
+
+
+def test_texts_that_no_attribute_can_hold_are_left_out() -> None:
+    node = machine("nic")
+    (function,) = (f for f in node.pci_devices if f.kind == "nic")
+    long = replace(function, device_name="é" * 33)
+    node = replace(node, pci_devices=(long,))
+    found = render(node, options(), ["dra.net"])
+    assert "dra.net/pciDevice" not in found.slices[0]["spec"]["devices"][0]["attributes"]
+    assert any("dra.net/pciDevice is longer than 64 bytes" in notice for notice in found.notices)
+
+
+def test_drivers_whose_hardware_is_absent_are_not_rendered_unless_named() -> None:
+    assert render(Machine(), options()).objects == ()
+    found = render(Machine(), options(), ["gpu.nvidia.com"])
+    assert found.slices == ()
+    assert found.notices == ("gpu.nvidia.com: no device to publish on this node",)
+
+
+def test_an_unknown_driver() -> None:
+    with pytest.raises(UsageError, match=r"did you mean gpu\.nvidia\.com"):
+        render(Machine(), options(), ["gpu.nvdia.com"])
+
+
+def test_the_same_in_the_same_out() -> None:
+    assert render(machine("8xH100,4xnic,cpus=64"), options()) == render(machine("8xH100,4xnic,cpus=64"), options())
+
+
+@pytest.mark.parametrize("name", names())
+def test_catalogues_name_what_is_rendered_and_its_type(name: str) -> None:
+    profile = find(name)
+    node = machine("2xH100,2xnic,E810,cpus=16")
+    known = {row.name: row.type for row in profile.catalogue.attributes}
+    for wanted in profile.catalogue.versions:
+        for item in render(node, options(versions={name: wanted}), [name]).slices:
+            for device in item["spec"]["devices"]:
+                for attribute, value in device["attributes"].items():
+                    assert value.keys() == {known[attribute]}
+                since = {row.name: row.since for row in profile.catalogue.attributes}
+                removed = {row.name: row.removed for row in profile.catalogue.attributes}
+                order = profile.catalogue.versions
+                for attribute in device["attributes"]:
+                    assert order.index(since[attribute] or order[0]) <= order.index(wanted)
+                    assert removed[attribute] is None or order.index(wanted) < order.index(removed[attribute])
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("580.65.06", "580.65.6"),
+        ("595.58.03", "595.58.3"),
+        ("9.0", "9.0.0"),
+        ("13", "13.0.0"),
+        ("v1.2.3-rc.1+b", "1.2.3-rc.1+b"),
+        ("12.x", None),
+        (None, None),
+    ],
+)
+def test_versions_are_made_strict(text: str | None, wanted: str | None) -> None:
+    assert version(text) == (None if wanted is None else {"version": wanted})
+
+
+# --- machines drawn up -------------------------------------------------------------------------------------------
+
+
+def test_devices_are_spread_over_roots_and_roots_over_nodes() -> None:
+    node = machine("8xH100,2xnic,cpus=32")
+    places = {f.bdf: (f.pcie_root, f.numa_node) for f in node.pci_devices if f.kind in ("gpu", "nic")}
+    gpus = [places[gpu.bdf] for gpu in node.gpus]
+    assert len({root for root, _ in gpus}) == 8
+    assert [numa for _, numa in gpus] == [0] * 4 + [1] * 4
+    assert [places[interface.bdf] for interface in node.net_interfaces] == [gpus[0], gpus[4]]
+    assert [(n.id, n.cpus) for n in node.numa_nodes] == [(0, "0-7,16-23"), (1, "8-15,24-31")]
+
+
+def test_a_machine_from_a_file(tmp_path) -> None:
+    path = tmp_path / "node.yaml"
+    path.write_text("cpus: 8\nroots:\n- {numa: 0, devices: [2xh100, nic]}\n- {numa: 1, devices: [nvme]}\n")
+    node = machine(str(path))
+    roots = {f.kind: f.pcie_root for f in node.pci_devices}
+    assert roots["gpu"] == roots["nic"] != roots["nvme"]
+    assert len(node.numa_nodes) == 2
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["H1000", "0x", "8xH100,roots=0", "H100,cpus=7", "100xH100,roots=2", "9999xnic", "H100,color=red", "numa=99"],
+)
+def test_machines_that_cannot_be(spec: str) -> None:
+    with pytest.raises(UsageError):
+        machine(spec)
+
+
+@pytest.mark.parametrize(
+    "text", ["- a\n", "roots: 5\n", "roots: [{devices: 1}]\n", "a: b: c\n", "roots: [{numa: -1}]\n"]
+)
+def test_files_that_describe_no_machine(tmp_path, text: str) -> None:
+    path = tmp_path / "node.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError):
+        machine(str(path))
+
+
+def test_nodes_of_the_same_hardware_have_gpus_of_their_own() -> None:
+    node = machine("2xH100")
+    uuids = {gpu.uuid for name in ("a", "b") for gpu in as_node(node, name).gpus}
+    assert len(uuids) == 4
+    assert as_node(node, "a") == as_node(node, "a")
