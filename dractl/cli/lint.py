@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dractl.lint.selection import Selection
 
 FORMATS = ("full", "concise", "json", "sarif", "junit", "github", "gitlab")
+MAX_FIXES = 10  # what one fix uncovers, the next one mends
 SEVERITIES = ("error", "warning", "info")
 
 Paths = Annotated[
@@ -43,6 +44,8 @@ Baseline = Annotated[
     typer.Option("--baseline", metavar="FILE", help="Say nothing of what an earlier report (-o json) holds already."),
 ]
 Statistics = Annotated[bool, typer.Option("--statistics", help="Count the findings of each rule.")]
+FixFiles = Annotated[bool, typer.Option("--fix", help="Write the safe fixes to the files; what remains is reported.")]
+Diff = Annotated[bool, typer.Option("--diff", help="Show what --fix would change, and change nothing.")]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even if there are findings.")]
 Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
 
@@ -57,6 +60,8 @@ def command(
     ignore: Ignore = None,
     fail_on: FailOn = None,
     baseline: Baseline = None,
+    fix: FixFiles = False,
+    diff: Diff = False,
     statistics: Statistics = False,
     exit_zero: ExitZero = False,
     kubernetes_version: common.KubernetesVersion = None,
@@ -95,20 +100,52 @@ def command(
     from dractl.lint import lint
     from dractl.manifests import load
 
+    if fix and diff:
+        raise UsageError("--fix and --diff exclude each other", hint="--diff shows what --fix would do")
     selection = _selection(settings, environment, select, ignore, baseline)
     target = common.target(
         kubernetes_version or environment.get("KUBERNETES_VERSION") or settings.kubernetes_version,
         {**settings.feature_gates, **common.parse_gates(feature_gates or environment.get("FEATURE_GATES"))},
     )
-    inputs = load(wanted, stdin=_stdin(wanted), stdin_name=stdin_filename, exclude=excluded)
+    stdin = _stdin(wanted)
+    inputs = load(wanted, stdin=stdin, stdin_name=stdin_filename, exclude=excluded)
     for skipped in inputs.skipped:
         notice(f"{skipped.file}: skipped, {skipped.why}" + (f"; {skipped.hint}" if skipped.hint else ""))
     report = lint(inputs, target, config=selection)
+    if diff:
+        _diff(report, output_file, exit_zero=exit_zero)
+        return
+    for _ in range(MAX_FIXES if fix else 0):
+        if not _fixed(report):
+            break
+        inputs = load(wanted, stdin=stdin, stdin_name=stdin_filename, exclude=excluded)
+        report = lint(inputs, target, config=selection)
     if not report.documents:
         notice("nothing here concerns DRA: no claim, class, slice or taint rule, and no pod that uses one")
     common.write_report(_render(report, output, statistics, quiet, to_file=output_file is not None), output_file)
     if report.reaches(threshold) and not exit_zero:  # type: ignore[arg-type]
         raise typer.Exit(1)
+
+
+def _diff(report: Report, output_file: Path | None, *, exit_zero: bool) -> None:
+    from dractl.cli import fixing
+
+    shown = "".join(fixing.diff(change) for change in fixing.changes(report))
+    common.write_report(shown, output_file)
+    if shown and not exit_zero:
+        raise typer.Exit(1)
+
+
+def _fixed(report: Report) -> bool:
+    """Writes the fixes; whether there were any."""
+    from dractl.cli import fixing
+    from dractl.cli.terminal import notice
+
+    made = list(fixing.changes(report))
+    for change in made:
+        fixing.write(change)
+        notice(f"{change.path}: {change.fixes} fixed")
+    return bool(made)
 
 
 def _settings(config: Path | None, isolated: bool) -> Config:

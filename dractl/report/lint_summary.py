@@ -16,7 +16,11 @@ STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36"}
 
 def summary(report: Report, canvas: Canvas) -> str:
     """One line: ``2 errors, 1 warning in 3 documents of 2 files``."""
-    counts = [(report.number_of("error"), "error"), (report.number_of("warning"), "warning"), (report.number_of("info"), "info")]
+    counts = [
+        (report.number_of("error"), "error"),
+        (report.number_of("warning"), "warning"),
+        (report.number_of("info"), "info"),
+    ]
     found = ", ".join(canvas.paint(plural(count, noun), STYLES[noun]) for count, noun in counts if count)
     where = f"in {plural(report.documents, 'document')} of {plural(report.files, 'file')}"
     asides = [f"{report.suppressed} suppressed"] if report.suppressed else []
