@@ -11,6 +11,8 @@ from dractl.cli import common
 from dractl.cli.node import From, SysfsRoot, read_node
 
 if TYPE_CHECKING:
+    from dractl.drivers.rendering import Rendering
+    from dractl.drivers.view import View
     from dractl.topology.machine import Machine
 
 FORMATS = ("tree", "matrix", "table", "json", "yaml", "svg", "html")
@@ -27,6 +29,13 @@ Identity = Annotated[
     ),
 ]
 
+Suggest = Annotated[
+    str | None,
+    typer.Option(
+        "--suggest", metavar="SHAPE", help="A claim for the best alignment of, say, gpu=2,nic=1 (gpu, nic, rdma)."
+    ),
+]
+
 
 def command(
     output: Output = "tree",
@@ -34,6 +43,7 @@ def command(
     snapshot: From = None,
     save: Save = None,
     with_identity: Identity = False,
+    suggest: Suggest = None,
     output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
     verbose: common.Verbose = 0,
@@ -50,6 +60,9 @@ def command(
 
         snapshots.save(machine, save, identity=with_identity)
         terminal.notice(f"snapshot written to {save}; `dractl discover --from {save}` shows it again")
+    if suggest is not None:
+        _suggest(machine, suggest, output_file)
+        return
     common.write_report(_report(machine if with_identity else machine.without_identity(), output, verbose), output_file)
 
 
@@ -70,11 +83,48 @@ def _report(machine: Machine, output: str, verbose: int) -> str:
     if output in ("svg", "html"):
         from dractl.report import machine_html, machine_svg
 
-        return machine_svg.render(machine) if output == "svg" else machine_html.render(machine)
+        return machine_svg.render(machine) if output == "svg" else machine_html.render(machine, _view(machine))
     from dractl.report import machine_matrix, machine_table, machine_tree
 
     canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), terminal.use_color(sys.stdout))
     if output == "matrix":
         return machine_matrix.render(machine, canvas)
-    draw = machine_table.render if output == "table" else machine_tree.render
-    return draw(machine, canvas, verbose=verbose > 0)
+    if output == "table":
+        return machine_table.render(machine, canvas, verbose=verbose > 0)
+    return machine_tree.render(machine, canvas, view=_view(machine), verbose=verbose > 0)
+
+
+def _rendering(machine: Machine) -> Rendering:
+    """What drivers would publish for the machine, as their current releases do."""
+    from dractl.drivers import Options, render
+    from dractl.model.releases import NEWEST, Target
+
+    return render(machine, Options(machine.host.name or "node-1", Target.of(NEWEST)), device_classes=True)
+
+
+def _view(machine: Machine) -> View:
+    from dractl.drivers.view import view
+
+    return view(_rendering(machine))
+
+
+def _suggest(machine: Machine, shape: str, output_file: Path | None) -> None:
+    """Prints a claim for the best alignment that the node can give."""
+    import yaml
+
+    from dractl.cli import terminal
+    from dractl.drivers.suggest import parse, suggest
+    from dractl.model.releases import NEWEST, Target
+
+    found = suggest(parse(shape), _rendering(machine), Target.of(NEWEST))
+    if found is None:
+        terminal.complain(
+            f"this node's drivers would not publish enough devices for {shape}",
+            hint="`dractl discover` shows what there is, `dractl render` what would be published",
+        )
+        raise typer.Exit(1)
+    lines = [f"# {found.alignment}", *(f"#   {device}" for device in found.devices)]
+    common.write_report("\n".join(lines) + "\n" + yaml.safe_dump(found.claim, sort_keys=False), output_file)
+    terminal.notice(
+        "the devices in the comment are those that the scheduler would take on this node while all are free"
+    )

@@ -14,6 +14,7 @@ from dractl.report import machine_text as words
 from dractl.topology.levels import LEVELS, endpoints, nearest
 
 if TYPE_CHECKING:
+    from dractl.drivers.view import View
     from dractl.topology.machine import Machine
 
 _STYLE = """
@@ -56,8 +57,8 @@ for (const place of [...devices, ...rows]) {
 """.strip()
 
 
-def render(machine: Machine) -> str:
-    """A complete HTML document."""
+def render(machine: Machine, view: View | None = None) -> str:
+    """A complete HTML document; ``view`` adds what drivers would publish."""
     best: dict[str, dict[str, str]] = {}
     for (a, b), level in nearest(machine).items():
         best.setdefault(a, {})[b] = level
@@ -71,6 +72,7 @@ def render(machine: Machine) -> str:
         "<p>Point at a device to see how far the others are; hold still for its details.</p>",
         f'<div class="wide">{machine_svg.picture(machine)}</div>',
         *_matrix(machine, best),
+        *_dra(view),
         *_notes(machine),
         f'<script type="application/json" id="levels">{data}</script>',
         f"<script>{_SCRIPT}</script></body></html>",
@@ -94,6 +96,18 @@ def _matrix(machine: Machine, best: dict[str, dict[str, str]]) -> list[str]:
 def _cell(level: str) -> str:
     plain = "NV" if level.startswith("NV") else level.rstrip("?")
     return f'<td class="{plain}" title="{escape(LEVELS.get(level, LEVELS["NV#"]))}">{escape(level)}</td>'
+
+
+def _dra(view: View | None) -> list[str]:
+    if view is None or not view.devices:
+        return []
+    lines = ["<h2>Devices that drivers would publish</h2>", f"<p>{escape(words.dra_drivers(view))}</p>", "<table>"]
+    for place, drivers in words.dra_places(view):
+        for driver, names in drivers:
+            cells = (place, driver, " ".join(names))
+            lines.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+    said = [*(alignment.text for alignment in view.alignments), *view.warnings]
+    return [*lines, "</table>", "<ul>", *(f"<li>{escape(text)}</li>" for text in said), "</ul>"]
 
 
 def _notes(machine: Machine) -> list[str]:

@@ -9,6 +9,7 @@ from dractl.report.canvas import size
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dractl.drivers.view import View
     from dractl.report.canvas import Canvas
     from dractl.topology.machine import Gpu, Machine, NumaNode, PciDevice
 
@@ -175,3 +176,18 @@ def wrap(text: str, width: int, indent: str) -> list[str]:
     import textwrap
 
     return textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False) or [""]
+
+
+def dra_places(view: View) -> list[tuple[str, list[tuple[str, list[str]]]]]:
+    """Names of published devices by place (PCIe root, or none) and driver."""
+    places: dict[str, dict[str, list[str]]] = {}
+    for device in view.devices:
+        place = places.setdefault(device.root or "without pcieRoot", {})
+        place.setdefault(device.driver, []).append(device.name)
+    ordered = sorted(places.items(), key=lambda item: (not item[0].startswith("pci"), item[0]))
+    return [(place, list(drivers.items())) for place, drivers in ordered]
+
+
+def dra_drivers(view: View) -> str:
+    """The drivers and the versions that the view is of."""
+    return ", ".join(f"{name} {version}" for name, version in view.drivers.items())

@@ -12,6 +12,7 @@ from dractl.topology.machine import PciDevice
 from dractl.topology.tree import Switch
 
 if TYPE_CHECKING:
+    from dractl.drivers.view import View
     from dractl.report.canvas import Canvas
     from dractl.topology.machine import Machine
     from dractl.topology.tree import Root
@@ -33,14 +34,17 @@ class _Row:
     slow: bool = False
 
 
-def render(machine: Machine, canvas: Canvas, *, verbose: bool = False) -> str:
-    """The tree as text; ``verbose`` lists every function, also those that no workload asks for, and every note."""
+def render(machine: Machine, canvas: Canvas, *, view: View | None = None, verbose: bool = False) -> str:
+    """The tree as text, with the DRA ``view`` below it; ``verbose`` lists every function, also those that no workload
+    asks for, and every note.
+    """
     lines: list[str] = []
     for i, line in enumerate(words.host_lines(machine)):
         lines += [canvas.paint(part, "" if i else "1") for part in words.wrap(line, canvas.width, "  ")]
     lines += _numa(machine, canvas)
     lines += _layout(_rows(machine, canvas, verbose), canvas)
     lines += _unplaced(machine, canvas)
+    lines += _dra(view, canvas) if view is not None and view.devices else []
     lines += _notes(machine, canvas)
     return canvas.plain("\n".join(lines).strip("\n") + "\n")
 
@@ -222,6 +226,21 @@ def _unplaced(machine: Machine, canvas: Canvas) -> list[str]:
     lines = ["", canvas.paint("Not on PCI", "1")]
     for line in shown:
         lines += words.wrap(line, canvas.width, " " * 10)
+    return lines
+
+
+def _dra(view: View, canvas: Canvas) -> list[str]:
+    """What drivers would publish on each root, and what a claim can align with it."""
+    lines = ["", canvas.paint("Devices that drivers would publish", "1") + f" ({words.dra_drivers(view)})"]
+    places = words.dra_places(view)
+    left = max(len(place) for place, _ in places)
+    for place, drivers in places:
+        for i, (driver, names) in enumerate(drivers):
+            head = f"  {'' if i else place:<{left}}  {driver}  "
+            lines += words.wrap(head + " ".join(names), canvas.width, " " * (left + 6))
+    lines += [f"  {alignment.text}" for alignment in view.alignments]
+    for warning in view.warnings:
+        lines += words.wrap(f"  {warning}", canvas.width, "    ")
     return lines
 
 
