@@ -1,0 +1,142 @@
+"""Opaque configuration: what a driver takes as ``parameters`` of its own in claims and classes.
+
+Schemas are ``schemas/drivers/<driver>.json``, written from each driver's API types and validation. A driver looks at
+its configuration when a pod starts, so nobody else says that it is wrong before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from dractl.resources import data_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dractl.manifests.documents import Path
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueFault:
+    """What a driver would refuse: where in the parameters, why, and the nearest right name.
+
+    With ``key`` the key at ``path`` is meant, not its value.
+    """
+
+    path: Path
+    message: str
+    key: bool = False
+    nearest: str | None = None
+
+
+def described() -> tuple[str, ...]:
+    """The drivers whose configuration has a schema."""
+    return tuple(sorted(path.stem for path in (data_dir("schemas") / "drivers").glob("*.json")))
+
+
+def check(driver: str, parameters: Mapping[str, Any]) -> tuple[OpaqueFault, ...]:
+    """What ``driver`` would refuse of ``parameters``; nothing for a driver without a schema."""
+    if driver not in described():
+        return ()
+    found = [fault for error in _validator(driver).iter_errors(parameters) for fault in _faults(error)]
+    return tuple(sorted(found, key=lambda fault: (tuple(map(str, fault.path)), fault.message)))
+
+
+@cache
+def _validator(driver: str) -> Any:
+    import json
+
+    from jsonschema import Draft202012Validator, FormatChecker
+
+    schema = json.loads((data_dir("schemas") / "drivers" / f"{driver}.json").read_text(encoding="utf-8"))
+    formats = FormatChecker(formats=())
+    formats.checks("cidr", raises=ValueError)(_is_cidr)
+    formats.checks("ip", raises=ValueError)(_is_ip)
+    return Draft202012Validator(schema, format_checker=formats)
+
+
+def _is_cidr(value: object) -> bool:
+    """Go's netip.ParsePrefix: with a prefix length."""
+    import ipaddress
+
+    if isinstance(value, str):
+        if not value.rpartition("/")[2].isdecimal() or "/" not in value:
+            return False
+        ipaddress.ip_interface(value)
+    return True
+
+
+def _is_ip(value: object) -> bool:
+    import ipaddress
+
+    if isinstance(value, str):
+        ipaddress.ip_address(value)
+    return True
+
+
+_TYPES = {"object": "a map", "array": "a list", "string": "a text", "integer": "an integer", "boolean": "true or false"}
+_FORMATS = {"cidr": "an address with a prefix length, such as 10.0.0.1/24", "ip": "an IP address"}
+
+
+def _faults(error: Any) -> Iterator[OpaqueFault]:
+    """The faults that one error of jsonschema stands for, in words."""
+    path: Path = tuple(error.absolute_path)
+    rule, allowed, value = error.validator, error.validator_value, error.instance
+    if error.context:  # anyOf and the like: the branch that is meant is the one that is not a constant
+        for inner in error.context:
+            if inner.validator != "const":
+                yield from _faults(inner)
+        return
+    if rule == "additionalProperties":
+        known = error.schema.get("properties", {})
+        for name in value:
+            if name not in known:
+                yield OpaqueFault((*path, name), f'unknown field "{name}"', key=True, nearest=_nearest(name, known))
+        return
+    if rule == "required":
+        missing = next((name for name in allowed if name not in value), "")
+        yield OpaqueFault(path, f'"{missing}" is required')
+        return
+    nearest = None
+    if rule == "const":
+        message = f"must be {_shown(allowed)}, not {_shown(value)}"
+        nearest = allowed if isinstance(allowed, str) else None
+    elif rule == "enum":
+        choices = [choice for choice in allowed if choice != ""]
+        message = f"must be one of {', '.join(map(str, choices))}, not {_shown(value)}"
+        nearest = _nearest(value, [choice for choice in choices if isinstance(choice, str)])
+    elif rule == "type":
+        wanted = [allowed] if isinstance(allowed, str) else allowed
+        message = f"must be {' or '.join(_TYPES.get(kind, f'a {kind}') for kind in wanted)}, not {_shown(value)}"
+    elif rule == "format":
+        message = f"must be {_FORMATS[allowed]}, not {_shown(value)}"
+    elif rule in ("minimum", "maximum"):
+        message = f"must be at {'least' if rule == 'minimum' else 'most'} {allowed}, not {_shown(value)}"
+    elif rule == "minLength":
+        message = "must not be empty"
+    elif rule == "maxLength":
+        message = f"must not be longer than {allowed} characters"
+    else:
+        message = f"{_shown(value)} is not allowed here"
+    yield OpaqueFault(path, message, nearest=nearest)
+
+
+def _shown(value: Any) -> str:
+    import json
+
+    if isinstance(value, dict | list):
+        return "a map" if isinstance(value, dict) else "a list"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _nearest(name: object, known: Any) -> str | None:
+    from difflib import get_close_matches
+
+    if not isinstance(name, str):
+        return None
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    found = get_close_matches(name.lower(), by_lower, 1)
+    return by_lower[found[0]] if found else None

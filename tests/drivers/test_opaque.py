@@ -1,0 +1,142 @@
+"""Opaque configuration: what each driver's own types and validation take."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+
+from dractl.drivers.opaque import OpaqueFault, check, described
+from dractl.resources import data_dir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GPU = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig"}
+CHANNEL = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "ComputeDomainChannelConfig"}
+EXAMPLE = {"apiVersion": "gpu.resource.example.com/v1alpha1", "kind": "GpuConfig"}
+
+
+@pytest.mark.parametrize("path", sorted((data_dir("schemas") / "drivers").glob("*.json")), ids=lambda path: path.stem)
+def test_schemas_are_schemas(path: Path) -> None:
+    jsonschema.Draft202012Validator.check_schema(json.loads(path.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("driver", "parameters"),
+    [
+        ("gpu.nvidia.com", GPU),
+        ("gpu.nvidia.com", {**GPU, "sharing": {"strategy": "TimeSlicing", "timeSlicingConfig": {"interval": "Long"}}}),
+        (
+            "gpu.nvidia.com",
+            {
+                **GPU,
+                "sharing": {
+                    "strategy": "MPS",
+                    "mpsConfig": {
+                        "defaultActiveThreadPercentage": 50,
+                        "defaultPinnedDeviceMemoryLimit": "10Gi",
+                        "defaultPerDevicePinnedMemoryLimit": {"0": "5Gi"},
+                    },
+                },
+            },
+        ),
+        ("gpu.nvidia.com", {**GPU, "kind": "VfioDeviceConfig", "iommu": {"backendPolicy": "PreferIommuFD"}}),
+        ("compute-domain.nvidia.com", {**CHANNEL, "domainID": "x", "allocationMode": "All"}),
+        ("dra.net", {}),
+        (
+            "dra.net",
+            {
+                "interface": {
+                    "name": "dranet0",
+                    "addresses": ["10.0.0.1/24", "fd00::1/64"],
+                    "mtu": 9000,
+                    "arpIgnore": 8,
+                },
+                "routes": [
+                    {"destination": "0.0.0.0/0", "gateway": "10.0.0.254"},
+                    {"destination": "fd00::/8", "scope": 253},
+                ],
+                "rules": [{"priority": 100, "source": "10.0.0.0/24", "table": 100}],
+                "ethtool": {"features": {"tcp-segmentation-offload": True}},
+            },
+        ),
+        ("dra.cpu", {"apiVersion": "v1alpha1", "cpuConfig": {"cpuset": "0-3,5"}, "unknown": 1}),
+        ("gpu.example.com", {**EXAMPLE, "sharing": {"strategy": "SpacePartitioning"}}),
+        ("driver.nobody.knows", {"anything": 1}),
+    ],
+)
+def test_taken(driver: str, parameters: dict) -> None:
+    assert check(driver, parameters) == ()
+
+
+@pytest.mark.parametrize(
+    ("driver", "parameters", "fault"),
+    [
+        (
+            "gpu.nvidia.com",
+            {**GPU, "sharing": {"strategy": "TimeSlice"}},
+            OpaqueFault(
+                ("sharing", "strategy"), 'must be one of TimeSlicing, MPS, not "TimeSlice"', nearest="TimeSlicing"
+            ),
+        ),
+        (
+            "gpu.nvidia.com",
+            {**GPU, "sharing": {"strategy": "TimeSlicing", "timeslicingConfig": {}}},
+            OpaqueFault(
+                ("sharing", "timeslicingConfig"),
+                'unknown field "timeslicingConfig"',
+                key=True,
+                nearest="timeSlicingConfig",
+            ),
+        ),
+        (
+            "gpu.nvidia.com",
+            {**GPU, "sharing": {"strategy": "MPS", "mpsConfig": {"defaultActiveThreadPercentage": 101}}},
+            OpaqueFault(("sharing", "mpsConfig", "defaultActiveThreadPercentage"), "must be at most 100, not 101"),
+        ),
+        (
+            "gpu.nvidia.com",
+            {"apiVersion": "gpu.nvidia.com/v1alpha1", "kind": "GpuConfig"},
+            OpaqueFault(
+                ("apiVersion",),
+                'must be "resource.nvidia.com/v1beta1", not "gpu.nvidia.com/v1alpha1"',
+                nearest="resource.nvidia.com/v1beta1",
+            ),
+        ),
+        ("gpu.nvidia.com", {"apiVersion": GPU["apiVersion"]}, OpaqueFault((), '"kind" is required')),
+        ("compute-domain.nvidia.com", {**CHANNEL, "domainID": ""}, OpaqueFault(("domainID",), "must not be empty")),
+        (
+            "dra.net",
+            {"interface": {"addresses": ["10.0.0.1"]}},
+            OpaqueFault(
+                ("interface", "addresses", 0),
+                'must be an address with a prefix length, such as 10.0.0.1/24, not "10.0.0.1"',
+            ),
+        ),
+        (
+            "dra.net",
+            {"routes": [{"destination": "10.0.0.0/8", "gateway": "here"}]},
+            OpaqueFault(("routes", 0, "gateway"), 'must be an IP address, not "here"'),
+        ),
+        ("dra.net", {"interface": {"mtu": 60}}, OpaqueFault(("interface", "mtu"), "must be at least 68, not 60")),
+        (
+            "dra.net",
+            {"interface": {"dhcp": "yes"}},
+            OpaqueFault(("interface", "dhcp"), 'must be true or false, not "yes"'),
+        ),
+        ("dra.cpu", {"apiVersion": "v1alpha1", "cpuConfig": {}}, OpaqueFault(("cpuConfig",), '"cpuset" is required')),
+    ],
+)
+def test_refused(driver: str, parameters: dict, fault: OpaqueFault) -> None:
+    assert check(driver, parameters) == (fault,)
+
+
+def test_hostile_parameters_end() -> None:
+    deep: dict = {}
+    for _ in range(150):
+        deep = {"sharing": deep}
+    assert check("gpu.nvidia.com", {**GPU, **deep})
+    assert "gpu.nvidia.com" in described()
