@@ -9,6 +9,7 @@ import typer
 
 from dractl.cli import common
 from dractl.cli.node import From, SysfsRoot, read_node
+from dractl.errors import UsageError
 
 if TYPE_CHECKING:
     from dractl.drivers.rendering import Rendering
@@ -36,6 +37,13 @@ Suggest = Annotated[
     ),
 ]
 
+Diff = Annotated[
+    tuple[Path, Path] | None,
+    typer.Option(
+        "--diff", metavar="A B", help="Compare two machines (snapshots, archives, trees) by meaning, not by name."
+    ),
+]
+
 
 def command(
     output: Output = "tree",
@@ -44,6 +52,7 @@ def command(
     save: Save = None,
     with_identity: Identity = False,
     suggest: Suggest = None,
+    diff: Diff = None,
     output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
     verbose: common.Verbose = 0,
@@ -54,6 +63,8 @@ def command(
 
     common.settle(color, quiet)
     common.choose("--output", output, FORMATS)
+    if diff is not None:
+        raise typer.Exit(_diff(diff, output, output_file))
     machine = read_node(sysfs_root, snapshot)
     if save is not None:
         from dractl.topology import snapshot as snapshots
@@ -64,6 +75,29 @@ def command(
         _suggest(machine, suggest, output_file)
         return
     common.write_report(_report(machine if with_identity else machine.without_identity(), output, verbose), output_file)
+
+
+def _diff(sides: tuple[Path, Path], output: str, output_file: Path | None) -> int:
+    """Prints what differs; the exit code is 1 where something does."""
+    import json
+    import sys
+
+    from dractl.cli import terminal
+    from dractl.report import machine_diff
+    from dractl.report.canvas import Canvas
+    from dractl.topology.diff import differences
+    from dractl.topology.wire import encode
+
+    if output not in ("tree", "json"):
+        raise UsageError(f"--diff prints text, or json with -o json, and no {output}")
+    found = differences(*(read_node(None, side) for side in sides))
+    if output == "json":
+        text = json.dumps({"schema": "dractl/machine-diff/v1", "differences": [encode(d) for d in found]}, indent=1)
+    else:
+        canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), terminal.use_color(sys.stdout))
+        text = machine_diff.render(found, (str(sides[0]), str(sides[1])), canvas)
+    common.write_report(text, output_file)
+    return 1 if found else 0
 
 
 def _report(machine: Machine, output: str, verbose: int) -> str:

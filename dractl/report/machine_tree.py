@@ -231,7 +231,9 @@ def _unplaced(machine: Machine, canvas: Canvas) -> list[str]:
 
 def _dra(view: View, canvas: Canvas) -> list[str]:
     """What drivers would publish on each root, and what a claim can align with it."""
-    lines = ["", canvas.paint("Devices that drivers would publish", "1") + f" ({words.dra_drivers(view)})"]
+    title = "Devices that drivers would publish"
+    first, *rest = words.wrap(f"{title} ({words.dra_drivers(view)})", canvas.width, "  ")
+    lines = ["", first.replace(title, canvas.paint(title, "1")), *rest]
     places = words.dra_places(view)
     left = max(len(place) for place, _ in places)
     for place, drivers in places:

@@ -207,3 +207,23 @@ def test_what_is_written_fits_its_schema(name: str, trees: dict[str, Path], caps
     schema = json.loads((data_dir("schemas") / "dractl" / "machine-v1.json").read_text(encoding="utf-8"))
     assert run("--root", trees[name], "-o", "json", "--with-identity") == 0
     jsonschema.validate(json.loads(capsys.readouterr().out), schema)
+
+
+def test_diff_compares_two_machines(trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--diff", trees["vmd"], trees["vmd"]) == 0
+    assert "no difference" in capsys.readouterr().out
+    assert run("--diff", trees["vmd"], trees["cxl"]) == 1
+    assert "sockets: 1 → 2" in capsys.readouterr().out
+    assert run("--diff", trees["vmd"], trees["cxl"], "-o", "json") == 1
+    assert json.loads(capsys.readouterr().out)["differences"]
+    assert run("--diff", trees["vmd"], trees["cxl"], "-o", "svg") == 2
+
+
+def test_suggest_prints_a_claim(trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    import yaml
+
+    assert run("--root", trees["plx-8gpu"], "--suggest", "gpu=2,nic=1") == 0
+    claim = yaml.safe_load(capsys.readouterr().out)
+    assert claim["spec"]["devices"]["constraints"][0]["matchAttribute"] == "resource.kubernetes.io/pcieRoot"
+    assert run("--root", trees["plx-8gpu"], "--suggest", "gpu=9") == 1
+    assert run("--root", trees["plx-8gpu"], "--suggest", "gpu=zwei") == 2

@@ -1,0 +1,183 @@
+"""Two machines, or one at two times, compared by meaning: places, products, drivers, links, nodes; not by names.
+
+Numbers of devices (eth0, mlx5_0, card1, minor numbers), UUIDs and addresses change from boot to boot and from node to
+node, so they are no differences.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.topology.machine import Gpu, Machine, NumaNode, PciDevice
+
+_MEMORY_TOLERANCE = 0.01  # the kernel keeps a little for itself, and not always the same
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """``what`` of ``place`` is ``before`` on the one and ``after`` on the other; None where it is not there."""
+
+    place: str
+    what: str
+    before: str | None
+    after: str | None
+
+
+def differences(a: Machine, b: Machine) -> tuple[Difference, ...]:
+    """What differs from ``a`` to ``b``: the host, NUMA nodes, PCI functions, GPUs."""
+    return (*_host(a, b), *_nodes(a, b), *_functions(a, b), *_interfaces(a, b))
+
+
+def _changed(place: str, facts: dict[str, tuple[object, object]]) -> Iterator[Difference]:
+    for what, (before, after) in facts.items():
+        if before != after:
+            yield Difference(place, what, _text(before), _text(after))
+
+
+def _text(value: object) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _host(a: Machine, b: Machine) -> Iterator[Difference]:
+    yield from _changed(
+        "host",
+        {
+            "CPU model": (a.cpus.model, b.cpus.model),
+            "sockets": (len(a.cpus.packages), len(b.cpus.packages)),
+            "cores": (len(a.cpus.cores), len(b.cpus.cores)),
+            "SMT": (a.cpus.smt_control, b.cpus.smt_control),
+            "kernel": (a.host.kernel, b.host.kernel),
+            "product": (a.host.product, b.host.product),
+            "IOMMU": (a.host.iommu, b.host.iommu),
+            "NVIDIA driver": _pair(a, b),
+        },
+    )
+
+
+def _pair(a: Machine, b: Machine) -> tuple[str | None, str | None]:
+    before, after = (m.nvidia.driver_version if m.nvidia else None for m in (a, b))
+    return before, after
+
+
+def _nodes(a: Machine, b: Machine) -> Iterator[Difference]:
+    one, other = ({n.id: n for n in m.numa_nodes} for m in (a, b))
+    for number in sorted(one.keys() | other.keys()):
+        place, x, y = f"NUMA node {number}", one.get(number), other.get(number)
+        if x is None or y is None:
+            yield Difference(place, "node", _node(x), _node(y))
+            continue
+        facts: dict[str, tuple[object, object]] = {"CPUs": (x.cpus, y.cpus), "distances": (x.distances, y.distances)}
+        if not _close(x.memory_bytes, y.memory_bytes):
+            facts["memory"] = (x.memory_bytes, y.memory_bytes)
+        pages = [{h.size_bytes: h.total for h in n.huge_pages if h.total} for n in (x, y)]
+        for size in sorted(pages[0].keys() | pages[1].keys()):
+            facts[f"huge pages of {size >> 10} KiB"] = (pages[0].get(size, 0), pages[1].get(size, 0))
+        yield from _changed(place, facts)
+
+
+def _node(node: NumaNode | None) -> str | None:
+    return None if node is None else f"CPUs {node.cpus}" if node.cpus else "no CPUs"
+
+
+def _close(a: int | None, b: int | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return abs(a - b) <= _MEMORY_TOLERANCE * max(a, b)
+
+
+def _product(device: PciDevice) -> tuple[str | None, ...]:
+    return device.class_code, device.vendor, device.device, device.subsystem_vendor, device.subsystem_device
+
+
+def _said(device: PciDevice) -> str:
+    name = device.device_name or f"[{(device.vendor or '?')[2:]}:{(device.device or '?')[2:]}]"
+    return f"{device.kind} {name}" if device.kind != "other" else name
+
+
+def _functions(a: Machine, b: Machine) -> Iterator[Difference]:
+    """Functions in the same place are compared; what is left of one product is one that moved."""
+    one, other = ({d.path or d.bdf: d for d in m.pci_devices} for m in (a, b))
+    gpus = tuple({g.bdf: g for g in m.gpus} for m in (a, b))
+    gone: list[PciDevice] = []
+    new: list[PciDevice] = []
+    for path in [*one, *(p for p in other if p not in one)]:
+        x, y = one.get(path), other.get(path)
+        if x is not None and y is not None and _product(x) == _product(y):
+            yield from _changed(x.bdf, _facts(x, y))
+            yield from _gpu(x.bdf, gpus[0].get(x.bdf), gpus[1].get(y.bdf))
+        else:
+            gone += [x] if x is not None else []
+            new += [y] if y is not None else []
+    for x in gone:
+        twin = next((y for y in new if _product(x) == _product(y)), None)
+        if twin is None:
+            yield Difference(x.bdf, "function", _said(x), None)
+            continue
+        new.remove(twin)
+        yield Difference(x.bdf, f"place of {_said(x)}", x.path, twin.path)
+        yield from _changed(twin.bdf, _facts(x, twin))
+        yield from _gpu(twin.bdf, gpus[0].get(x.bdf), gpus[1].get(twin.bdf))
+    for y in new:
+        yield Difference(y.bdf, "function", None, _said(y))
+
+
+def _facts(x: PciDevice, y: PciDevice) -> dict[str, tuple[object, object]]:
+    vfs = [d.sriov.num_vfs if d.sriov else None for d in (x, y)]
+    return {
+        "driver": (x.driver, y.driver),
+        "NUMA node": (x.numa_node, y.numa_node),
+        "link width": (x.link_width, y.link_width),
+        "link speed (GT/s)": (x.link_speed, y.link_speed),
+        "virtual functions": (vfs[0], vfs[1]),
+        "IOMMU group there": (x.iommu_group is not None, y.iommu_group is not None),
+    }
+
+
+def _gpu(place: str, x: Gpu | None, y: Gpu | None) -> Iterator[Difference]:
+    if x is None or y is None:
+        return
+    facts: dict[str, tuple[object, object]] = {"health": (x.health, y.health)}
+    if not x.partial and not y.partial:
+        facts |= {
+            "GPU": (x.name, y.name),
+            "memory": (x.memory_bytes, y.memory_bytes),
+            "MIG": (x.mig_mode, y.mig_mode),
+            "MIG devices": (_profiles(x), _profiles(y)),
+            "ECC": (x.ecc, y.ecc),
+            "active NVLinks": (sum(n.active for n in x.nvlinks), sum(n.active for n in y.nvlinks)),
+        }
+    yield from _changed(place, facts)
+
+
+def _profiles(gpu: Gpu) -> str:
+    counts = Counter(d.profile or str(d.profile_id) for d in gpu.mig_devices)
+    return ", ".join(f"{n} {name}" for name, n in sorted(counts.items())) or "none"
+
+
+def _interfaces(a: Machine, b: Machine) -> Iterator[Difference]:
+    """Interfaces by the function that they belong to; those of no function come and go with pods."""
+    sides = []
+    for machine in (a, b):
+        facts: dict[str, list[tuple[object, ...]]] = {}
+        for net in machine.net_interfaces:
+            if net.bdf and not net.representor:
+                facts.setdefault(net.bdf, []).append(
+                    (net.mtu, net.operstate, net.speed_mbps, net.rdma_device is not None)
+                )
+        sides.append({bdf: sorted(rows, key=str) for bdf, rows in facts.items()})
+    for bdf in sorted(sides[0].keys() & sides[1].keys()):
+        for x, y in zip(sides[0][bdf], sides[1][bdf], strict=False):
+            names = ("MTU", "state", "speed (Mb/s)", "RDMA")
+            yield from _changed(bdf, dict(zip(names, zip(x, y, strict=True), strict=True)))
+    for bdf in sorted(sides[0].keys() ^ sides[1].keys()):
+        if bdf in a.pci and bdf in b.pci:
+            yield Difference(bdf, "network interface", *(("there" if bdf in side else None) for side in sides))
