@@ -1,4 +1,4 @@
-"""``dractl explain [KIND/]NAME``."""
+"""``dractl explain``: why a claim or pod is not allocated, and what would make it fit."""
 
 from __future__ import annotations
 
@@ -11,60 +11,76 @@ from dractl.cli import common, terminal
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dractl.explain import ClusterState, Explanation
     from dractl.explain.live import Login
     from dractl.explain.sources import Sources
 
 FORMATS = ("text", "json", "html")
 
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[KIND/]NAME | FILE",
+        help="A pod, else a claim; pod/, claim/, template/, deploy/, sts/, job/, node/ NAME; or a file. Default: all pending.",
+        show_default=False,
+    ),
+]
+Files = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filename", "-f", metavar="FILE|DIR|ARCHIVE", help="Objects from here, not from a cluster; repeatable."
+    ),
+]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--devices",
+        metavar="FILE|DIR|SNAPSHOT|local|cluster",
+        help="The devices to allocate from; local: of this node.",
+    ),
+]
+Namespace = Annotated[
+    str | None, typer.Option("--namespace", "-n", metavar="NAME", help="The namespace of the subjects.")
+]
+AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="Subjects of every namespace.")]
+Node = Annotated[str | None, typer.Option("--node", metavar="NAME", help="Answer for this node alone.")]
+Patch = Annotated[
+    bool, typer.Option("--patch", help="Print the smallest fix as YAML, with the command that applies it.")
+]
+Context = Annotated[str | None, typer.Option("--context", metavar="NAME", help="The context of the kubeconfig.")]
+Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", metavar="FILE", help="The kubeconfig.")]
+Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever the answer is.")]
+
 
 def command(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[[KIND/]NAME | FILE]...",
-            help="A pod or claim, KIND/NAME, or a file to read. Nothing: all that is pending.",
-        ),
-    ] = None,
-    files: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--filename",
-            "-f",
-            metavar="FILE|DIR|ARCHIVE",
-            help="Read objects from here instead of a cluster; repeatable.",
-        ),
-    ] = None,
-    devices: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--devices",
-            metavar="FILE|DIR|SNAPSHOT|local|cluster",
-            help="The devices to allocate from: slices, a snapshot, this node.",
-        ),
-    ] = None,
-    namespace: Annotated[str | None, typer.Option("--namespace", "-n", help="The namespace of the subjects.")] = None,
-    all_namespaces: Annotated[
-        bool, typer.Option("--all-namespaces", "-A", help="Subjects of every namespace.")
-    ] = False,
-    node: Annotated[str | None, typer.Option("--node", metavar="NAME", help="Answer for this node only.")] = None,
-    patch: Annotated[bool, typer.Option("--patch", help="Print the smallest fix as a patch for kubectl.")] = False,
-    context: Annotated[str | None, typer.Option("--context", help="The context of the kubeconfig.")] = None,
-    kubeconfig: Annotated[str | None, typer.Option("--kubeconfig", metavar="FILE", help="The kubeconfig.")] = None,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help="text, json or html.")] = "text",
-    output_file: common.OutputFile = None,
+    names: Names = None,
+    files: Files = None,
+    devices: Devices = None,
+    namespace: Namespace = None,
+    all_namespaces: AllNamespaces = False,
+    node: Node = None,
+    patch: Patch = False,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
     kubernetes_version: common.KubernetesVersion = None,
     feature_gates: common.FeatureGates = None,
-    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever the answer is.")] = False,
+    exit_zero: ExitZero = False,
     config: common.Config = None,
     isolated: common.Isolated = False,
-    color: Annotated[str, typer.Option("--color", metavar="WHEN", help="auto, always or never.")] = "auto",
+    output: Output = "text",
+    output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
     verbose: common.Verbose = 0,
-) -> int:
-    """Why is this claim or pod not allocated, and what would make it fit.
+    color: common.Color = "auto",
+) -> None:
+    """Say why a claim or pod is not allocated, node by node, and which smallest change makes it fit.
 
-    dractl explain -f dump.yaml pod/train-0    dractl explain claim.yaml --devices local    dractl explain -n ml train-0
+    Objects come from the cluster of the kubeconfig, or from files. The exit code is 1 if anything asked about does not fit.
+
+    Examples: `dractl explain train-0 -n ml`, `dractl explain -f dump.yaml pod/train-0`, `dractl explain claim.yaml --devices local`
     """
     common.settle(color, quiet)
     common.choose("--output", output, FORMATS)
@@ -74,41 +90,95 @@ def command(
     from dractl.explain.live import Login
     from dractl.model.releases import NEWEST
 
+    settings = _Settings(config, isolated)
     sources = origins.sort_out(names or [], files or [], devices or [])
-    where = None if all_namespaces else namespace
-    state, where, notes = _read(sources, where, all_namespaces, Login(context, kubeconfig))
-    release = kubernetes_version or state.release or NEWEST
-    for note in notes:
-        terminal.notice(note)
-    features = Features.for_release(release, common.parse_gates(feature_gates))
+    gates = settings.gates(feature_gates)
+    asked_release = kubernetes_version or settings.kubernetes_version
+    state, where = _read(sources, namespace, all_namespaces, Login(context, kubeconfig), asked_release)
+    features = Features.for_release(asked_release or state.release or NEWEST, gates)
     questions = [q for name in sources.names for q in find(state, name, where)] or everything(state, where)
     if not questions:
-        raise InputError(
-            "there is nothing to explain: no pending pod and no unallocated claim", hint=_what_is_there(state)
-        )
-    assumed = kubernetes_version is None and not sources.live
+        why = "there is nothing to explain: no pending pod and no unallocated claim"
+        raise InputError(why, hint=_what_is_there(state))
+    assumed = asked_release is None and not sources.live
     explainer = Explainer(state, features, Options(release_assumed=assumed, node=node))
     explanations = worst_first(explainer.explain(question) for question in questions)
     listed = len(sources.names) != 1 or len(explanations) != 1
-    common.write_report(_render(explanations, output, listed=listed), output_file)
-    return 0 if exit_zero or all(e.fits for e in explanations) else 1
+    text = _patches(explanations) if patch else _render(explanations, output, verbose > 0, listed=listed)
+    common.write_report(text, output_file)
+    if not exit_zero and not all(e.fits for e in explanations):
+        raise typer.Exit(1)
+
+
+class _Settings:
+    """What configuration files and the environment say that explain cares about."""
+
+    def __init__(self, config: Path | None, isolated: bool) -> None:
+        import os
+        from pathlib import Path
+
+        from dractl.lint import config as files
+
+        path = config or (None if isolated else files.find(Path.cwd()))
+        found = files.Config() if path is None else files.read(path)
+        environment = {} if isolated else os.environ
+        self.kubernetes_version = environment.get("DRACTL_KUBERNETES_VERSION") or found.kubernetes_version
+        self._gates = {**found.feature_gates, **common.parse_gates(environment.get("DRACTL_FEATURE_GATES"))}
+
+    def gates(self, given: str | None) -> dict[str, bool]:
+        return {**self._gates, **common.parse_gates(given)}
 
 
 def _read(
-    sources: Sources, namespace: str | None, everywhere: bool, login: Login
-) -> tuple[ClusterState, str | None, tuple[str, ...]]:
-    """The objects, the namespace of the question, and what could not be read."""
+    sources: Sources, namespace: str | None, everywhere: bool, login: Login, release: str | None
+) -> tuple[ClusterState, str | None]:
+    """The objects, and the namespace of the question (None: all)."""
     from dractl.explain import sources as origins
 
     stdin = sys.stdin.buffer.read() if "-" in sources.files else None
     state = origins.state_of(sources, namespace=namespace, stdin=stdin)
+    for source in sources.devices:
+        if source != "cluster":
+            state = _devices(source, release or state.release).merged(state)
+    where = None if everywhere else namespace
     if not sources.live:
-        return state, namespace, ()
+        return state, where
     from dractl.explain import live
 
     cluster = live.read(login, namespace=namespace)
-    where = None if everywhere else namespace or cluster.namespace
-    return cluster.state.merged(state), where, cluster.notes
+    for note in cluster.notes:
+        terminal.notice(note)
+    return cluster.state.merged(state), None if everywhere else namespace or cluster.namespace
+
+
+def _devices(source: str, release: str | None) -> ClusterState:
+    """Published slices, or what the drivers of a machine would publish."""
+    from dractl.explain import sources as origins
+
+    if source != "local":
+        found = origins.published(source)
+        if found is not None:
+            return found
+    import os
+    from pathlib import Path
+
+    from dractl.cli.node import read_node
+    from dractl.drivers import Options, render
+    from dractl.model import Target
+    from dractl.model.releases import NEWEST
+
+    machine = read_node(None, None if source == "local" else Path(source))
+    name = machine.host.name or os.environ.get("NODE_NAME") or "node-1"
+    options = Options(node_name=name.lower(), target=Target.of(release or NEWEST), versions={}, settings={})
+    rendering = render(machine, options, device_classes=True)
+    for notice in rendering.notices:
+        terminal.notice(notice)
+    if not rendering.slices:
+        raise InputError(
+            f"--devices {source}: no driver that dractl knows would publish a device here",
+            hint="dractl discover shows the hardware",
+        )
+    return origins.of_objects(rendering.objects)
 
 
 def _what_is_there(state: ClusterState) -> str:
@@ -116,11 +186,15 @@ def _what_is_there(state: ClusterState) -> str:
     return f"the source has {told}" if told else "the source has no object that explain reads"
 
 
-def _render(explanations: list[Explanation], output: str, *, listed: bool) -> str:
+def _render(explanations: list[Explanation], output: str, detailed: bool, *, listed: bool) -> str:
     if output == "json":
         from dractl.report import explain_json
 
         return explain_json.render(explanations, listed=listed)
+    if output == "html":
+        from dractl.report import explain_html
+
+        return explain_html.render(explanations)
     import time
 
     from dractl.report import explain_text
@@ -130,5 +204,17 @@ def _render(explanations: list[Explanation], output: str, *, listed: bool) -> st
         terminal.use_unicode(sys.stdout),
         min(terminal.width(sys.stdout), 120),
         time.time(),
+        detailed,
     )
     return explain_text.render(explanations, style, listed=listed)
+
+
+def _patches(explanations: list[Explanation]) -> str:
+    from dractl.report import explain_patch
+
+    found = [e for e in explanations if e.fixes]
+    if not found:
+        raise InputError(
+            "no change was found that makes it fit", hint="dractl explain without --patch says why it does not"
+        )
+    return explain_patch.render(found)

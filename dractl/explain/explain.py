@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from dractl.allocation import Allocated, Exhausted
+from dractl.allocation import Allocated, Exhausted, Features
 from dractl.explain.answer import (
     SEVERITY,
     AllocatedDevice,
@@ -20,7 +20,7 @@ from dractl.explain.cluster import at, map_at, maps_at, text_at
 from dractl.explain.devices import Devices, ended
 from dractl.explain.diagnose import Diagnosis, funnel
 from dractl.explain.fixes import Case, find_fixes
-from dractl.explain.judge import TIMED_OUT, Judge
+from dractl.explain.judge import TIMED_OUT, Judge, times_out
 from dractl.explain.pods import enter
 from dractl.explain.ranking import add_up, rank
 from dractl.explain.subjects import Question, claim_question, is_pending, pods_using
@@ -28,7 +28,6 @@ from dractl.explain.subjects import Question, claim_question, is_pending, pods_u
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dractl.allocation import Features
     from dractl.allocation.survey import Survey
     from dractl.explain.answer import Conflict, Verdict
     from dractl.explain.cluster import ClusterState
@@ -133,6 +132,12 @@ class Explainer:
             )
         condition = next((c for c in maps_at(pod, "status", "conditions") if c.get("type") == "PodScheduled"), None)
         if answer.fits and condition is not None and condition.get("status") == "False":
+            other = self._refusing_release(pod, text_at(condition, "message"))
+            if other is not None:
+                said = (
+                    f"the pod's condition was written by Kubernetes {other} or near it, which does not place this pod"
+                )
+                return replace(answer, notes=(*answer.notes, said))
             node = next(n.name for n in answer.nodes if n.verdict == "allocatable")
             since = text_at(condition, "lastTransitionTime")
             why = (
@@ -157,6 +162,14 @@ class Explainer:
                 scheduler_message=text_at(condition, "message") or None,
             )
         return answer
+
+    def _refusing_release(self, pod: Raw, condition: str) -> str | None:
+        """The release that wrote a condition, if it is another one and refuses the pod as it is now."""
+        older = "still not schedulable, preemption" in condition or "no new claims to deallocate" in condition
+        writer = "1.36" if older else "1.37" if "preemption:" in condition else None
+        if writer is None or (self.features.at_least("1.37") == (writer == "1.37")):
+            return None
+        return None if Judge(self.state, Features.for_release(writer)).pod(pod).fits else writer
 
     # -- claims --
 
@@ -267,7 +280,7 @@ class Explainer:
             nodes=tuple(nodes),
             funnel=add_up(n.funnel for n in nodes),
             conflict=conflict,
-            notes=self._notes(),
+            notes=self._notes(judgement),
         )
 
     def _verdict(self, judgement: Judgement) -> Verdict:
@@ -333,7 +346,7 @@ class Explainer:
         return NodeAnswer(verdict.name, kind, tuple(reasons), stages, allocation if verdict.allocates else ())
 
     def _timeouts(self, verdict: NodeVerdict, found: tuple[Reason, ...]) -> tuple[Reason, ...]:
-        if not self.judge.times_out(verdict.outcome):
+        if not times_out(verdict.outcome):
             return found
         why = f"the scheduler would try combinations for more than 10 seconds and give up ({TIMED_OUT})"
         if found:
@@ -414,10 +427,16 @@ class Explainer:
         ]
         return max(found, key=lambda c: max((p.score for p in c.places), default=(0, 0)), default=None)
 
-    def _notes(self) -> tuple[str, ...]:
-        if self.state.has("Node"):
-            return ()
-        return ("the source has no nodes: those that the slices name were taken, and no node filter was checked",)
+    def _notes(self, judgement: Judgement) -> tuple[str, ...]:
+        notes = []
+        if not self.state.has("Node"):
+            notes.append("the source has no nodes: those that the slices name were taken, no node filter was checked")
+        outcomes = [n.outcome for n in judgement.nodes if n.outcome is not None]
+        if any(o.times_out and not times_out(o) for o in outcomes):
+            notes.append("this search takes the scheduler about as long as its time limit of 10 seconds a node allows")
+        if any(o.unordered for o in outcomes):
+            notes.append(f"Kubernetes {self.features.release} searches pools in random order: others may be chosen")
+        return tuple(notes)
 
 
 def allocation_of(claim: Raw | None, name: str) -> tuple[AllocatedDevice, ...]:

@@ -6,12 +6,12 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dractl.errors import InputError, Unsupported
-from dractl.explain.cluster import ClusterState, add
+from dractl.errors import InputError
+from dractl.explain.cluster import DEFAULT_NAMESPACE, ClusterState, add
 from dractl.explain.subjects import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from dractl.explain.cluster import Key
@@ -63,31 +63,28 @@ def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:
 
 
 def state_of(sources: Sources, *, namespace: str | None, stdin: bytes | None = None) -> ClusterState:
-    """The objects of all files, and of the devices that ``--devices`` names."""
-    state = ClusterState({})
-    if sources.files:
-        state = ClusterState.from_documents(read_files(sources.files, stdin=stdin).documents, namespace=namespace)
-    for source in sources.devices:
-        if source != "cluster":
-            state = state.merged(devices_from(source))
-    return state
+    """The objects of the files."""
+    if not sources.files:
+        return ClusterState({})
+    return ClusterState.from_documents(read_files(sources.files, stdin=stdin).documents, namespace=namespace)
 
 
-def devices_from(source: str) -> ClusterState:
-    """ResourceSlices (and DeviceClasses) from files, or as drivers would publish them for a machine."""
-    if source != "local":
-        inputs = read_files([source])
-        state = ClusterState.from_documents(inputs.documents)
-        if state.has("ResourceSlice"):
-            return state
+def published(source: str) -> ClusterState | None:
+    """What ``--devices FILE|DIR`` holds; None where there is no ResourceSlice in it, as in a snapshot of a machine."""
+    from dractl.errors import DractlError
+
     try:
-        from dractl.drivers import published
-    except ImportError:
-        raise Unsupported(
-            f"--devices {source}: there is no ResourceSlice in it, and rendering a machine's devices is not there yet",
-            hint="render them first: dractl render > slices.yaml, then --devices slices.yaml",
-        ) from None
+        state = ClusterState.from_documents(read_files([source]).documents)
+    except DractlError:
+        if not os.path.exists(source):
+            raise
+        return None  # an archive of a machine's files
+    return state if state.has("ResourceSlice") else None
+
+
+def of_objects(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
+    """Objects that were made here, such as rendered slices."""
     kinds: dict[str, dict[Key, Mapping[str, Any]]] = {}
-    for value in published(source):
-        add(kinds, value, "default")
+    for value in objects:
+        add(kinds, dict(value), DEFAULT_NAMESPACE)
     return ClusterState(kinds)

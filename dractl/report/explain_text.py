@@ -25,6 +25,7 @@ class Style:
     unicode: bool = True
     width: int = 100
     now: float | None = None
+    detailed: bool = False  # the funnel of every node
 
 
 def render(explanations: Sequence[Explanation], style: Style, *, listed: bool) -> str:

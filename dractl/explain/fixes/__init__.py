@@ -41,6 +41,7 @@ _MAKERS: tuple[Callable[[Case], Iterator[Candidate]], ...] = (
     nodes.add_node,
     slices.complete,
     slices.publish,
+    settings.wait,
     settings.features,
 )
 _TRIALS = 64

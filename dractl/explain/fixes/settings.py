@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from dractl.explain.fixes.candidates import Case
 
 
+def wait(case: Case) -> Iterator[Candidate]:
+    """Nothing to change: the scheduler has to try again."""
+    if any(r.code == "would-fit-now" for r in case.reasons):
+        title = "wait until the scheduler tries again, five minutes at most; or delete and create the pod"
+        yield Candidate(title, (), "wait", effect="if nothing happens: does kube-scheduler run?")
+
+
 def features(case: Case) -> Iterator[Candidate]:
     """The gate that a reason names, or the release in which a known fault is mended."""
     from dractl.allocation import Features
