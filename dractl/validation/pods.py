@@ -34,9 +34,10 @@ def _pod_spec(place: Place, *, template: bool) -> Iterator[Violation]:
         for container in containers.items():
             yield from _container_claims(container.child("resources", "claims"), names)
             yield from _quantities(container.child("resources"), template=template)
-    if place.child("resources", "claims").set:
-        detail = "claims may not be set for Resources at pod-level"
-        yield forbidden("PC-11", place.child("resources", "claims"), detail)
+    whole = place.child("resources", "claims")
+    if whole.set:
+        yield forbidden("PC-11", whole, "claims may not be set for Resources at pod-level")
+        yield from _container_claims(whole, names)
     for container in ephemeral.items():
         if container.child("resources").value:
             yield forbidden("PC-12", container.child("resources"), "cannot be set for an Ephemeral Container")
