@@ -237,6 +237,8 @@ def _fold(node: Node, release: int) -> Any:
             from dractl.cel.functions import dispatcher
 
             return dispatcher(node.function, node.overloads, False, release)(values[0])
+        if node.function in ("_[_]", "_[?_]") and values[1] is not _VARIABLE:
+            v.qualifier(values[1])
         if node.function in ("matches", "find", "findAll") and len(values) >= 2 and isinstance(values[1], str):
             from dractl.cel.functions.regex import BadPattern, compiled
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from dractl.cel import checks
@@ -11,14 +12,18 @@ from dractl.cel.cost import estimate
 from dractl.cel.messages import issues_of, quoted_names, render
 from dractl.cel.native import function_names
 from dractl.cel.program import Admission, Issue, Program
-from dractl.cel.rewrite import rewritten
+from dractl.cel.rewrite import rewritten, unnested
+from dractl.cel.tokens import DEEPEST, depth
 from dractl.cel.values import COST_LIMIT, CelError
 
 if TYPE_CHECKING:
     from dractl.cel.environment import Declarations
 
+_SURROGATES = re.compile("[\ud800-\udfff]")  # Go has none: its JSON decoder replaces them
+
 MAX_LENGTH = 10240
 """Bytes; resourceapi.CELSelectorExpressionMaxLength."""
+_HOPELESS = 16 * MAX_LENGTH
 
 
 class Rejected(Exception):
@@ -33,8 +38,12 @@ class Rejected(Exception):
 
 def compile_program(text: str, declarations: Declarations, native: Any) -> Program:
     """Never raises: what is wrong is in the program."""
-    too_long = len(text.encode("utf-8", "replace")) > MAX_LENGTH
+    text = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
+    too_long = len(text.encode()) > MAX_LENGTH
     try:
+        if len(text) > _HOPELESS:
+            message = f"not checked: {len(text)} characters, where {MAX_LENGTH} bytes are allowed"
+            raise Rejected(message, (Issue(message),))
         checked = _check(text, declarations, native)
         _finish(checked, declarations)
     except Rejected as rejected:
@@ -64,9 +73,10 @@ def _check(text: str, declarations: Declarations, native: Any) -> Checked:
     if declarations.release < 37 and "`" in text:
         _reject(quoted_names(text), text)
     try:
-        serialized = native.compile(source).serialize()
-    except Exception as error:  # the binding raises RuntimeError for every fault of the expression
-        issues = issues_of(str(error), text, function_names(declarations), lambda part: _type_of(part, native))
+        serialized = _compiled(source, native)
+    except RuntimeError as error:
+        functions = function_names(declarations)
+        issues = issues_of(str(error), text, functions, lambda part: _type_of(part, native))
         raise Rejected(f"compilation failed: {render(issues, text)}", issues) from None
     checked = decode(serialized, text, tests)
     _reject(checks.operand_types(checked) + checks.literals(checked), text)
@@ -92,9 +102,22 @@ def _finish(checked: Checked, declarations: Declarations) -> None:
         raise Rejected(message, (Issue(message),), internal=True) from None
 
 
+def _compiled(source: str, native: Any) -> bytes:
+    """The serialized tree. RuntimeError, the only exception of the binding, for whatever is wrong."""
+    try:
+        return bytes(native.compile(source).serialize())
+    except RuntimeError as error:
+        if "recursion limit" not in str(error) or depth(source) >= DEEPEST:
+            raise
+        shallow = unnested(source)
+        if shallow == source:
+            raise
+        return bytes(native.compile(shallow).serialize())
+
+
 def _type_of(text: str, native: Any) -> str | None:
     """The type of an expression that stands alone; None where it does not compile."""
     try:
-        return decode(native.compile(text).serialize(), text).root.type
-    except Exception:  # see _check
+        return decode(_compiled(text, native), text).root.type
+    except RuntimeError:
         return None

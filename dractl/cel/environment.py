@@ -27,7 +27,8 @@ class Declarations:
 
     ``release`` is the minor version as a number (1.36 is 36); ``lists`` the extension library of that name;
     ``shared`` the field ``device.allowMultipleAllocations``; ``dynamic`` whether an attribute is ``dyn`` instead of
-    ``any``; ``outputs`` and ``wanted`` the types that a selector may have; ``list_values`` whether devices may have list attributes.
+    ``any``; ``outputs`` and ``wanted`` the types that a selector may have; ``list_values`` whether devices may have
+    list attributes.
     """
 
     release: int
@@ -147,8 +148,8 @@ def environment(target: Target, mode: Mode) -> Environment:
 
 
 def attribute_environment(target: Target, mode: Mode = "new") -> Environment:
-    """The environment for derived attributes (1.37): they are scalars or, where list attributes are on or the expression is
-    a stored one, lists of one (compile.go isAllowedDerivedAttributeType)."""
+    """The environment for derived attributes (1.37): they are scalars or, where list attributes are on or the
+    expression is a stored one, lists of one (compile.go isAllowedDerivedAttributeType)."""
     outputs = {"bool", "int", "string", "google.protobuf.Any", "dyn", "kubernetes.Semver"}
     wanted = "a primitive scalar (string, integer, boolean, semver)"
     if mode == "stored" or target.enabled(LISTS):

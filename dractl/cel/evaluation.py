@@ -302,13 +302,13 @@ class _Builder:
             if shortcut is not None:
                 return shortcut
         container, key = self.build(container_node), self.build(key_node)
-        return lambda f: _index(container(f), key(f))
+        return lambda f: _index(container(f), v.qualifier(key(f)))
 
     def _optional_access(self, node: Call) -> Run:
         if node.function == "_?._":
             self.hidden.add(id(node.args[1]))  # the field's name
         container, key = map(self.build, node.args)
-        return lambda f: _optional_index(container(f), key(f))
+        return lambda f: _optional_index(container(f), v.qualifier(key(f)))
 
     def _or_value(self, node: Call) -> Run:
         assert node.target is not None
@@ -587,7 +587,8 @@ def _domain(node: Node) -> tuple[str, str] | None:
 
 def _exact(kind: str) -> bool:
     """Whether a value's run-time type follows from its static type."""
-    return kind != "dyn" and kind != "google.protobuf.Any" and not kind.startswith("<")
+    # null passes for any of Kubernetes' own types
+    return kind not in ("dyn", "google.protobuf.Any", "null_type") and not kind.startswith("<")
 
 
 def _weight(node: Node) -> int:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dractl.cel.program import Issue
-from dractl.cel.tokens import Token, brackets, operand_start, tokenize
+from dractl.cel.tokens import DEEPEST, Token, brackets, depth, operand_start, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,8 +65,9 @@ _CONSEQUENCES = (
     "type '!error!' does not support field selection",
 )
 
+_OPTIONAL_MACROS = ("optMap", "optFlatMap")
+
 TOO_DEEP = "too deeply nested to check"
-_DEEPEST = 250  # cel-go's limit of nesting
 
 
 def short_type(kind: str) -> str:
@@ -103,12 +104,7 @@ def issues_of(
 
 def _too_deep(text: str) -> Issue:
     """cel-cpp stops at 32 levels, cel-go at 250; what lies between cannot be told."""
-    depth = deepest = 0
-    for token in tokenize(text):
-        if token.kind == "operator":
-            depth += (token.text[0] in "([{") - (token.text in (")", "]", "}"))
-            deepest = max(deepest, depth)
-    return Issue(f"expression recursion limit exceeded: {_DEEPEST}" if deepest >= _DEEPEST else TOO_DEEP)
+    return Issue(f"expression recursion limit exceeded: {DEEPEST}" if depth(text) >= DEEPEST else TOO_DEEP)
 
 
 def _reworded(message: str) -> str:
@@ -153,7 +149,9 @@ class _Reporter:
         at = self.index.get(offset)
         if at is None or at < 2 or self.tokens[at].text != "(":
             return False
-        return self.tokens[at - 1].text == function and self.tokens[at - 2].text == "."
+        called = self.tokens[at - 1].text
+        # optMap and optFlatMap call two members of their target
+        return (called == function or called in _OPTIONAL_MACROS) and self.tokens[at - 2].text == "."
 
     def namespaced(self, offset: int) -> str | None:
         """The name of the function whose ``(`` stands here, when it is one such as ``sets.contains``."""
@@ -205,7 +203,8 @@ class _Reporter:
                 position = self.index.get(brackets(self.text).get(token.start, end), len(self.tokens))
             elif token.text in (",", ")"):
                 if token.start > start and self.text[start : token.start].strip():
-                    kinds.append(self.type_of(self.text[start : token.start]))
+                    part = self.text[start : token.start]
+                    kinds.append(self.type_of(part) or ("!error!" if part.strip().isidentifier() else None))
                 start = token.end
             position += 1
         target: str | None = None

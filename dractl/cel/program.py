@@ -91,8 +91,8 @@ class Program:
         return result
 
     def value(self, driver: str, device: DeviceLike) -> Any:
-        """What the expression itself comes to, of whatever type (:mod:`dractl.cel.values`), or an EvalError: for derived
-        attributes."""
+        """What the expression itself comes to, of whatever type (:mod:`dractl.cel.values`), or an EvalError: for
+        derived attributes."""
         view = View(driver, device)
         fault = view.fault(self.declarations.list_values)
         return self._run(view) if fault is None else EvalError(fault)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from dractl.cel.tokens import brackets, tokenize
+from dractl.cel.tokens import brackets, is_name, tokenize
 
 _HAS = re.compile(r"\bhas\s*\(\s*device\s*\.\s*(driver|attributes|capacity|allowMultipleAllocations)\s*\)")
 _STAND_IN = "(!false)"
@@ -18,8 +18,9 @@ def rewritten(text: str, shared: bool) -> tuple[str, dict[int, str]]:
     operator) the field: cel-cpp takes the test for the field itself."""
     fields: dict[int, str] = {}
     if "has" in text and "device" in text:
+        starts = _names(text)
         for match in list(_HAS.finditer(text)):
-            if (match[1] == "allowMultipleAllocations" and not shared) or not _is_code(text, match.start()):
+            if (match[1] == "allowMultipleAllocations" and not shared) or match.start() not in starts:
                 continue
             text = text[: match.start()] + _STAND_IN.ljust(len(match[0])) + text[match.end() :]
             fields[match.start() + 1] = match[1]
@@ -28,13 +29,14 @@ def rewritten(text: str, shared: bool) -> tuple[str, dict[int, str]]:
     return text, fields
 
 
-def _is_code(text: str, offset: int) -> bool:
-    """Whether a name begins at this offset, outside strings and comments, and not after a dot."""
+def _names(text: str) -> set[int]:
+    """Where names begin, outside strings and comments, and not after a dot."""
     tokens = tokenize(text)
-    for i, token in enumerate(tokens):
-        if token.start == offset:
-            return token.kind == "name" and (i == 0 or tokens[i - 1].text not in (".", ".?"))
-    return False
+    return {
+        token.start
+        for i, token in enumerate(tokens)
+        if token.kind == "name" and (i == 0 or tokens[i - 1].text not in (".", ".?"))
+    }
 
 
 def _two_variables(text: str) -> str:
@@ -59,3 +61,20 @@ def _two_variables(text: str) -> str:
         if commas == 2:
             text = text[: token.start] + "existsOne " + text[token.end :]
     return text
+
+
+def unnested(text: str) -> str:
+    """Without parentheses directly around parentheses: cel-cpp takes 32 levels of nesting, cel-go 250."""
+    tokens = tokenize(text)
+    closing = brackets(text)
+    ends = {token.start: i for i, token in enumerate(tokens)}
+    characters = list(text)
+    for i, token in enumerate(tokens[:-1]):
+        inner = tokens[i + 1]
+        if token.text != "(" or inner.text != "(" or token.start not in closing or inner.start not in closing:
+            continue
+        if ends[closing[inner.start]] + 1 == ends[closing[token.start]]:
+            # The outer pair, or the inner one where the outer holds the arguments of a call.
+            start = inner.start if i and is_name(tokens[i - 1]) else token.start
+            characters[start] = characters[closing[start]] = " "
+    return "".join(characters)

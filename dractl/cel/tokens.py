@@ -78,6 +78,20 @@ def brackets(source: str) -> dict[int, int]:
     return pairs
 
 
+DEEPEST = 250
+"""cel-go takes no expression with so many levels of brackets."""
+
+
+def depth(source: str) -> int:
+    """How deep brackets are nested."""
+    level = deepest = 0
+    for token in tokenize(source):
+        if token.kind == "operator":
+            level += (token.text[0] in "([{") - (token.text in (")", "]", "}"))
+            deepest = max(deepest, level)
+    return deepest
+
+
 def operand_start(source: str, last: int) -> int:
     """The index of the first token of the chain of selections, calls and indices that ends with token ``last``."""
     tokens, closing = tokenize(source), brackets(source)

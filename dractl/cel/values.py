@@ -521,6 +521,9 @@ _GO_NAMES = {
     NamedFormat: "cel.Format",
     Optional: "*types.Optional",
     TypeValue: "*types.Type",
+    list: "*types.baseList",
+    dict: "*types.baseMap",
+    Domains: "cel.mapper",
 }
 
 
@@ -538,13 +541,20 @@ def elements(container: Any) -> list[Any]:
     raise CelError(f"got '{go_name(container)}', expected iterable type")
 
 
+def qualifier(key: Any) -> Any:
+    """A key or index as upstream takes it: CelError for values of other types (interpreter/attributes.go NewQualifier)."""
+    if type(key) in KEY_TYPES:
+        return key
+    raise CelError(f"invalid qualifier type: {go_name(key)}")
+
+
 def pairs(container: Any) -> list[tuple[Any, Any]]:
     """What a loop with two variables goes over: index and element, or key and value."""
     if type(container) is list:
         return list(enumerate(container))
     if isinstance(container, dict):
         return [(key, container[encode_key(key)]) for key in keys(container)]
-    raise CelError(f"got '{go_name(container)}', expected iterable type")
+    raise CelError(f"unsupported comprehension range type: {go_name(container)}")
 
 
 def contains(element: Any, container: Any) -> bool:

@@ -32,7 +32,8 @@ __all__ = ["OVERLOADS", "dispatcher", "operators", "regex"]
 _LIBRARIES = (conversion, formatting, kubernetes, lists, network, optionals, strings, time)  # imported to register
 
 # Implemented by the value itself upstream (traits.Receiver, common/types/string.go): the error names nothing.
-_BARE = {"contains", "startsWith", "endsWith", "matches", "findAll"}
+_BARE = {"contains", "startsWith", "endsWith", "matches", "find", "findAll"}
+_NAMED = {"size", "sort", "@sortByAssociatedKeys"}
 
 
 # What a newer cel-go does differently under the same overload id: release, overload.
@@ -72,4 +73,6 @@ def _fits(value: Any, wanted: type | ListOf) -> bool:
 def _no_overload(function: str, operands: Sequence[Any]) -> CelError:
     if function in _BARE:
         return CelError(NO_OVERLOAD)
+    if function in _NAMED:
+        return CelError(f"{NO_OVERLOAD}: {function}")
     return CelError(f"{NO_OVERLOAD}: {function}({', '.join(map(type_name, operands))})")
