@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from dractl.lint.config import Config
     from dractl.lint.finding import Report
+    from dractl.lint.inventory import Inventory
     from dractl.lint.selection import Selection
+    from dractl.model import Target
 
 FORMATS = ("full", "concise", "json", "sarif", "junit", "github", "gitlab")
 MAX_FIXES = 10  # what one fix uncovers, the next one mends
@@ -44,6 +46,14 @@ Baseline = Annotated[
     typer.Option("--baseline", metavar="FILE", help="Say nothing of what an earlier report (-o json) holds already."),
 ]
 Statistics = Annotated[bool, typer.Option("--statistics", help="Count the findings of each rule.")]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--devices",
+        metavar="FILE|DIR|SNAPSHOT|local|cluster",
+        help="Try selectors, constraints and capacities on these devices; repeatable.",
+    ),
+]
 FixFiles = Annotated[bool, typer.Option("--fix", help="Write the safe fixes to the files; what remains is reported.")]
 Diff = Annotated[bool, typer.Option("--diff", help="Show what --fix would change, and change nothing.")]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even if there are findings.")]
@@ -56,6 +66,7 @@ def command(
     stdin_filename: StdinName = "<stdin>",
     exclude: Exclude = None,
     show_files: ShowFiles = False,
+    devices: Devices = None,
     select: Select = None,
     ignore: Ignore = None,
     fail_on: FailOn = None,
@@ -111,7 +122,8 @@ def command(
     inputs = load(wanted, stdin=stdin, stdin_name=stdin_filename, exclude=excluded)
     for skipped in inputs.skipped:
         notice(f"{skipped.file}: skipped, {skipped.why}" + (f"; {skipped.hint}" if skipped.hint else ""))
-    report = lint(inputs, target, config=selection)
+    inventory = _inventory(devices or list(settings.devices), target)
+    report = lint(inputs, target, config=selection, devices=inventory)
     if diff:
         _diff(report, output_file, exit_zero=exit_zero)
         return
@@ -119,12 +131,28 @@ def command(
         if not _fixed(report):
             break
         inputs = load(wanted, stdin=stdin, stdin_name=stdin_filename, exclude=excluded)
-        report = lint(inputs, target, config=selection)
+        report = lint(inputs, target, config=selection, devices=inventory)
     if not report.documents:
         notice("nothing here concerns DRA: no claim, class, slice or taint rule, and no pod that uses one")
     common.write_report(_render(report, output, statistics, quiet, to_file=output_file is not None), output_file)
     if report.reaches(threshold) and not exit_zero:  # type: ignore[arg-type]
         raise typer.Exit(1)
+
+
+def _inventory(sources: list[str], target: Target) -> Inventory | None:
+    """The devices that ``--devices`` names, with the classes that came with them."""
+    if not sources:
+        return None
+    from dractl.cli import devices
+    from dractl.errors import Unsupported
+    from dractl.lint.inventory import Inventory
+
+    if not target.at_least("1.34"):
+        raise Unsupported(f"--devices needs Kubernetes 1.34 or later, not {target.release}", hint="leave it out")
+    states = [devices.read(source, target) for source in sources]
+    slices = [value for state in states for value in state.all("ResourceSlice").values()]
+    classes = {name: value for state in states for (_, name), value in state.all("DeviceClass").items()}
+    return Inventory(slices, classes)
 
 
 def _diff(report: Report, output_file: Path | None, *, exit_zero: bool) -> None:

@@ -52,6 +52,14 @@ def lookups(expression: str) -> Iterator[Lookup]:
         )
 
 
+def spot(expression: str, name: str = "") -> tuple[int, int]:
+    """The part of an expression to point at: the lookup of ``name``, else the first lookup, else its first line."""
+    named = [item for item in lookups(expression) if item.name is not None]
+    for item in [item for item in named if item.name == name] or named:
+        return item.name_start, item.name_start + len(item.name or "")
+    return 0, len(expression.partition("\n")[0])
+
+
 def literal_arguments(function: str, expression: str) -> Iterator[tuple[str, int, str]]:
     """Each call of a function whose first argument is a plain text: (text, where it starts, what follows it)."""
     if function not in expression:

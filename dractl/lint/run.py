@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from dractl.lint.inventory import Inventory
     from dractl.manifests import Document
     from dractl.model import Target
     from dractl.validation.violation import Path
@@ -194,7 +195,7 @@ class Subject:
     @property
     def selectors(self) -> list[Expression]:
         """Those of a DeviceClass."""
-        return _selectors(self.spec.get("selectors"), ("spec", "selectors"))
+        return selectors_of(self.value)
 
     @property
     def devices(self) -> Iterator[Device]:
@@ -229,7 +230,7 @@ class Subject:
 class Run:
     """Everything that is linted together; ``devices`` is the inventory that it is tried on, if there is one."""
 
-    def __init__(self, subjects: Sequence[Subject], target: Target, devices: Any = None) -> None:
+    def __init__(self, subjects: Sequence[Subject], target: Target, devices: Inventory | None = None) -> None:
         self.subjects = subjects
         self.target = target
         self.devices = devices
@@ -266,6 +267,11 @@ class Run:
             for request in claim.alternatives:
                 for expression in request.selectors:
                     yield claim.subject, expression
+
+
+def selectors_of(device_class: Mapping[str, Any]) -> list[Expression]:
+    """The selectors of a DeviceClass."""
+    return _selectors(mapping(device_class.get("spec")).get("selectors"), ("spec", "selectors"))
 
 
 def _selectors(value: Any, path: Path) -> list[Expression]:

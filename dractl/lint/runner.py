@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from dractl.lint.advice import Advice
+    from dractl.lint.inventory import Inventory
     from dractl.manifests import Document, Inputs
     from dractl.model import Target
     from dractl.validation.violation import Violation
 
 
-def lint(inputs: Inputs, target: Target, *, config: Selection | None = None, devices: Any = None) -> Report:
+def lint(
+    inputs: Inputs, target: Target, *, config: Selection | None = None, devices: Inventory | None = None
+) -> Report:
     """Everything that is wrong with the documents for an API server of ``target``, and what dractl advises.
 
     ``devices``: the inventory that selectors, constraints and capacities are tried on.
@@ -64,7 +67,7 @@ def _namespaces(documents: Iterable[Document]) -> dict[str, Mapping[str, str]]:
     return found
 
 
-def _run(documents: Iterable[Document], target: Target, devices: Any) -> Run:
+def _run(documents: Iterable[Document], target: Target, devices: Inventory | None) -> Run:
     # Another group's kinds may have the names of ours; what matters there are the pods in it.
     ours = (GROUP, "", "apps", "batch")
     subjects = (Subject(d, (d.kind or "") if group(d.value) in ours else "") for d in documents)

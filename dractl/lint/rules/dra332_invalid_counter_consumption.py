@@ -32,7 +32,7 @@ kind: ResourceSlice
 metadata: {name: node-1-gpu}
 spec:
   driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
   nodeName: node-1
   devices:
   - name: gpu-0

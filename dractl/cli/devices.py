@@ -1,0 +1,46 @@
+"""``--devices FILE|DIR|SNAPSHOT|local|cluster``: devices as they are, or would be, published."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.cli import terminal
+from dractl.errors import InputError
+
+if TYPE_CHECKING:
+    from dractl.explain import ClusterState
+    from dractl.model import Target
+
+
+def read(source: str, target: Target) -> ClusterState:
+    """The ResourceSlices and DeviceClasses of one source."""
+    from dractl.explain import sources
+
+    if source == "cluster":
+        from dractl.explain import live
+
+        return live.read(live.Login()).state
+    found = sources.published(source) if source != "local" else None
+    return found or rendered(source, target)
+
+
+def rendered(source: str, target: Target) -> ClusterState:
+    """What drivers would publish for this machine (``local``) or for that of a snapshot."""
+    import os
+    from pathlib import Path
+
+    from dractl.cli.node import read_node
+    from dractl.drivers import Options, render
+    from dractl.explain import sources
+
+    machine = read_node(None, None if source == "local" else Path(source))
+    name = machine.host.name or os.environ.get("NODE_NAME") or "node-1"
+    rendering = render(
+        machine, Options(node_name=name.lower(), target=target, versions={}, settings={}), device_classes=True
+    )
+    for notice in rendering.notices:
+        terminal.notice(notice)
+    if not rendering.slices:
+        hint = "`dractl discover` shows the hardware"
+        raise InputError(f"--devices {source}: no driver that dractl knows would publish a device here", hint=hint)
+    return sources.of_objects(rendering.objects)

@@ -1,0 +1,229 @@
+"""The devices that claims and classes are tried on, and what the selectors leave of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dractl.cel import EvalError, environment
+from dractl.lint.lookups import lookups
+from dractl.lint.run import selectors_of, text
+from dractl.model import Quantity, ResourceSlice, decode, qualified_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dractl.lint.run import Claim, Expression, Request, Run, Subject
+    from dractl.model import Device
+
+MAX_SHOWN = 6
+
+
+class Candidate(NamedTuple):
+    """A published device; ``str()`` is its ``driver/pool/device``."""
+
+    driver: str
+    pool: str
+    device: Device
+
+    def attribute(self, name: str) -> Any:
+        """The attribute as constraints look it up: by its full name, else by the bare one."""
+        domain, _, short = name.partition("/")
+        attributes = self.device.attributes
+        found = attributes.get(name)
+        return attributes.get(short) if found is None and domain == self.driver else found
+
+    def capacity(self, name: str) -> Quantity | None:
+        """The amount of a capacity by its exact name."""
+        found = self.device.capacity.get(name)
+        return found.value if found is not None else None
+
+    def names(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Attributes or capacities by domain and name, as CEL sees them."""
+        found: dict[str, dict[str, Any]] = {}
+        values: Mapping[str, Any] = self.device.attributes if kind == "attributes" else self.device.capacity
+        for key, value in values.items():
+            name = qualified_name(key, self.driver)
+            found.setdefault(name.domain, {})[name.name] = value.value
+        return found
+
+    def __str__(self) -> str:
+        return f"{self.driver}/{self.pool}/{self.device.name}"
+
+
+class Step(NamedTuple):
+    """One selector: the devices that came as far, those that it is satisfied by, those that it fails on and why."""
+
+    expression: Expression
+    devices: list[Candidate]
+    left: list[Candidate]
+    failed: list[tuple[Candidate, str]]
+
+    @property
+    def before(self) -> int:
+        return len(self.devices)
+
+    @property
+    def after(self) -> int:
+        return len(self.left)
+
+
+class Funnel(NamedTuple):
+    """The selectors of a class, or those of a request after its class."""
+
+    subject: Subject
+    steps: list[Step]
+    left: list[Candidate]
+
+
+class Inventory:
+    """Devices and, by name, the selectors of the device classes that came with them.
+
+    ``slices`` and ``classes`` are mappings as read from a cluster or a file; the newest generation of a pool counts.
+    """
+
+    def __init__(self, slices: Iterable[Mapping[str, Any]], classes: Mapping[str, Mapping[str, Any]]) -> None:
+        self.devices = _devices(slices)
+        self.classes = {name: selectors_of(value) for name, value in classes.items()}
+        self._funnels: list[Funnel] | None = None
+
+    def funnels(self, run: Run) -> list[Funnel]:
+        """What each class of the run, and each request of a class that is known, leaves of the devices."""
+        if self._funnels is None:
+            self._funnels = []
+            for subject in run.of("DeviceClass"):
+                self._funnels.append(_sift(run, subject, subject.selectors, self.devices))
+            for claim in run.claims:
+                for request in claim.alternatives:
+                    of_class = self._of_class(run, request.device_class)
+                    if of_class is not None:
+                        self._funnels.append(_sift(run, claim.subject, request.selectors, of_class))
+        return self._funnels
+
+    def candidates(self, run: Run, claim: Claim, request: Request) -> list[Candidate]:
+        """The devices that a request can get; none where its class is not known."""
+        of_class = self._of_class(run, request.device_class)
+        return _sift(run, claim.subject, request.selectors, of_class).left if of_class else []
+
+    def _of_class(self, run: Run, name: str) -> list[Candidate] | None:
+        subject = next((subject for subject in run.of("DeviceClass") if subject.name == name), None)
+        selectors = subject.selectors if subject else self.classes.get(name)
+        if selectors is None:
+            return None
+        devices = self.devices
+        for selector in selectors:
+            devices = _step(run, selector, devices).left
+        return devices
+
+    def hint(self, expression: str, failed: Sequence[tuple[Candidate, str]]) -> str | None:
+        """What the failing devices have in the domains that the expression looks into."""
+        return _published(expression, [device for device, _ in failed])
+
+    def values(self, expression: str, devices: Sequence[Candidate]) -> str | None:
+        """The values that an expression finds where it looks."""
+        found = []
+        for lookup in dict.fromkeys((item.kind, item.domain, item.name) for item in lookups(expression)):
+            kind, domain, name = lookup
+            if name is None:
+                continue
+            values = Counter(_shown(device.names(kind).get(domain, {}).get(name)) for device in devices)
+            listed = [f"{value} ×{count}" for value, count in values.most_common(MAX_SHOWN)]
+            found.append(f"{name}: {', '.join(listed)}" + (", ..." if len(values) > MAX_SHOWN else ""))
+        if "device.driver" in expression and not found:
+            return f"the drivers are {', '.join(sorted({device.driver for device in devices}))}"
+        return "; ".join(found) or None
+
+    def nearest_attribute(self, name: str, devices: Sequence[Candidate]) -> str:
+        """The attribute that was probably meant, else those that the devices have."""
+        had = [(domain, names) for device in devices for domain, names in device.names("attributes").items()]
+        return nearest(name, {f"{domain}/{short}" for domain, names in had for short in names}, "they have")
+
+    def nearest_capacity(self, name: str, devices: Sequence[Candidate]) -> str:
+        """The capacity that was probably meant, else those that the devices have, as a request has to write them."""
+        return nearest(name, {key for device in devices for key in device.device.capacity}, "they have")
+
+
+def nearest(name: str, known: Iterable[str], lead: str) -> str:
+    """The known name that was probably meant, else all of them; what stands before the last slash counts little."""
+    from difflib import get_close_matches
+
+    keys = sorted(known)
+    by_last: dict[str, list[str]] = {}
+    for key in keys:
+        by_last.setdefault(key.rpartition("/")[2], []).append(key)
+    near = get_close_matches(name.rpartition("/")[2], by_last, 1, 0.7)
+    if near:
+        return f"did you mean {get_close_matches(name, by_last[near[0]], 1, 0)[0]}?"
+    return f"{lead} {', '.join(keys) or 'none'}"
+
+
+def parsed(amount: Any) -> Quantity | None:
+    """A quantity as it was written; None if it is none."""
+    try:
+        return Quantity.parse(amount) if isinstance(amount, str | int | float) else None
+    except ValueError:
+        return None
+
+
+def _devices(slices: Iterable[Mapping[str, Any]]) -> list[Candidate]:
+    pools: dict[tuple[str, str], list[ResourceSlice]] = {}
+    for value in slices:
+        decoded = decode(value)
+        if isinstance(decoded, ResourceSlice):
+            pools.setdefault((decoded.spec.driver, decoded.spec.pool.name), []).append(decoded)
+    found: list[Candidate] = []
+    for (driver, pool), members in pools.items():
+        newest = max(member.spec.pool.generation or 0 for member in members)
+        for member in members:
+            if (member.spec.pool.generation or 0) == newest:
+                found += (Candidate(driver, pool, device) for device in member.spec.devices)
+    return found
+
+
+def _step(run: Run, expression: Expression, devices: list[Candidate]) -> Step:
+    program = environment(run.target, "stored").compile(expression.text)
+    if not program.ok:
+        return Step(expression, devices, devices, [])  # the API server says so
+    left: list[Candidate] = []
+    failed: list[tuple[Candidate, str]] = []
+    for candidate in devices:
+        result = program.evaluate(candidate.driver, candidate.device)
+        if isinstance(result, EvalError):
+            failed.append((candidate, result.text))
+        elif result:
+            left.append(candidate)
+    return Step(expression, devices, left, failed)
+
+
+def _sift(run: Run, subject: Subject, expressions: list[Expression], devices: list[Candidate]) -> Funnel:
+    steps = []
+    for expression in expressions:
+        steps.append(_step(run, expression, devices))
+        devices = steps[-1].left
+    return Funnel(subject, steps, devices)
+
+
+def _published(expression: str, devices: Sequence[Candidate]) -> str | None:
+    """Names that are not there, and those that are."""
+    for lookup in lookups(expression):
+        have = sorted({name for device in devices for name in device.names(lookup.kind).get(lookup.domain, {})})
+        if lookup.name is not None and lookup.name not in have:
+            if not have:
+                domains = sorted({domain for device in devices for domain in device.names(lookup.kind)})
+                return (
+                    f"they have nothing of the domain {lookup.domain}; their domains are {', '.join(domains) or 'none'}"
+                )
+            from difflib import get_close_matches
+
+            near = get_close_matches(lookup.name, have, 1, 0.6)
+            meant = f"did you mean {near[0]}? " if near else ""
+            return f"{meant}of {lookup.domain} they have {', '.join(have)}"
+    return None
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "(none)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return text(value) or str(value)

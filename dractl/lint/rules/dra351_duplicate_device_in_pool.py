@@ -1,0 +1,98 @@
+"""Two slices of a pool have a device of the same name.
+
+## What it does
+
+Compares the devices of all slices of a pool's newest generation.
+
+## Why is this bad
+
+The API server looks at one slice at a time and accepts it. The scheduler takes the pool for invalid and uses none of
+its devices. Where the slices are of different nodes, the pool should be named after the node.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu-2}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu-2}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+  nodeName: node-1
+  devices:
+  - name: gpu-1
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation/resourceslice/validation.go validatePool; api.md section 3.5 and section 6, row 42
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.pools import pools
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run, Subject
+    from dractl.validation.violation import Path
+
+SEVERITY = "error"
+KINDS = ("ResourceSlice",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for pool in pools(run):
+        first: dict[str, tuple[Subject, Path]] = {}
+        for subject in pool.slices:
+            for device in subject.devices:
+                if not device.name:
+                    continue
+                path = ("spec", "devices", device.path[2], "name")
+                other, where = first.setdefault(device.name, (subject, path))
+                if other is not subject:
+                    yield Advice(
+                        subject,
+                        path,
+                        f"{pool} has two devices {device.name}",
+                        help="device names are unique in a pool; name the pools of different nodes differently",
+                        related=((f"the other one, in {other.name}", other, where),),
+                    )

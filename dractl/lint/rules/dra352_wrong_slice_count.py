@@ -1,0 +1,93 @@
+"""A pool says another number of slices than it has.
+
+## What it does
+
+Counts the slices of a pool's newest generation and compares that with `resourceSliceCount`. With fewer slices than
+announced, the others may only be missing from the run.
+
+## Why is this bad
+
+The scheduler takes the pool for incomplete and uses none of its devices.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu-2}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-1
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu-2}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+  nodeName: node-1
+  devices:
+  - name: gpu-1
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation/structured (pools); api.md section 6, row 42
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.pools import pools
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "error"
+KINDS = ("ResourceSlice",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for pool in pools(run):
+        first = pool.slices[0]
+        announced, there = pool.announced, len(pool.slices)
+        if announced > 0 and announced != there:
+            yield Advice(
+                first,
+                ("spec", "pool", "resourceSliceCount"),
+                f"{pool} announces {announced} slices in generation {pool.generation}, there are {there}",
+                help="every slice of a pool says how many there are; all are written anew when that changes",
+                severity="error" if there > announced else "warning",
+                confidence="certain" if there > announced else "possible",
+            )

@@ -1,0 +1,121 @@
+"""A device consumes a counter that its pool does not have.
+
+## What it does
+
+Where all slices of a pool are part of the run, looks up the counter sets and counters that its devices consume.
+
+## Why is this bad
+
+The API server looks at one slice at a time and accepts it. The scheduler takes the pool for invalid and uses none of
+its devices.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+  nodeName: node-1
+  sharedCounters:
+  - name: gpu-0-slices
+    counters: {memory: {value: 80Gi}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu-2}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    consumesCounters:
+    - counterSet: gpu-1-slices
+      counters: {memory: {value: 10Gi}}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+  nodeName: node-1
+  sharedCounters:
+  - name: gpu-0-slices
+    counters: {memory: {value: 80Gi}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu-2}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    consumesCounters:
+    - counterSet: gpu-0-slices
+      counters: {memory: {value: 10Gi}}
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation/resourceslice/validation.go validatePool; api.md section 3.5 and section 6, row 42
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.pools import pools
+from dractl.lint.run import items, mapping, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "error"
+KINDS = ("ResourceSlice",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for pool in pools(run):
+        if not pool.complete:
+            continue
+        counters: dict[str, set[str]] = {}
+        for subject in pool.slices:
+            for item in items(subject.spec.get("sharedCounters")):
+                counters[text(mapping(item).get("name"))] = set(mapping(mapping(item).get("counters")))
+        for subject in pool.slices:
+            for device in subject.devices:
+                for at, item in enumerate(items(device.fields.get("consumesCounters"))):
+                    used, path = mapping(item), (*device.path, "consumesCounters", at)
+                    name = text(used.get("counterSet"))
+                    if name and name not in counters:
+                        message = f"{pool} has no counter set {name}"
+                        yield Advice(
+                            subject, (*path, "counterSet"), message, help=_known("its counter sets are", counters)
+                        )
+                    elif name:
+                        for counter in mapping(used.get("counters")):
+                            if counter not in counters[name]:
+                                yield Advice(
+                                    subject,
+                                    (*path, "counters", counter),
+                                    f"the counter set {name} has no counter {counter}",
+                                    help=_known("it has", counters[name]),
+                                    key=True,
+                                )
+
+
+def _known(what: str, names: Iterable[str]) -> str:
+    return f"{what} {', '.join(sorted(names)) or 'none'}"

@@ -1,0 +1,76 @@
+"""A device publishes that its NUMA node is -1.
+
+## What it does
+
+Finds attributes named after a NUMA node whose value is -1.
+
+## Why is this bad
+
+The kernel says -1 where it does not know. Published, all such devices seem to be on one and the same node, and
+constraints hold that should not.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    attributes:
+      resource.kubernetes.io/numaNode: {int: -1}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    attributes:
+      resource.kubernetes.io/numaNode: {int: 0}
+```
+
+## Source
+
+KEP-6072; api.md section 2 and section 6, row 44
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.run import mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceSlice",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for subject in run.of("ResourceSlice"):
+        for device in subject.devices:
+            for name, value in mapping(device.fields.get("attributes")).items():
+                if "numa" in name.lower() and mapping(value).get("int") == -1:
+                    yield Advice(
+                        subject,
+                        (*device.path, "attributes", name, "int"),
+                        f"{name} of -1 says that the NUMA node is not known",
+                        help="leave the attribute out",
+                        confidence="likely",
+                    )

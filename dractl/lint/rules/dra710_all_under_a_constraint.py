@@ -1,0 +1,75 @@
+"""A request for all devices stands under a constraint.
+
+## What it does
+
+Finds requests with `allocationMode: All` that a constraint applies to.
+
+## Why is this bad
+
+All devices of the node that match are taken, and all of them have to satisfy the constraint: one device with another
+value, and the allocation fails on that node.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com, allocationMode: All}
+    constraints:
+    - {requests: [gpu], matchAttribute: resource.kubernetes.io/numaNode}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com, count: 2}
+    constraints:
+    - {requests: [gpu], matchAttribute: resource.kubernetes.io/numaNode}
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation/structured ("cannot add device ... because a claim constraint would not be
+satisfied"); api.md section 6, row 9
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "info"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for claim in run.claims:
+        for constraint in claim.constraints:
+            for request in claim.targets(constraint.requests):
+                if request.takes_all:
+                    yield Advice(
+                        claim.subject,
+                        (*request.path, "allocationMode"),
+                        f"request {request.reference} takes all devices: the constraint has to hold for every one",
+                        help="ask for a number of devices if not all of a node can satisfy the constraint",
+                        confidence="possible",
+                        related=(("the constraint", claim.subject, constraint.path),),
+                    )

@@ -1,0 +1,50 @@
+"""A selector ends in an error on a device.
+
+## What it does
+
+Evaluates each selector, as the scheduler does, on the devices that come as far as it: a class on all, a request on
+those of its class. Needs `--devices`.
+
+## Why is this bad
+
+One error on one device stops the scheduling of the pod on all nodes.
+
+## Source
+
+k8s.io/dynamic-resource-allocation/structured; api.md section 6, rows 10 to 16
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.lookups import spot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "error"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    inventory = run.devices
+    if inventory is None:
+        return
+    for funnel in inventory.funnels(run):
+        for step in funnel.steps:
+            if step.failed:
+                device, error = step.failed[0]
+                start, end = spot(step.expression.text, error.partition("no such key: ")[2])
+                yield Advice(
+                    funnel.subject,
+                    step.expression.path,
+                    f"the selector fails on {len(step.failed)} of {step.before} devices, first on {device}: {error}",
+                    help=inventory.hint(step.expression.text, step.failed),
+                    offset=start,
+                    end=end,
+                    confidence="likely",
+                )

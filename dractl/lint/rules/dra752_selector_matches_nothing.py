@@ -1,0 +1,50 @@
+"""A selector leaves no device.
+
+## What it does
+
+Evaluates the selectors of a class, and of a request after those of its class, and reports the first that no device is
+left after. Needs `--devices`.
+
+## Why is this bad
+
+If these are all the devices that there are, the claim is never allocated.
+
+## Source
+
+k8s.io/dynamic-resource-allocation/structured; api.md section 6, rows 10 to 16
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.lookups import spot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    inventory = run.devices
+    if inventory is None:
+        return
+    for funnel in inventory.funnels(run):
+        for step in funnel.steps:
+            if step.before and not step.after and not step.failed:
+                start, end = spot(step.expression.text)
+                yield Advice(
+                    funnel.subject,
+                    step.expression.path,
+                    f"none of the {step.before} devices that come as far as this selector satisfies it",
+                    help=inventory.values(step.expression.text, step.devices),
+                    offset=start,
+                    end=end,
+                    confidence="likely",
+                )
+                break

@@ -1,0 +1,60 @@
+"""A request asks for a capacity, or an amount of it, that no device has.
+
+## What it does
+
+Looks at the devices that the request can get; a capacity is compared by its exact name. Needs `--devices`.
+
+## Why is this bad
+
+Devices without that capacity, or with less of it, are passed over without a word.
+
+## Source
+
+k8s.io/dynamic-resource-allocation/structured (consumable capacity); api.md section 6, row 28
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.inventory import parsed
+from dractl.lint.run import mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "error"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    inventory = run.devices
+    if inventory is None:
+        return
+    for claim in run.claims:
+        for request in claim.alternatives:
+            wanted = mapping(mapping(request.fields.get("capacity")).get("requests"))
+            candidates = inventory.candidates(run, claim, request) if wanted else []
+            for name, amount in wanted.items() if candidates else ():
+                found = [value for device in candidates if (value := device.capacity(name)) is not None]
+                path = (*request.path, "capacity", "requests", name)
+                if not found:
+                    yield Advice(
+                        claim.subject,
+                        path,
+                        f"none of the {len(candidates)} devices for request {request.reference} has a capacity {name}",
+                        help=inventory.nearest_capacity(name, candidates),
+                        key=True,
+                        confidence="likely",
+                    )
+                elif (quantity := parsed(amount)) is not None and all(value < quantity for value in found):
+                    yield Advice(
+                        claim.subject,
+                        path,
+                        f"no device for request {request.reference} has {amount} of {name}",
+                        help=f"the most that there is, is {max(found)}",
+                        confidence="likely",
+                    )

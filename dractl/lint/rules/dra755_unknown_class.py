@@ -1,0 +1,48 @@
+"""A request names a class that there is not.
+
+## What it does
+
+Where the devices come from a cluster or a dump with device classes, looks up the classes of requests there and in the
+run. Needs `--devices`.
+
+## Why is this bad
+
+The claim is accepted, and the pod stays pending until somebody creates the class.
+
+## Source
+
+kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources ("device class ... does not exist"); api.md
+section 6, row 31
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.inventory import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "error"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    if run.devices is None or not run.devices.classes:
+        return
+    known = {subject.name for subject in run.of("DeviceClass")} | set(run.devices.classes)
+    for claim in run.claims:
+        for request in claim.alternatives:
+            name = request.device_class
+            if name and name not in known:
+                yield Advice(
+                    claim.subject,
+                    (*request.path, "deviceClassName"),
+                    f"there is no class {name}",
+                    help=nearest(name, known, "the classes are"),
+                    confidence="likely",
+                )
