@@ -19,6 +19,7 @@ import pytest
 from dractl.model import Target
 from dractl.model.releases import COMPARED, parse_gates, served_versions
 from dractl.validation.validate import validate
+from tests.validation.rule_table import ALL, ROWS, Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -595,7 +596,7 @@ class Maker:
 
 
 PLURALS = {"DeviceClass": "deviceclasses"}
-CLUSTER_SCOPED = {"DeviceClass", "ResourceSlice", "DeviceTaintRule"}
+CLUSTER_SCOPED = {"DeviceClass", "ResourceSlice", "DeviceTaintRule", "ResourcePoolStatusRequest"}
 
 
 @pytest.fixture(params=[(release, gates) for release in COMPARED for gates in ("default", "all")], ids="-".join)
@@ -658,6 +659,22 @@ def difference(cluster: Any, target: Target, document: dict[str, Any]) -> str | 
     if status in (200, 201):
         return f"accepted, but {found}" if found else None
     return None if {type_ for type_, _ in found} == {"BadRequest"} else f"{status} {message[:500]}, we say {found}"
+
+
+def test_a_running_server_says_what_the_rule_table_has(cluster: Any, record_property: Any) -> None:
+    running, target = cluster
+    wrong = {}
+    rows = [row for row in ROWS if row.release == target.release and gates_of(row) <= target.gates]
+    for row in [row for row in rows if (row.gates == "default") == (target == Target.of(target.release))]:
+        status, causes, message = ask(running, row.document)
+        if status != (422 if row.causes else 201) or causes != {(type_, field) for _, type_, field in row.causes}:
+            wrong[json.dumps(row.document)] = f"the table has {set(row.causes)}, the server says {status} {message}"
+    record_property("cases", len(rows))
+    assert not wrong
+
+
+def gates_of(row: Row) -> frozenset[str]:
+    return Target.of(row.release, dict.fromkeys(ALL[row.release].split(), row.gates == "all")).gates
 
 
 def test_a_running_server_says_the_same(cluster: Any, record_property: Any) -> None:

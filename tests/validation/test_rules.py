@@ -1,0 +1,108 @@
+"""Every validation rule: what it says, as which cause, at which field, and that it says nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.model import Target
+from dractl.validation import validate
+from dractl.validation.rules import RULES
+from tests.validation.rule_table import ALL, ROWS, Row, claim, device, exact, published
+
+
+def target(row: Row) -> Target:
+    return Target.of(row.release, dict.fromkeys(ALL[row.release].split(), True) if row.gates == "all" else {})
+
+
+@pytest.mark.parametrize(
+    "row", ROWS, ids=[f"{i}-{'-'.join(sorted({c[0] for c in r.causes}))}" for i, r in enumerate(ROWS)]
+)
+def test_the_server_says(row: Row) -> None:
+    found = validate(row.document, target(row))
+    assert {(v.rule, v.type, v.field) for v in found if v.type} == row.causes
+
+
+@pytest.mark.parametrize("row", ROWS, ids=range(len(ROWS)))
+def test_a_path_leads_into_the_document(row: Row) -> None:
+    """To the value at fault, or to where one is missing: then all but the last step is there."""
+    for violation in validate(row.document, target(row)):
+        value: Any = row.document
+        for step in violation.path[:-1]:
+            value = value[step]
+        last = violation.path[-1] if violation.path else None
+        missing = value is None or (isinstance(value, dict) and last not in value)
+        assert missing or last is None or value[last] is not value
+        if missing:
+            assert violation.type in {"FieldValueRequired", "FieldValueInvalid", "FieldValueNotSupported"}
+
+
+def test_every_rule_has_a_row() -> None:
+    with_namespace = {"RC-19"}
+    assert {rule for row in ROWS for rule, _, _ in row.causes} == set(RULES) - with_namespace
+
+
+ADMIN = claim(exact("a"), exact("b", adminAccess=True), exact("c", adminAccess=True))
+
+
+@pytest.mark.parametrize(
+    "labels", [{}, {"resource.kubernetes.io/admin-access": "True"}, {"resource.k8s.io/admin-access": "true"}]
+)
+def test_admin_access_wants_a_label_on_the_namespace(labels: dict[str, str]) -> None:
+    """pkg/registry/resource/utils.go AuthorizedForAdmin: the first request that asks, with the path of v1beta1."""
+    found = validate(ADMIN, Target.of("1.37"), namespaces={"default": labels})
+    assert [(v.rule, v.type, v.field) for v in found] == [
+        ("RC-19", "FieldValueForbidden", "spec.devices.requests[1].adminAccess")
+    ]
+    assert found[0].path == ("spec", "devices", "requests", 1, "exactly", "adminAccess")
+
+
+def test_admin_access_in_a_namespace_with_the_label() -> None:
+    labels = {"resource.kubernetes.io/admin-access": "true"}
+    assert validate(ADMIN, Target.of("1.37"), namespaces={"default": labels}) == []
+
+
+def test_of_an_unknown_namespace_nothing_is_said() -> None:
+    assert validate(ADMIN, Target.of("1.37"), namespaces={"other": {}}) == []
+
+
+def test_nearest_request_is_offered() -> None:
+    document = claim(exact("gpus"), exact("nics"), constraints=[{"requests": ["gpu"], "matchAttribute": "a/b"}])
+    (violation,) = validate(document, Target.of("1.37"))
+    assert violation.allowed == ("gpus", "nics")
+    assert violation.nearest == "gpus"
+
+
+def test_the_supported_values_are_told() -> None:
+    (violation,) = validate(claim(exact(allocationMode="exactcount")), Target.of("1.37"))
+    assert violation.allowed == ("All", "ExactCount")
+    assert violation.nearest == "ExactCount"
+    assert violation.message == 'Unsupported value: "exactcount": supported values: "All", "ExactCount"'
+
+
+def test_a_wrong_key_is_pointed_at_not_its_value() -> None:
+    (violation,) = validate(published(device(attributes={"a-b": {"int": 1}})), Target.of("1.37"))
+    assert violation.path == ("spec", "devices", 0, "attributes", "a-b")
+    assert violation.key
+
+
+def test_the_place_in_an_expression_is_told() -> None:
+    document = claim(exact(selectors=[{"cel": {"expression": 'device.driver == "a" &&\n  device.nme == "b"'}}]))
+    (violation,) = validate(document, Target.of("1.37"))
+    assert violation.offset == len('device.driver == "a" &&\n  device')
+
+
+def test_a_long_key_is_cut_in_a_path() -> None:
+    """validation.go truncateIfTooLong: at 96 bytes; the code that 1.37 generates does not."""
+    key = "d" * 60 + ".example.com/" + "n" * 32
+    document = published(device(attributes={key: {"string": "x" * 65}}))
+    fields = {v.field for v in validate(document, Target.of("1.37")) if v.rule == "RS-19"}
+    assert fields == {f"spec.devices[0].attributes[{key[:47]}...{key[-46:]}].string"}
+
+
+def test_a_hundred_thousand_values_take_no_time() -> None:
+    """Nothing is quadratic in what a document holds."""
+    devices = [device(f"d{i}", attributes={f"a{j}": {"int": j} for j in range(100)}) for i in range(1000)]
+    found = validate(published(*devices), Target.of("1.36"))
+    assert [v.rule for v in found] == ["RS-12"]
