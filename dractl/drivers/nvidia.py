@@ -140,7 +140,7 @@ class _Nvidia:
                 f"{NAME}: {len(comments)} GPU(s) known from PCI alone: attributes are missing and names may differ; "
                 "a snapshot taken on the node (dractl discover --save) has the rest"
             )
-        return Inventory(tuple(devices), comments, tuple(notices))
+        return Inventory(tuple(devices), comments=comments, notices=tuple(notices))
 
 
 PROFILE = _Nvidia()

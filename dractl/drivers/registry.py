@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 # Driver name -> module; imported when asked for.
 _MODULES = {
     "gpu.nvidia.com": "nvidia",
+    "compute-domain.nvidia.com": "compute_domain",
+    "gpu.amd.com": "amd",
     "dra.net": "dranet",
     "dra.cpu": "cpu",
+    "gpu.example.com": "example",
 }
 
 

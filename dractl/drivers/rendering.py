@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from dractl.model.releases import Field
     from dractl.topology.machine import Machine
 
-# k8s.io/api/resource/v1 types.go: ResourceSliceMaxDevices, ...WithAdvancedFeatures, DeviceAttributeMaxValueLength.
-MAX_DEVICES, MAX_ADVANCED_DEVICES, MAX_TEXT = 128, 64, 64
+# k8s.io/api/resource/v1 types.go: ResourceSliceMaxDevices, ...WithAdvancedFeatures,
+# ResourceSliceMaxCounterSets, DeviceAttributeMaxValueLength.
+MAX_DEVICES, MAX_ADVANCED_DEVICES, MAX_COUNTER_SETS, MAX_TEXT = 128, 64, 8, 64
 _LISTS = ("ints", "bools", "strings", "versions")
 _MAX_NAME = 253
 
@@ -62,7 +63,7 @@ def render(
         published = _slices(profile, inventory, options, notices)
         slices += published
         for one in published:
-            names = [device["name"] for device in one["spec"]["devices"]]
+            names = [device["name"] for device in one["spec"].get("devices", ())]
             lines = tuple(f"{name}: {inventory.comments[name]}" for name in names if name in inventory.comments)
             if lines:
                 comments[one["metadata"]["name"]] = lines
@@ -74,12 +75,15 @@ def render(
 
 
 def _slices(profile: Profile, inventory: Inventory, options: Options, notices: list[str]) -> list[dict[str, Any]]:
-    devices = [_fitting(device, profile.name, notices) for device in inventory.devices]
-    whole = {"devices": devices}
+    whole: dict[str, Any] = {"devices": [_fitting(device, profile.name, notices) for device in inventory.devices]}
+    if inventory.counter_sets:
+        whole["sharedCounters"] = list(inventory.counter_sets)
     _drop(whole, "slice", options, profile.name, notices)
-    parts = list(_chunks(whole["devices"]))
-    if len(parts) > 1:
-        notices.append(f"{profile.name}: {len(devices)} devices in {len(parts)} slices; the API has a limit for one")
+    parts = _parts(profile.name, whole["devices"], whole.get("sharedCounters", []), options)
+    with_devices = sum("devices" in part for part in parts)
+    if with_devices > 1:
+        count = len(inventory.devices)
+        notices.append(f"{profile.name}: {count} devices in {with_devices} slices; the API has a limit for one")
     return [
         {
             "apiVersion": "resource.k8s.io/v1",
@@ -89,11 +93,30 @@ def _slices(profile: Profile, inventory: Inventory, options: Options, notices: l
                 "driver": profile.name,
                 "nodeName": options.node_name,
                 "pool": {"name": options.node_name, "generation": 1, "resourceSliceCount": len(parts)},
-                "devices": part,
+                **part,
             },
         }
         for number, part in enumerate(parts)
     ]
+
+
+def _parts(
+    driver: str, devices: list[dict[str, Any]], counter_sets: list[dict[str, Any]], options: Options
+) -> list[dict[str, Any]]:
+    """What each slice of the pool holds: from 1.35 on either counter sets or devices, in 1.34 both."""
+    chunks = [{"devices": chunk} for chunk in _chunks(devices)]
+    if not counter_sets:
+        return chunks
+    if options.target.at_least("1.35"):
+        starts = range(0, len(counter_sets), MAX_COUNTER_SETS)
+        return [{"sharedCounters": counter_sets[start : start + MAX_COUNTER_SETS]} for start in starts] + chunks
+    if len(chunks) > 1 or len(counter_sets) > MAX_COUNTER_SETS:
+        raise Unsupported(
+            f"{driver}: Kubernetes {options.target.release} wants devices and their counters in one slice; these are "
+            "too many for that",
+            hint="give a later --kubernetes-version, or fewer devices",
+        )
+    return [{"sharedCounters": counter_sets, **chunk} for chunk in chunks]
 
 
 def slice_name(number: int, driver: str, node: str) -> str:

@@ -1,0 +1,131 @@
+"""``gpu.amd.com``: AMD GPUs as a whole. Partitions and VFIO devices are not rendered.
+
+Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (deviceinfo.go, discovery.go), pkg/amdgpu. It has no releases:
+versions here are the months of its sources.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.profile import Attribute, Capacity, Catalogue, Inventory, Options, device_class, version_index
+from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT, bus_id, numa_node, pcie_root
+from dractl.drivers.values import binary_quantity, typed, version
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Gpu, Machine, PciDevice
+
+NAME = "gpu.amd.com"
+VENDOR = "0x1002"
+
+CATALOGUE = Catalogue(
+    title="AMD GPUs",
+    source="ROCm/k8s-gpu-dra-driver cmd/gpu-kubeletplugin/deviceinfo.go",
+    versions=("2025.10", "2026.8", "main"),
+    released="2026.8",
+    attributes=(
+        Attribute("type", "string", "amdgpu or amdgpu-partition; amdgpu-vfio devices are of type vfio"),
+        Attribute("productName", "string", "such as AMD Instinct MI300X OAM", optional=True),
+        Attribute("numaNode", "int", "the PCI function's NUMA node, -1 where there is none", "2026.8", optional=True),
+        Attribute("driverVersion", "version", "of amdgpu, its first three parts", optional=True),
+        Attribute("driverVersionFull", "string", "of amdgpu", "2026.8", optional=True),
+        Attribute("deviceID", "string", "the PCI device id; up to 2025.10 KFD's unique id", optional=True),
+        Attribute("partitionProfile", "string", "compute and memory partition, such as spx_nps1", optional=True),
+        Attribute("pciAddr", "string", "PCI address", removed="2026.8"),
+        Attribute("cardIndex", "int", "N of /dev/dri/cardN", removed="2026.8"),
+        Attribute("renderIndex", "int", "N of /dev/dri/renderDN", removed="2026.8"),
+        Attribute("family", "string", "GPU family (not rendered)", removed="2026.8", optional=True),
+        Attribute(
+            "driverSrcVersion", "string", "source version of the module (not rendered)", removed="2026.8", optional=True
+        ),
+        Attribute(PCI_BUS_ID, "string", "the PCI address", "2026.8", optional=True),
+        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17", optional=True),
+        Attribute(NUMA_NODE, "int", "the PCI function's NUMA node, standard", "main", optional=True),
+    ),
+    capacities=(
+        Capacity("memory", "VRAM as KFD's first memory bank has it"),
+        Capacity("computeUnits", "compute units"),
+        Capacity("simdUnits", "SIMD units"),
+    ),
+    notes=("devices are named gpu-<cardN>-<renderDN>: both numbers can change at a reboot",),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Amd:
+    name: str = NAME
+    catalogue: Catalogue = CATALOGUE
+
+    def present(self, machine: Machine) -> bool:
+        return any(gpu.vendor == VENDOR and gpu.amd is not None for gpu in machine.gpus)
+
+    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
+        return (device_class(NAME, "device.driver == 'gpu.amd.com'"),)
+
+    def inventory(self, machine: Machine, options: Options) -> Inventory:
+        release = CATALOGUE.versions[version_index(CATALOGUE, NAME, options.versions.get(NAME))]
+        devices, notices = [], []
+        for gpu in machine.gpus:
+            if gpu.vendor != VENDOR:
+                continue
+            if gpu.amd is None or gpu.amd.card_index is None or gpu.amd.render_minor is None:
+                notices.append(f"{gpu.bdf}: not published, the amdgpu driver shows no card of this GPU")
+            elif gpu.amd.compute_partition not in (None, "spx"):
+                notices.append(
+                    f"{gpu.bdf}: partitioned ({gpu.amd.compute_partition}); dractl does not render partitions"
+                )
+            elif gpu.amd.compute_partition is None and release == "2025.10":
+                notices.append(f"{gpu.bdf}: without partition files; the driver leaves such GPUs out up to 2025.10")
+            else:
+                pci = machine.pci.get(gpu.bdf) if gpu.bdf is not None else None
+                devices.append(_device(gpu, pci, release))
+        devices.sort(key=lambda device: device["name"])
+        return Inventory(tuple(devices), notices=tuple(notices))
+
+
+PROFILE = _Amd()
+
+
+def _device(gpu: Gpu, pci: PciDevice | None, release: str) -> dict[str, Any]:
+    amd = gpu.amd
+    assert amd is not None
+    profile = (
+        f"{amd.compute_partition}_{amd.memory_partition}" if amd.compute_partition and amd.memory_partition else None
+    )
+    full = gpu.driver_version
+    found: dict[str, Any] = {
+        "type": "amdgpu",
+        "productName": gpu.name,
+        "driverVersion": version(".".join(full.split(".")[:3])) if full else None,
+        "partitionProfile": profile,
+    }
+    if release == "2025.10":
+        found |= {
+            "pciAddr": gpu.bdf,
+            "cardIndex": amd.card_index,
+            "renderIndex": amd.render_minor,
+            "deviceID": amd.unique_id,
+        }
+    else:
+        found |= {
+            "numaNode": pci.numa_node if pci is not None else None,
+            "driverVersionFull": full,
+            "deviceID": pci.device if pci is not None else None,
+            **bus_id(pci),
+        }
+    found |= pcie_root(pci)
+    if release == "main":
+        found |= numa_node(pci)
+    capacity: dict[str, int | None] = {
+        "memory": gpu.memory_bytes,
+        "computeUnits": amd.simd_count // amd.simd_per_cu if amd.simd_count and amd.simd_per_cu else None,
+        "simdUnits": amd.simd_count,
+    }
+    return {
+        "name": f"gpu-{amd.card_index}-{amd.render_minor}",
+        "attributes": typed(found),
+        "capacity": {
+            name: {"value": binary_quantity(number)} for name, number in capacity.items() if number is not None
+        },
+    }

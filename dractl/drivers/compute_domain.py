@@ -1,0 +1,58 @@
+"""``compute-domain.nvidia.com``: IMEX channels of NVLink domains that span nodes.
+
+Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/compute-domain-kubelet-plugin, deployments/helm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.profile import Attribute, Catalogue, Inventory, Options, device_class, version_index
+from dractl.drivers.values import typed
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Machine
+
+NAME = "compute-domain.nvidia.com"
+
+CATALOGUE = Catalogue(
+    title="NVIDIA compute domains (IMEX channels over multi-node NVLink)",
+    source="kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin",
+    versions=("0.1", "0.2", "0.3", "0.4", "0.5"),
+    released="0.4",
+    attributes=(
+        Attribute("type", "string", "channel or daemon"),
+        Attribute("id", "int", "0: one channel a node is published of the 2048 that there are"),
+    ),
+    notes=("the NVLink clique is a node label (nvidia.com/gpu.clique), not an attribute",),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _ComputeDomain:
+    name: str = NAME
+    catalogue: Catalogue = CATALOGUE
+
+    def present(self, machine: Machine) -> bool:
+        """Whether GPUs are on an NVLink fabric; elsewhere the driver publishes the same two devices to no use."""
+        return any(gpu.fabric is not None and gpu.fabric.cluster_uuid for gpu in machine.gpus)
+
+    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
+        kind = f"device.driver == '{NAME}' && device.attributes['{NAME}'].type"
+        return (
+            device_class("compute-domain-daemon.nvidia.com", f"{kind} == 'daemon'"),
+            device_class(
+                "compute-domain-default-channel.nvidia.com",
+                f"{kind} == 'channel' && device.attributes['{NAME}'].id == 0",
+            ),
+        )
+
+    def inventory(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
+        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+        return Inventory(
+            tuple({"name": f"{kind}-0", "attributes": typed({"type": kind, "id": 0})} for kind in ("channel", "daemon"))
+        )
+
+
+PROFILE = _ComputeDomain()

@@ -1,0 +1,105 @@
+"""What the Kubernetes AI Conformance programme asks of DRA, as far as a cluster's objects show it.
+
+github.com/cncf/k8s-ai-conformance, docs/AIConformance-1.35.md: "dra_support" (MUST: the DRA APIs),
+"driver_runtime_management" (SHOULD).
+The checklist of 1.37 no longer has an entry of its own for the APIs, which every conformant cluster serves by then.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from dractl.probes.readiness import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_KINDS = ("deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices")
+
+# Extended resources and labels by which a node says that it has accelerators.
+_RESOURCES = ("nvidia.com/", "amd.com/", "gpu.intel.com/", "habana.ai/", "google.com/tpu", "aws.amazon.com/neuron")
+_LABELS = (
+    "nvidia.com/gpu.present",
+    "feature.node.kubernetes.io/pci-10de.present",
+    "feature.node.kubernetes.io/pci-0302_10de.present",
+    "feature.node.kubernetes.io/pci-0300_1002.present",
+    "feature.node.kubernetes.io/pci-1200_1da3.present",
+    "cloud.google.com/gke-accelerator",
+    "cloud.google.com/gke-tpu-accelerator",
+)
+
+
+def cluster_checks(
+    served: Iterable[str],
+    classes: Iterable[Mapping[str, Any]],
+    slices: Iterable[Mapping[str, Any]],
+    nodes: Iterable[Mapping[str, Any]],
+) -> tuple[Check, ...]:
+    """``served`` are the resources of resource.k8s.io/v1; the others are objects as the API server returns them."""
+    slices = list(slices)
+    return (_served(set(served)), _classes(list(classes)), *_pools(slices), *_nodes(slices, list(nodes)))
+
+
+def _served(served: set[str]) -> Check:
+    missing = [kind for kind in _KINDS if kind not in served]
+    if not missing:
+        return Check("resource.k8s.io/v1", "ok", f"serves {', '.join(_KINDS)}")
+    advice = "Kubernetes 1.34 and later serve it; on older ones and where it is switched off, set --runtime-config"
+    return Check("resource.k8s.io/v1", "missing", f"not served: {', '.join(missing)}", advice)
+
+
+def _classes(classes: list[Mapping[str, Any]]) -> Check:
+    names = sorted(str(item["metadata"]["name"]) for item in classes)
+    if names:
+        shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        return Check("DeviceClasses", "ok", shown)
+    return Check("DeviceClasses", "missing", "none", "DRA drivers bring theirs: install one")
+
+
+def _pools(slices: list[Mapping[str, Any]]) -> Iterable[Check]:
+    """A pool is complete when all slices of its newest generation are there."""
+    pools: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for item in slices:
+        pools[item["spec"]["driver"], item["spec"]["pool"]["name"]].append(item["spec"]["pool"])
+    by_driver: dict[str, list[str]] = defaultdict(list)
+    for (driver, name), parts in sorted(pools.items()):
+        newest = max(part.get("generation", 0) for part in parts)
+        current = [part for part in parts if part.get("generation", 0) == newest]
+        wanted = max(part.get("resourceSliceCount", 1) for part in current)
+        by_driver[driver].append(f"{name} ({len(current)} of {wanted} slices)" if len(current) != wanted else "")
+    if not by_driver:
+        yield Check("pools", "missing", "no ResourceSlice in the cluster", "install a DRA driver on nodes with devices")
+    for driver, states in by_driver.items():
+        broken = [state for state in states if state]
+        if broken:
+            advice = "the scheduler does not use incomplete pools: look at the driver's pod on that node"
+            yield Check("pools", "missing", f"{driver}: incomplete: {', '.join(broken[:5])}", advice)
+        else:
+            plural = "" if len(states) == 1 else "s"
+            yield Check("pools", "ok", f"{driver}: {len(states)} complete pool{plural}")
+
+
+def _nodes(slices: list[Mapping[str, Any]], nodes: list[Mapping[str, Any]]) -> Iterable[Check]:
+    publishing = {item["spec"].get("nodeName") for item in slices}
+    silent = []
+    having = 0
+    for node in nodes:
+        metadata, status = node.get("metadata", {}), node.get("status", {})
+        resources = [name for name, count in (status.get("capacity") or {}).items() if str(count) != "0"]
+        accelerated = any(name.startswith(_RESOURCES) for name in resources) or any(
+            (metadata.get("labels") or {}).get(label, "false") not in ("false", "") for label in _LABELS
+        )
+        if accelerated:
+            having += 1
+            if metadata.get("name") not in publishing:
+                silent.append(str(metadata.get("name")))
+    if silent:
+        advice = "no DRA driver publishes their devices: check that its DaemonSet selects and tolerates these nodes"
+        shown = ", ".join(silent[:5]) + (" ..." if len(silent) > 5 else "")
+        yield Check("nodes with accelerators", "missing", f"{len(silent)} of {having} publish nothing: {shown}", advice)
+    elif having:
+        yield Check("nodes with accelerators", "ok", f"all {having} publish devices")
+    else:
+        advice = "node-feature-discovery or a device plugin would mark them"
+        yield Check("nodes with accelerators", "unknown", "no node says that it has any", advice)

@@ -1,0 +1,125 @@
+"""``gpu.example.com``: the example driver of Kubernetes, whose GPUs are made up on any machine.
+
+Source: kubernetes-sigs/dra-example-driver, internal/profiles/gpu/gpu.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.profile import (
+    Attribute,
+    Capacity,
+    Catalogue,
+    Inventory,
+    Options,
+    Setting,
+    device_class,
+    version_index,
+)
+from dractl.drivers.values import binary_quantity, decimal_quantity, typed
+from dractl.errors import UsageError
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Machine
+
+NAME = "gpu.example.com"
+_MEMORY, _COMPUTE = 80 << 30, 100
+_GIB = 1 << 30
+
+CATALOGUE = Catalogue(
+    title="the example driver's GPUs, which are no hardware",
+    source="kubernetes-sigs/dra-example-driver internal/profiles/gpu/gpu.go",
+    versions=("0.4",),
+    released="0.4",
+    attributes=(
+        Attribute("index", "int", "number of the GPU"),
+        Attribute("uuid", "string", "made by Go's random generator from the node's name (not rendered)", optional=True),
+        Attribute("model", "string", "LATEST-GPU-MODEL"),
+        Attribute("driverVersion", "version", "1.0.0"),
+        Attribute("partition", "int", "number of the partition", optional=True),
+        Attribute("partitionable", "bool", "true where GPUs are partitioned", optional=True),
+        Attribute("full", "bool", "true of a partitioned GPU as a whole", optional=True),
+    ),
+    capacities=(Capacity("memory", "80Gi a GPU"), Capacity("compute", "100 a GPU")),
+    settings=(
+        Setting("numDevices", "8, or another number", "GPUs a node"),
+        Setting("partitionsPerGPU", "0, or another number", "partitions a GPU, with counters"),
+        Setting("allowMultipleAllocations", "false, true", "whether claims can share a device's capacity"),
+    ),
+    notes=("it is rendered only when it is named: --driver gpu.example.com",),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Example:
+    name: str = NAME
+    catalogue: Catalogue = CATALOGUE
+
+    def present(self, machine: Machine) -> bool:  # noqa: ARG002
+        return False
+
+    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
+        return (device_class(NAME, "device.driver == 'gpu.example.com'"),)
+
+    def inventory(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
+        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+        count, parts = _number(options, "numDevices", 8, 512), _number(options, "partitionsPerGPU", 0, 80)
+        shared = options.setting(NAME, "allowMultipleAllocations") or "false"
+        if shared not in ("false", "true"):
+            raise UsageError(f"{NAME}: allowMultipleAllocations is true or false, not {shared!r}")
+        devices: list[dict[str, Any]] = []
+        counters: list[dict[str, Any]] = []
+        for number in range(count):
+            facts = {"index": number, "model": "LATEST-GPU-MODEL", "driverVersion": {"version": "1.0.0"}}
+            if not parts:
+                devices.append(_device(f"gpu-{number}", facts, 1, shared == "true"))
+                continue
+            name = f"gpu-{number}-counters"
+            counters.append({"name": name, "counters": _amounts(1)})
+            for part in range(parts):
+                own = {**facts, "partition": part, "partitionable": True}
+                devices.append(_device(f"gpu-{number}-partition-{part}", own, parts, shared == "true", name))
+            whole = {**facts, "partitionable": True, "full": True}
+            devices.append(_device(f"gpu-{number}-full", whole, 1, shared == "true", name))
+        return Inventory(tuple(devices), counter_sets=tuple(counters))
+
+
+PROFILE = _Example()
+
+
+def _number(options: Options, name: str, default: int, limit: int) -> int:
+    text = options.setting(NAME, name)
+    if text is None:
+        return default
+    if not text.isdecimal() or int(text) > limit:
+        raise UsageError(f"{NAME}: {name} is a number up to {limit}, not {text!r}")
+    return int(text)
+
+
+def _amounts(parts: int) -> dict[str, Any]:
+    return {
+        "memory": {"value": binary_quantity(_MEMORY // parts)},
+        "compute": {"value": decimal_quantity(_COMPUTE // parts)},
+    }
+
+
+def _device(
+    name: str, facts: dict[str, Any], parts: int, shared: bool, counter_set: str | None = None
+) -> dict[str, Any]:
+    capacity = _amounts(parts)
+    if shared:
+        for resource, step in (("memory", binary_quantity(_GIB)), ("compute", "1")):
+            value = capacity[resource]["value"]
+            limits = {"min": step, "step": step, "max": value}
+            capacity[resource]["requestPolicy"] = {"default": value, "validRange": limits}
+    device: dict[str, Any] = {
+        "name": name,
+        "attributes": typed(facts),
+        "capacity": capacity,
+        "allowMultipleAllocations": shared,
+    }
+    if counter_set is not None:
+        device["consumesCounters"] = [{"counterSet": counter_set, "counters": _amounts(parts)}]
+    return device

@@ -1,0 +1,158 @@
+"""gpu.amd.com, compute-domain.nvidia.com, gpu.example.com: expectations are those of the drivers' code."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dractl.drivers import Options, find, render
+from dractl.errors import Unsupported, UsageError
+from dractl.model.releases import Target
+from dractl.topology import Gpu, Machine, PciDevice
+from dractl.topology.machine import Amdgpu, Fabric
+
+BDF = "0000:05:00.0"
+PCI = PciDevice(BDF, f"pci0000:00/0000:00:01.1/{BDF}", vendor="0x1002", device="0x74a1", kind="gpu", numa_node=0)
+MI300X = Gpu(
+    bdf=BDF,
+    vendor="0x1002",
+    source="kfd",
+    name="AMD Instinct MI300X OAM",
+    memory_bytes=206141652992,
+    driver_version="6.12.12.1",
+    amd=Amdgpu(1, 128, "spx", "nps1", 1216, 4, "1f2e3d4c5b6a7988"),
+)
+MACHINE = Machine(pci_devices=(PCI,), gpus=(MI300X,))
+
+
+def options(release: str = "1.37", gates: dict[str, bool] | None = None, **rest) -> Options:
+    return Options("node-1", Target.of(release, gates or {}), **rest)
+
+
+def amd(machine: Machine = MACHINE, version: str | None = None):
+    return find("gpu.amd.com").inventory(machine, options(versions={"gpu.amd.com": version} if version else {}))
+
+
+def test_an_amd_gpu() -> None:
+    assert amd().devices == (
+        {
+            "name": "gpu-1-128",
+            "attributes": {
+                "type": {"string": "amdgpu"},
+                "productName": {"string": "AMD Instinct MI300X OAM"},
+                "driverVersion": {"version": "6.12.12"},
+                "partitionProfile": {"string": "spx_nps1"},
+                "numaNode": {"int": 0},
+                "driverVersionFull": {"string": "6.12.12.1"},
+                "deviceID": {"string": "0x74a1"},
+                "resource.kubernetes.io/pciBusID": {"string": BDF},
+                "resource.kubernetes.io/pcieRoot": {"string": "pci0000:00"},
+            },
+            "capacity": {
+                "memory": {"value": "196592Mi"},
+                "computeUnits": {"value": "304"},
+                "simdUnits": {"value": "1216"},
+            },
+        },
+    )
+
+
+def test_amd_before_and_after() -> None:
+    (old,) = amd(version="2025.10").devices
+    assert old["attributes"]["pciAddr"] == {"string": BDF}
+    assert old["attributes"]["deviceID"] == {"string": "1f2e3d4c5b6a7988"}
+    assert "resource.kubernetes.io/pciBusID" not in old["attributes"]
+    (new,) = amd(version="main").devices
+    assert new["attributes"]["resource.kubernetes.io/numaNode"] == {"int": 0}
+
+
+@pytest.mark.parametrize(
+    ("gpu", "word"),
+    [
+        (replace(MI300X, amd=None), "no card"),
+        (replace(MI300X, amd=replace(MI300X.amd, compute_partition="cpx")), "partitioned (cpx)"),
+    ],
+)
+def test_amd_gpus_that_are_not_rendered(gpu: Gpu, word: str) -> None:
+    found = amd(replace(MACHINE, gpus=(gpu,)))
+    assert found.devices == ()
+    assert word in found.notices[0]
+
+
+def test_compute_domains_are_rendered_where_there_is_a_fabric() -> None:
+    profile = find("compute-domain.nvidia.com")
+    assert not profile.present(Machine(gpus=(Gpu(bdf=BDF, vendor="0x10de"),)))
+    fabric = Fabric("completed", "a1b2", 3)
+    assert profile.present(Machine(gpus=(Gpu(bdf=BDF, vendor="0x10de", fabric=fabric),)))
+    (item,) = render(Machine(), options(), ["compute-domain.nvidia.com"]).slices
+    assert item["spec"]["devices"] == [
+        {"name": "channel-0", "attributes": {"type": {"string": "channel"}, "id": {"int": 0}}},
+        {"name": "daemon-0", "attributes": {"type": {"string": "daemon"}, "id": {"int": 0}}},
+    ]
+
+
+def example(release: str = "1.37", gates: dict[str, bool] | None = None, **settings: str):
+    found = render(Machine(), options(release, gates, settings={"gpu.example.com": settings}), ["gpu.example.com"])
+    return [item["spec"] for item in found.slices]
+
+
+def test_the_example_driver() -> None:
+    (spec,) = example()
+    assert [device["name"] for device in spec["devices"]] == [f"gpu-{number}" for number in range(8)]
+    assert spec["devices"][3] == {
+        "name": "gpu-3",
+        "attributes": {
+            "index": {"int": 3},
+            "model": {"string": "LATEST-GPU-MODEL"},
+            "driverVersion": {"version": "1.0.0"},
+        },
+        "capacity": {"memory": {"value": "80Gi"}, "compute": {"value": "100"}},
+        "allowMultipleAllocations": False,
+    }
+    assert not find("gpu.example.com").present(MACHINE)
+
+
+def test_partitions_with_counters() -> None:
+    counters, devices = example(numDevices="2", partitionsPerGPU="4")
+    assert "devices" not in counters
+    assert counters["sharedCounters"][1] == {
+        "name": "gpu-1-counters",
+        "counters": {"memory": {"value": "80Gi"}, "compute": {"value": "100"}},
+    }
+    assert {spec["pool"]["resourceSliceCount"] for spec in (counters, devices)} == {2}
+    part = devices["devices"][1]
+    assert part["name"] == "gpu-0-partition-1"
+    assert part["consumesCounters"] == [
+        {"counterSet": "gpu-0-counters", "counters": {"memory": {"value": "20Gi"}, "compute": {"value": "25"}}}
+    ]
+    assert len(devices["devices"]) == 10
+
+
+def test_counters_and_limits() -> None:
+    specs = example(numDevices="20", partitionsPerGPU="4")
+    assert [len(spec.get("sharedCounters", ())) for spec in specs] == [8, 8, 4, 0, 0]
+    assert [len(spec.get("devices", ())) for spec in specs] == [0, 0, 0, 64, 36]
+    (both,) = example("1.34", {"DRAPartitionableDevices": True}, numDevices="2", partitionsPerGPU="2")
+    assert both["sharedCounters"]
+    assert both["devices"]
+    with pytest.raises(Unsupported):
+        example("1.34", {"DRAPartitionableDevices": True}, numDevices="20", partitionsPerGPU="4")
+
+
+def test_shared_capacity() -> None:
+    device = example(numDevices="1", allowMultipleAllocations="true")[0]["devices"][0]
+    assert device["allowMultipleAllocations"] is True
+    assert device["capacity"]["memory"]["requestPolicy"] == {
+        "default": "80Gi",
+        "validRange": {"min": "1Gi", "step": "1Gi", "max": "80Gi"},
+    }
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"numDevices": "x"}, {"numDevices": "9999"}, {"allowMultipleAllocations": "yes"}, {"partitionsPerGPU": "-1"}],
+)
+def test_settings_of_the_example_driver(settings: dict[str, str]) -> None:
+    with pytest.raises(UsageError):
+        example(**settings)
