@@ -14,6 +14,7 @@ from dractl.errors import UsageError
 if TYPE_CHECKING:
     from dractl.drivers.rendering import Rendering
     from dractl.drivers.view import View
+    from dractl.probes import readiness
     from dractl.topology.machine import Machine
 
 FORMATS = ("tree", "matrix", "table", "json", "yaml", "svg", "html")
@@ -44,6 +45,14 @@ Diff = Annotated[
     ),
 ]
 
+Check = Annotated[
+    bool,
+    typer.Option("--check", help="Is everything there that DRA needs on this node? Exit code 1 if something is not."),
+]
+Cluster = Annotated[
+    bool, typer.Option("--cluster", help="With --check: what AI Conformance asks of the cluster, through kubectl.")
+]
+
 
 def command(
     output: Output = "tree",
@@ -53,6 +62,8 @@ def command(
     with_identity: Identity = False,
     suggest: Suggest = None,
     diff: Diff = None,
+    check: Check = False,
+    cluster: Cluster = False,
     output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
     verbose: common.Verbose = 0,
@@ -65,6 +76,10 @@ def command(
     common.choose("--output", output, FORMATS)
     if diff is not None:
         raise typer.Exit(_diff(diff, output, output_file))
+    if cluster and not check:
+        raise UsageError("--cluster belongs to --check")
+    if check:
+        raise typer.Exit(_check(sysfs_root, snapshot, cluster, output, output_file))
     machine = read_node(sysfs_root, snapshot)
     if save is not None:
         from dractl.topology import snapshot as snapshots
@@ -98,6 +113,50 @@ def _diff(sides: tuple[Path, Path], output: str, output_file: Path | None) -> in
         text = machine_diff.render(found, (str(sides[0]), str(sides[1])), canvas)
     common.write_report(text, output_file)
     return 1 if found else 0
+
+
+def _check(sysfs_root: Path | None, snapshot: Path | None, cluster: bool, output: str, output_file: Path | None) -> int:
+    """Prints the checks; the exit code is 1 where something is missing."""
+    import json
+    import sys
+
+    from dractl.cli import terminal
+    from dractl.report import machine_check
+    from dractl.report.canvas import Canvas
+    from dractl.topology.wire import encode
+
+    if output not in ("tree", "json"):
+        raise UsageError(f"--check prints text, or json with -o json, and no {output}")
+    if snapshot is not None:
+        raise UsageError("--check looks at this machine or a mounted root (--root DIR): snapshots have no files")
+    found = _cluster_checks() if cluster else _node_checks(sysfs_root)
+    if output == "json":
+        text = json.dumps({"schema": "dractl/check/v1", "checks": [encode(c) for c in found]}, indent=1)
+    else:
+        canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), terminal.use_color(sys.stdout))
+        text = machine_check.render(found, canvas)
+    common.write_report(text, output_file)
+    return 1 if any(c.state == "missing" for c in found) else 0
+
+
+def _node_checks(sysfs_root: Path | None) -> tuple[readiness.Check, ...]:
+    from dractl.drivers import find, names
+    from dractl.probes import SysRoot
+    from dractl.probes.readiness import checks
+
+    machine = read_node(sysfs_root, None)
+    root = SysRoot.this_machine() if sysfs_root is None else SysRoot.of(sysfs_root)
+    return checks(machine, root, [name for name in names() if find(name).present(machine)])
+
+
+def _cluster_checks() -> tuple[readiness.Check, ...]:
+    from dractl.cli.kubectl import get, served
+    from dractl.drivers.conformance import cluster_checks
+
+    kinds = served("resource.k8s.io", "v1")
+    group = "resource.k8s.io"
+    classes, slices = (get(f"{kind}.{group}") if kind in kinds else [] for kind in ("deviceclasses", "resourceslices"))
+    return cluster_checks(kinds, classes, slices, get("nodes"))
 
 
 def _report(machine: Machine, output: str, verbose: int) -> str:

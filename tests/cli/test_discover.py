@@ -227,3 +227,35 @@ def test_suggest_prints_a_claim(trees: dict[str, Path], capsys: pytest.CaptureFi
     assert claim["spec"]["devices"]["constraints"][0]["matchAttribute"] == "resource.kubernetes.io/pcieRoot"
     assert run("--root", trees["plx-8gpu"], "--suggest", "gpu=9") == 1
     assert run("--root", trees["plx-8gpu"], "--suggest", "gpu=zwei") == 2
+
+
+def test_check_of_a_mounted_root(trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--check", "--root", trees["single-root-vm"]) == 1
+    assert "no driver is bound to gpu 0000:00:05.0" in capsys.readouterr().out
+    assert run("--check", "--root", trees["single-root-vm"], "-o", "json") == 1
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    assert {"name", "state", "evidence"} <= set(checks[0])
+    assert run("--check", "--from", "x.json") == 2
+    assert run("--cluster") == 2
+
+
+def test_check_of_a_cluster(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in\n'
+        '*--raw*) echo \'{"resources": [{"name": "resourceslices"}, {"name": "deviceclasses"}]}\' ;;\n'
+        "*) echo '{\"items\": []}' ;;\n"
+        "esac\n"
+    )
+    kubectl.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert run("--check", "--cluster") == 1
+    out = capsys.readouterr().out
+    assert "not served: resourceclaims, resourceclaimtemplates" in out
+    assert "no ResourceSlice in the cluster" in out
+    kubectl.write_text("#!/bin/sh\necho 'The connection to the server was refused' >&2\nexit 1\n")
+    assert run("--check", "--cluster") == 3
+    assert "kubectl failed: The connection to the server was refused" in capsys.readouterr().err

@@ -1,0 +1,290 @@
+"""What DRA needs on a node and whether it is there: drivers, libraries, CDI, the runtime, kubelet's registry.
+
+Everything is read from one root, so a host's file system that is mounted elsewhere can be checked too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from dractl.probes.classes import NVIDIA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dractl.probes.root import SysRoot
+    from dractl.topology.machine import Machine, PciDevice
+
+State = Literal["ok", "missing", "warning", "unknown"]
+
+_CDI = ("etc/cdi", "var/run/cdi", "run/cdi")
+_REGISTRY = "var/lib/kubelet/plugins_registry"
+_LIBRARIES = (
+    "usr/lib/x86_64-linux-gnu",
+    "usr/lib/aarch64-linux-gnu",
+    "usr/lib64",
+    "usr/lib",
+    "run/nvidia/driver/usr/lib64",
+)
+_CONTAINERD = ("etc/containerd/config.toml", "var/lib/rancher/k3s/agent/etc/containerd/config.toml")
+_PASSTHROUGH = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"})
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line: what is asked, the state, what was seen, and what to do where it is not ``ok``."""
+
+    name: str
+    state: State
+    evidence: str
+    advice: str = ""
+
+
+def checks(machine: Machine, root: SysRoot, drivers: Sequence[str]) -> tuple[Check, ...]:
+    """The readiness of ``root``, which ``machine`` was read from; ``drivers`` are those that have hardware on it."""
+    return (
+        *_kernel_drivers(machine),
+        *_nvidia_library(machine, root),
+        *_device_nodes(machine, root),
+        *_cdi(root),
+        _runtime(root),
+        *_registry(root, drivers),
+        _iommu(machine),
+        *_sriov(machine),
+        _huge_pages(machine),
+    )
+
+
+def _kernel_drivers(machine: Machine) -> Iterator[Check]:
+    groups: dict[tuple[str, str | None], list[str]] = {}
+    for device in machine.pci_devices:
+        if device.kind in ("gpu", "accelerator") and not _virtual_function(device):
+            groups.setdefault((device.kind, device.driver), []).append(device.bdf)
+    if not groups:
+        yield Check("kernel driver", "ok", "no GPU or accelerator on PCI needs one")
+    for (kind, driver), addresses in groups.items():
+        what = f"{kind} {addresses[0]}" if len(addresses) == 1 else f"{len(addresses)} {kind}s, {', '.join(addresses)}"
+        yield _kernel_driver(what, driver)
+
+
+def _kernel_driver(what: str, driver: str | None) -> Check:
+    if driver is None:
+        advice = "load the vendor's kernel driver; without it no DRA driver publishes the device"
+        return Check("kernel driver", "missing", f"no driver is bound to {what}", advice)
+    if driver in _PASSTHROUGH:
+        advice = "only drivers that pass devices through to VMs publish it now"
+        return Check("kernel driver", "warning", f"{driver} is bound to {what}", advice)
+    if driver == "nouveau":
+        advice = "blocklist nouveau and load NVIDIA's kernel driver"
+        return Check("kernel driver", "missing", f"nouveau is bound to {what}", advice)
+    return Check("kernel driver", "ok", f"{driver} is bound to {what}")
+
+
+def _virtual_function(device: PciDevice) -> bool:
+    return device.sriov is not None and device.sriov.physical_function is not None
+
+
+def _nvidia(machine: Machine) -> bool:
+    return any(d.kind == "gpu" and d.vendor == NVIDIA for d in machine.pci_devices)
+
+
+def _nvidia_library(machine: Machine, root: SysRoot) -> Iterator[Check]:
+    if not _nvidia(machine):
+        return
+    kernel = re.search(r"Kernel Module.*?\s(\d+\.\d+(?:\.\d+)?)\s", root.text("proc/driver/nvidia/version") or "")
+    module = kernel[1] if kernel else None
+    if machine.nvidia is not None and machine.nvidia.driver_version:
+        yield Check("NVML", "ok", f"driver {machine.nvidia.driver_version}, CUDA {machine.nvidia.cuda_driver_version}")
+    else:
+        found = [f"{folder}/{name}" for folder in _LIBRARIES for name in root.names(folder) if _is_nvml(name)]
+        versions = {found_version for path in found if (found_version := _version(path))}
+        advice = "install the NVIDIA driver's libraries for the kernel module that is loaded"
+        if not found and not root.is_directory("usr"):
+            advice = "read the host's whole root (--root DIR), or run on the node itself"
+            yield Check("NVML", "unknown", "there is no /usr here to look for libnvidia-ml.so", advice)
+        elif not found:
+            why = next(
+                (n.message for n in machine.notes if n.about == "nvml"), "no libnvidia-ml.so in the usual folders"
+            )
+            yield Check("NVML", "missing", why, advice)
+        elif module and versions and module not in versions:
+            said = f"library {', '.join(sorted(versions))}, kernel module {module}"
+            yield Check("NVML", "missing", said, "reload the kernel module or reboot: both must be of one version")
+        else:
+            yield Check("NVML", "ok", f"/{found[0]}")
+    for gpu in machine.gpus:
+        if gpu.health in ("lost", "reset-required"):
+            yield Check("GPU health", "missing", f"{gpu.bdf}: {gpu.health}", "reset the GPU or reboot the node")
+
+
+def _is_nvml(name: str) -> bool:
+    return name.startswith("libnvidia-ml.so.")
+
+
+def _version(path: str) -> str | None:
+    match = re.search(r"\.so\.(\d+\.\d+(?:\.\d+)?)$", path)
+    return match[1] if match else None
+
+
+def _device_nodes(machine: Machine, root: SysRoot) -> Iterator[Check]:
+    if not root.is_directory("dev"):
+        yield Check(
+            "device nodes", "unknown", "there is no /dev here", "mount the host's /dev below the root that is read"
+        )
+        return
+    present = set(root.names("dev"))
+    if _nvidia(machine):
+        count = sum(1 for name in present if re.fullmatch(r"nvidia\d+", name))
+        wanted = sum(
+            1 for d in machine.pci_devices if d.driver == "nvidia" and d.kind == "gpu" and not _virtual_function(d)
+        )
+        missing = [name for name in ("nvidiactl", "nvidia-uvm") if name not in present]
+        if missing or count < wanted:
+            seen = f"{count} of {wanted} /dev/nvidiaN" + "".join(f", no /dev/{name}" for name in missing)
+            advice = "run nvidia-modprobe or nvidia-persistenced at boot: they create the nodes"
+            yield Check("device nodes", "missing", seen, advice)
+        else:
+            yield Check("device nodes", "ok", f"{count} /dev/nvidiaN, /dev/nvidiactl, /dev/nvidia-uvm")
+    if any(d.driver == "amdgpu" for d in machine.pci_devices):
+        state: State = "ok" if "kfd" in present else "missing"
+        seen = "/dev/kfd" if state == "ok" else "no /dev/kfd"
+        yield Check(
+            "device nodes", state, seen, "" if state == "ok" else "load amdgpu with KFD support (CONFIG_HSA_AMD)"
+        )
+
+
+def _cdi(root: SysRoot) -> Iterator[Check]:
+    folders = [folder for folder in _CDI if root.is_directory(folder)]
+    real = {root.real(folder): folder for folder in reversed(folders)}
+    if not real:
+        advice = (
+            "DRA drivers create /var/run/cdi when they prepare the first claim; the runtime must be able to read it"
+        )
+        yield Check("CDI", "unknown", "neither /etc/cdi nor /var/run/cdi is there", advice)
+        return
+    count = 0
+    for folder in real.values():
+        for name in root.names(folder):
+            if name.endswith((".json", ".yaml", ".yml")):
+                count += 1
+                fault = cdi_fault(root.bytes(f"{folder}/{name}"))
+                if fault:
+                    advice = "the runtime ignores the file, and containers that ask for its devices do not start"
+                    yield Check("CDI", "missing", f"/{folder}/{name}: {fault}", advice)
+    where = " and ".join(f"/{folder}" for folder in real.values())
+    yield Check("CDI", "ok", f"{count} specification{'' if count == 1 else 's'} in {where}")
+
+
+def cdi_fault(data: bytes | None) -> str | None:
+    """What is wrong with a CDI specification (JSON or YAML), or None."""
+    import json
+
+    import jsonschema
+    import yaml
+
+    from dractl.resources import data_dir
+
+    if data is None:
+        return "it cannot be read"
+    try:
+        # CDI files are small and machine-made; anything with aliases is none of them, and could be a bomb.
+        text = data.decode("utf-8")
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.CSafeLoader)):
+            return "it has YAML aliases"
+        value: Any = yaml.load(text, Loader=yaml.CSafeLoader)
+    except (UnicodeDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
+        return f"it cannot be parsed: {str(error).splitlines()[0]}"
+    schema = json.loads((data_dir("schemas") / "dractl" / "cdi.json").read_text(encoding="utf-8"))
+    errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(value), key=lambda e: list(map(str, e.path)))
+    if errors:
+        path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in errors[0].path).lstrip(".")
+        return f"{path or 'the specification'}: {errors[0].message:.160}"
+    names = [device["name"] for device in value["devices"]]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    return f"device {twice} is there twice" if twice else None
+
+
+def _runtime(root: SysRoot) -> Check:
+    name = "container runtime"
+    for path in _CONTAINERD:
+        text = root.text(path)
+        if text is not None:
+            return _containerd(path, text)
+    if root.exists("run/crio/crio.sock") or root.is_directory("etc/crio"):
+        return Check(name, "ok", "CRI-O: CDI is on by default since 1.23")
+    if root.exists("run/containerd/containerd.sock"):
+        advice = "containerd 2.0 and later have CDI on; 1.7 needs enable_cdi = true in /etc/containerd/config.toml"
+        return Check(name, "warning", "containerd with its default configuration", advice)
+    return Check(
+        name, "unknown", "neither containerd nor CRI-O is seen here", "read the host's own root with --root DIR"
+    )
+
+
+def _containerd(path: str, text: str) -> Check:
+    import tomllib
+
+    name, where = "container runtime", f"containerd, /{path}"
+    try:
+        value = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return Check(name, "missing", f"{where}: {error}", "containerd does not start with this file")
+    plugins = value.get("plugins", {})
+    enabled = [
+        section["enable_cdi"]
+        for key in ("io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime")
+        if isinstance(section := plugins.get(key), dict) and "enable_cdi" in section
+    ]
+    if enabled and not enabled[-1]:
+        return Check(name, "missing", f"{where}: enable_cdi = false", "set enable_cdi = true and restart containerd")
+    if enabled or value.get("version", 1) >= 3:
+        return Check(name, "ok", f"{where}: CDI is on" + ("" if enabled else " (the default of containerd 2)"))
+    advice = "containerd 1.7 has CDI off by default: set enable_cdi = true; containerd 2.0 and later have it on"
+    return Check(name, "warning", f"{where}: enable_cdi is not set", advice)
+
+
+def _registry(root: SysRoot, drivers: Iterable[str]) -> Iterator[Check]:
+    name = "kubelet registration"
+    if not root.is_directory(_REGISTRY):
+        advice = "kubelet creates it when it starts; with another root directory the driver must be told (--kubelet-*)"
+        yield Check(name, "unknown", f"there is no /{_REGISTRY}", advice)
+        return
+    sockets = [entry for entry in root.names(_REGISTRY) if entry.endswith(".sock")]
+    for driver in drivers:
+        # <driver>-reg.sock, or <driver>-<pod uid>-reg.sock where the driver can be updated without a gap.
+        mine = [entry for entry in sockets if entry.startswith(f"{driver}-")]
+        if mine:
+            yield Check(name, "ok", f"{driver}: {mine[0]}")
+        else:
+            advice = "install the driver, or look at its pod on this node: it creates the socket when it is ready"
+            yield Check(name, "missing", f"{driver}: no socket in /{_REGISTRY}", advice)
+
+
+def _iommu(machine: Machine) -> Check:
+    if machine.host.iommu is None:
+        return Check("IOMMU", "unknown", "this tree does not show /sys/kernel/iommu_groups")
+    if machine.host.iommu:
+        return Check("IOMMU", "ok", "on" + (", /dev/iommu is there" if machine.host.iommufd else ""))
+    advice = "needed to pass devices through (VFIO) only: enable it in the firmware, and intel_iommu=on on Intel"
+    return Check("IOMMU", "warning", "off: there are no IOMMU groups", advice)
+
+
+def _sriov(machine: Machine) -> Iterator[Check]:
+    for device in machine.pci_devices:
+        if device.sriov and device.sriov.total_vfs and device.kind in ("nic", "rdma"):
+            active = device.sriov.num_vfs or 0
+            seen = f"{device.bdf} {' '.join(device.names)}: {active} of {device.sriov.total_vfs} virtual functions"
+            advice = "write a number to sriov_numvfs, if pods are to get virtual functions"
+            yield Check("SR-IOV", "ok" if active else "warning", " ".join(seen.split()), "" if active else advice)
+
+
+def _huge_pages(machine: Machine) -> Check:
+    found = [
+        f"node {node.id}: {pages.total} of {pages.size_bytes >> 20} MiB"
+        for node in machine.numa_nodes
+        for pages in node.huge_pages
+        if pages.total
+    ]
+    advice = "reserve some (vm.nr_hugepages, hugepagesz=1G hugepages=N), if workloads ask for them"
+    return Check("huge pages", "ok", ", ".join(found)) if found else Check("huge pages", "warning", "none", advice)

@@ -1,0 +1,37 @@
+"""``discover --check``: a line a check, what was seen, what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from dractl.report import machine_text as words
+
+if TYPE_CHECKING:
+    from dractl.probes.readiness import Check, State
+    from dractl.report.canvas import Canvas
+
+_MARKS: dict[State, tuple[str, str, str]] = {
+    "ok": ("✓", "ok", "32"),
+    "missing": ("✗", "MISSING", "31"),
+    "warning": ("!", "warning", "33"),
+    "unknown": ("?", "unknown", "2"),
+}
+
+
+def render(checks: tuple[Check, ...], canvas: Canvas) -> str:
+    """The checks in their order, and how many are in which state."""
+    left = max(len(check.name) for check in checks)
+    lines = []
+    for check in checks:
+        mark, word, style = _MARKS[check.state]
+        head = canvas.glyph(mark, f"{word:<7}")
+        indent = " " * (len(head) + left + 4)
+        first, *rest = words.wrap(f"{head}  {check.name:<{left}}  {check.evidence}", canvas.width, indent)
+        lines += [first.replace(head, canvas.paint(head, style), 1), *rest]
+        if check.advice:
+            arrow = canvas.glyph("→", "->")
+            lines += words.wrap(f"{indent}{arrow} {check.advice}", canvas.width, indent + "  ")
+    counts: Counter[State] = Counter(check.state for check in checks)
+    lines += ["", ", ".join(f"{counts[state]} {state}" for state in _MARKS if counts[state])]
+    return canvas.plain("\n".join(lines) + "\n")
