@@ -69,7 +69,10 @@ def decode(value: Mapping[str, Any], shape: Struct, target: Target, faults: Iter
 def _known_when(api_version: str, kind: str, path: Path, target: Target) -> str | None:
     """Which other releases have a field that this one does not know."""
     shapes = {release: of_release(release).kind(api_version, kind) for release in RELEASES}
-    knowing = [release for release, shape in shapes.items() if shape and has_field(shape, path)]
+    return _when([release for release, shape in shapes.items() if shape and has_field(shape, path)], target)
+
+
+def _when(knowing: list[str], target: Target) -> str | None:
     later = [release for release in knowing if RELEASES.index(release) > RELEASES.index(target.release)]
     if later:
         return f"it came with Kubernetes {later[0]}"
@@ -90,30 +93,41 @@ def _not_served(name: str, message: str, **more: Any) -> Violation:
 def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
     """Why Kubernetes has no such kind in that version; nothing if it can be a custom resource."""
     group, _, version = api_version.rpartition("/")
-    if group not in _KUBERNETES_GROUPS and not _is_ours(group):
-        return []
     schemas = of_release(target.release)
+    kinds = tuple(sorted({known for file in schemas.files(DRA_GROUP) for known in schemas.kinds(file)}))
+    ours = group == DRA_GROUP or (_meant_ours(group) and kind.lower() in {known.lower() for known in kinds})
+    if not ours and group not in _KUBERNETES_GROUPS:
+        return []
     said = f'no matches for kind "{kind}" in version "{api_version}"'
     if served := schemas.versions(kind):
         message = f"Kubernetes {target.release} serves {kind} as {', '.join(served)}, not as {api_version}: {said}"
         return [_not_served("apiVersion", message, allowed=served, nearest=_same_version(version, served))]
-    if not _is_ours(group):
-        return []  # of the other groups dractl knows the kinds that concern it
-    kinds = tuple(sorted({known for file in schemas.files(DRA_GROUP) for known in schemas.kinds(file)}))
-    meant = next((known for known in kinds if known.lower() == kind), None)
-    if meant and api_version in schemas.versions(meant):
+    here = schemas.kinds_of(api_version)
+    if meant := next((known for known in here if known.lower() == kind), None):
         # kubectl finds the resource by its lower-case name, so it is the server that refuses.
         message = f'the kind is {meant}: no kind "{kind}" is registered for version "{api_version}"'
-        return [Violation("not-served", "BadRequest", "kind", ("kind",), message, allowed=kinds, nearest=meant)]
-    meant = nearest(kind, kinds)
-    known = f"did you mean {meant}?" if meant else f"its kinds are {', '.join(kinds)}"
+        return [Violation("not-served", "BadRequest", "kind", ("kind",), message, allowed=here, nearest=meant)]
+    if not ours:  # of the other groups dractl knows only the kinds that hold pods
+        kinds = tuple(known for known in kinds if known.lower() in (kind.lower(), kind.lower().removesuffix("s")))
+        if not kinds:
+            return []
+    when = _kind_when(kind, target)
+    close = None if when else nearest(kind, kinds)
+    known = when or (f"did you mean {close}?" if close else f"the kinds of {DRA_GROUP} are {', '.join(kinds)}")
     message = f"Kubernetes {target.release} has no {kind} in {api_version}; {known}: {said}"
-    return [_not_served("kind", message, allowed=kinds, nearest=meant)]
+    return [_not_served("kind", message, allowed=kinds, nearest=close)]
 
 
-def _is_ours(group: str) -> bool:
-    """Whether a group is resource.k8s.io, or was meant to be."""
-    return group == DRA_GROUP or nearest(group, (DRA_GROUP, "resource.kubernetes.io")) is not None
+def _kind_when(kind: str, target: Target) -> str | None:
+    """Which other releases have a kind that this one does not."""
+    if kind in ("ResourceClass", "ResourceClaimParameters", "ResourceClassParameters", "PodScheduling"):
+        return "it was part of classic DRA, which ended with 1.31"
+    return _when([release for release in RELEASES if of_release(release).versions(kind)], target)
+
+
+def _meant_ours(group: str) -> bool:
+    """Whether a group may have been meant to be resource.k8s.io."""
+    return nearest(group, (DRA_GROUP, "resource.kubernetes.io")) is not None
 
 
 def _same_version(version: str, served: tuple[str, ...]) -> str:

@@ -64,6 +64,10 @@ class Schemas:
         found = [file for file in self._known if kind in self.kinds(file)]
         return tuple(_api_version(file) for file in sorted(found, key=_age))
 
+    def kinds_of(self, api_version: str) -> tuple[str, ...]:
+        """The top-level kinds of ``resource.k8s.io/v1``."""
+        return self.kinds(_file(api_version))
+
     def files(self, group: str) -> tuple[str, ...]:
         """The files of a group: a file is a version of it."""
         return tuple(sorted((file for file in self._known if file.rpartition("-")[0] == group), key=_age))

@@ -46,6 +46,9 @@ def only(value: dict[str, Any], release: str = "1.37", **gates: bool) -> Violati
         ("resource.k8s.io/v1", "ResourceClaims", ("kind",), "ResourceClaim"),
         ("resource.k8s.io/v1", "ResourceClaimTemplat", ("kind",), "ResourceClaimTemplate"),
         ("resource.k8s.io/v1", "Widget", ("kind",), None),
+        ("resource.k8s.io/v1", "resourceclaims", ("kind",), "ResourceClaim"),
+        ("v1", "resourceclaim", ("kind",), "ResourceClaim"),
+        ("resource.k8s.io", "resourceclaim", ("kind",), "ResourceClaim"),
     ],
 )
 def test_a_kind_that_is_not_served_names_the_one_that_is(
@@ -57,6 +60,33 @@ def test_a_kind_that_is_not_served_names_the_one_that_is(
 
 
 @pytest.mark.parametrize(
+    ("api_version", "kind", "nearest"),
+    [
+        ("resource.k8s.io/v1", "deviceclass", "DeviceClass"),
+        ("resource.k8s.io/v1beta1", "resourceclaim", "ResourceClaim"),
+        ("v1", "pod", "Pod"),
+        ("apps/v1", "deployment", "Deployment"),
+    ],
+)
+def test_a_kind_in_small_letters_is_refused_by_the_server_itself(api_version: str, kind: str, nearest: str) -> None:
+    """kubectl finds the resource of that name, as 1.37's said."""
+    found = only(claim(api_version, kind))
+    assert (found.type, found.path, found.nearest) == ("BadRequest", ("kind",), nearest)
+
+
+@pytest.mark.parametrize(
+    ("kind", "release", "words"),
+    [
+        ("ResourcePoolStatusRequest", "1.34", "it came with Kubernetes 1.36"),
+        ("PodSchedulingContext", "1.33", "Kubernetes 1.31 was the last to have it"),
+        ("ResourceClass", "1.37", "classic DRA, which ended with 1.31"),
+    ],
+)
+def test_a_kind_of_another_release_says_which(kind: str, release: str, words: str) -> None:
+    assert words in only(claim("resource.k8s.io/v1alpha3", kind), release).message
+
+
+@pytest.mark.parametrize(
     ("api_version", "kind"),
     [
         ("kueue.x-k8s.io/v1beta1", "ResourceFlavor"),
@@ -64,6 +94,9 @@ def test_a_kind_that_is_not_served_names_the_one_that_is(
         ("example.com/v1", "DeviceClass"),
         ("v1", "ConfigMap"),
         ("apps/v1", "ControllerRevision"),
+        ("v1", "ResourceQuota"),
+        ("resources.azure.com/v1", "ResourceGroup"),
+        ("resourcemanager.example.io/v1", "DeviceClas"),
         ("/", "x"),
     ],
 )
