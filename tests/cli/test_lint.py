@@ -1,0 +1,410 @@
+"""``dractl lint`` and ``dractl rule`` as a user meets them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from dractl.cli.main import main
+
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        count: 2
+    constraints:
+    - matchAttribute: resource.kubernbetes.io/pcieRoot
+"""
+FLAT = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      deviceClassName: gpu.example.com  # the class
+      selectors:
+      - cel:
+          expression: |
+            device.driver == "gpu.example.com"
+
+      count: 2
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith("DRACTL_") and name != "DRACTL_SHARED":
+            monkeypatch.delenv(name)
+    (tmp_path / "dractl.toml").write_text("")  # nothing above is looked at
+    (tmp_path / "claim.yaml").write_text(CLAIM)
+    return tmp_path
+
+
+def good(path: Path) -> None:
+    path.write_text(CLAIM.replace("kubernbetes", "kubernetes"))
+
+
+def test_an_error_is_1_and_none_is_0(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", "claim.yaml"]) == 1
+    out = capsys.readouterr().out
+    assert "error[DRA701] unknown-standard-attribute" in out
+    assert "claim.yaml:12:23" in out
+    assert "1 error in 1 document of 1 file for Kubernetes 1.37" in out
+    assert main(["lint", "claim.yaml", "--exit-zero"]) == 0
+    good(here / "claim.yaml")
+    capsys.readouterr()
+    assert main(["lint", "claim.yaml"]) == 0
+    assert capsys.readouterr().out == "nothing found in 1 document of 1 file for Kubernetes 1.37\n"
+
+
+def test_a_caret_stands_below_what_is_at_fault(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["lint", "claim.yaml", "--color", "never"])
+    lines = capsys.readouterr().out.splitlines()
+    at = next(number for number, line in enumerate(lines) if "^" in line)
+    source, marks = lines[at - 1], lines[at]
+    assert source[marks.index("^") : marks.rindex("^") + 1] == "resource.kubernbetes.io/pcieRoot"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lint"], "nothing to lint"),
+        (["lint", "claim.yaml", "-o", "jsn"], "did you mean json?"),
+        (["lint", "claim.yaml", "--select", "DRA99999"], "--select does not know 'DRA99999'"),
+        (["lint", "claim.yaml", "--fail-on", "fatal"], "--fail-on does not know 'fatal'"),
+        (["lint", "claim.yaml", "--kubernetes-version", "1.12"], "1.12"),
+        (["lint", "claim.yaml", "--feature-gates", "DRAListTypeAtributes=true"], "DRAListTypeAtributes"),
+        (["lint", "claim.yaml", "--fix", "--diff"], "exclude each other"),
+        (["rule", "DRA9999"], "there is no rule 'DRA9999'"),
+    ],
+)
+def test_wrong_usage_is_2(here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+
+
+def test_a_path_that_is_not_there_is_3(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", "missing.yaml", "claim.yaml"]) == 3
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "missing.yaml" in captured.err
+
+
+def test_nothing_about_dra_is_0_with_a_notice(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "other.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    assert main(["lint", "other.yaml"]) == 0
+    assert "nothing here concerns DRA" in capsys.readouterr().err
+    main(["lint", "other.yaml", "-q"])
+    assert capsys.readouterr().err == ""
+
+
+def test_standard_input_has_a_name(
+    monkeypatch: pytest.MonkeyPatch, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(CLAIM.encode())))
+    assert main(["lint", "-", "-o", "concise"]) == 1
+    assert capsys.readouterr().out.startswith("<stdin>:12:23: error DRA701 ")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(CLAIM.encode())))
+    assert main(["lint", "-f", "-", "-o", "concise", "--stdin-filename", "a/b.yaml"]) == 1
+    assert capsys.readouterr().out.startswith("a/b.yaml:12:23: error DRA701 ")
+
+
+def test_the_threshold_can_be_lower(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "claim.yaml").write_text(CLAIM.replace("kubernbetes", "kubernetes").replace("count: 2", "count: 0"))
+    assert main(["lint", "claim.yaml"]) == 0
+    assert main(["lint", "claim.yaml", "--fail-on", "warning"]) == 1
+    (here / "dractl.toml").write_text('[lint]\nfail-on = "warning"\n')
+    assert main(["lint", "claim.yaml"]) == 1
+    assert main(["lint", "claim.yaml", "--isolated"]) == 0
+    monkeypatch.setenv("DRACTL_FAIL_ON", "error")
+    assert main(["lint", "claim.yaml"]) == 0
+
+
+def test_folders_are_walked_and_excluded(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "vendor").mkdir()
+    (here / "vendor" / "more.yaml").write_text(CLAIM)
+    assert main(["lint", ".", "-o", "json"]) == 1
+    files = {finding["file"] for finding in json.loads(capsys.readouterr().out)["findings"]}
+    assert {Path(file).as_posix() for file in files} == {"claim.yaml", "vendor/more.yaml"}
+    main(["lint", ".", "--exclude", "vendor/", "--show-files"])
+    assert capsys.readouterr().out == "./claim.yaml\n"
+
+
+def test_a_chart_is_skipped_and_said_so(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "chart" / "templates").mkdir(parents=True)
+    (here / "chart" / "Chart.yaml").write_text("name: c\n")
+    (here / "chart" / "templates" / "claim.yaml").write_text(CLAIM)
+    assert main(["lint", "chart", "-o", "json"]) == 0
+    captured = capsys.readouterr()
+    (skipped,) = json.loads(captured.out)["summary"]["skipped"]
+    assert skipped["file"] == "chart/templates/claim.yaml"
+    assert "helm template chart | dractl lint -" in captured.err
+
+
+def test_a_baseline_is_an_earlier_report(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", "claim.yaml", "-o", "json", "--output-file", "known.json"]) == 1
+    assert capsys.readouterr().out == ""
+    (here / "claim.yaml").write_text("# moved\n" + CLAIM.replace("count: 2", "count: -2"))
+    assert main(["lint", "claim.yaml", "--baseline", "known.json", "-o", "json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert [finding["code"] for finding in report["findings"]] == ["DRA116"]
+    assert report["summary"]["suppressed"] == 1
+
+
+def test_statistics_count_the_rules(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["lint", "claim.yaml", "--statistics", "-o", "concise"])
+    assert "\n1  DRA701  unknown-standard-attribute\n" in capsys.readouterr().out
+
+
+# -- fixes --
+
+
+def test_fix_mends_the_file_and_what_remains_counts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = here / "claim.yaml"
+    path.write_text(CLAIM.replace("count: 2", "count: -2"))
+    path.chmod(0o640)
+    assert main(["lint", "claim.yaml", "--fix", "-o", "concise"]) == 1
+    assert path.read_text() == CLAIM.replace("count: 2", "count: -2").replace("kubernbetes", "kubernetes")
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [line.split()[2] for line in capsys.readouterr().out.splitlines()] == ["DRA116"]
+    assert sorted(item.name for item in here.iterdir()) == ["claim.yaml", "dractl.toml"]
+
+
+def test_a_flat_request_goes_below_exactly(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = here / "claim.yaml"
+    path.write_text(FLAT)
+    assert main(["lint", "claim.yaml", "--fix"]) == 0
+    assert path.read_text() == FLAT.replace(
+        FLAT[FLAT.index("      deviceClassName") :],
+        """\
+      exactly:
+        deviceClassName: gpu.example.com  # the class
+        selectors:
+        - cel:
+            expression: |
+              device.driver == "gpu.example.com"
+
+        count: 2
+""",
+    )
+
+
+def test_diff_changes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", "claim.yaml", "--diff"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("--- a/claim.yaml\n+++ b/claim.yaml\n")
+    assert (
+        "-    - matchAttribute: resource.kubernbetes.io/pcieRoot\n+    - matchAttribute: resource.kubernetes.io/pcieRoot\n"
+        in out
+    )
+    assert (here / "claim.yaml").read_text() == CLAIM
+    good(here / "claim.yaml")
+    assert main(["lint", "claim.yaml", "--diff"]) == 0
+
+
+def test_fix_writes_through_a_link_and_keeps_line_ends(here: Path) -> None:
+    (here / "real").mkdir()
+    real = here / "real" / "claim.yaml"
+    real.write_bytes(CLAIM.replace("\n", "\r\n").encode())
+    (here / "link.yaml").symlink_to(real)
+    assert main(["lint", "link.yaml", "--fix"]) == 0
+    assert (here / "link.yaml").is_symlink()
+    assert real.read_bytes() == CLAIM.replace("kubernbetes", "kubernetes").replace("\n", "\r\n").encode()
+
+
+# -- devices --
+
+
+def test_devices_show_what_a_selector_finds(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "slices.yaml").write_text(
+        """\
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  selectors:
+  - cel: {expression: 'device.driver == "gpu.example.com"'}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: s}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    attributes: {architecture: {string: Ampere}, gpu.example.com/index: {int: 0}}
+    capacity: {memory: {value: 40Gi}}
+"""
+    )
+    (here / "claim.yaml").write_text(
+        """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: none
+      exactly:
+        deviceClassName: gpu.example.com
+        selectors:
+        - cel: {expression: 'device.attributes["gpu.example.com"].architecture == "Hopper"'}
+    - name: fails
+      exactly:
+        deviceClassName: gpu.example.com
+        selectors:
+        - cel: {expression: 'device.attributes["gpu.example.com"].arch == "Ampere"'}
+    - name: large
+      exactly:
+        deviceClassName: gpu.example.com
+        capacity: {requests: {memory: 80Gi}}
+    - name: typo
+      exactly: {deviceClassName: gpus.example.com}
+    constraints:
+    - {requests: [large, typo], matchAttribute: gpu.example.com/idx}
+"""
+    )
+    assert main(["lint", "claim.yaml", "--devices", "slices.yaml", "-o", "json"]) == 1
+    found = {item["code"]: item for item in json.loads(capsys.readouterr().out)["findings"]}
+    assert set(found) == {"DRA751", "DRA752", "DRA753", "DRA754", "DRA755"}
+    assert found["DRA752"]["help"] == "architecture: Ampere ×1"
+    assert "no such key: arch" in found["DRA751"]["message"]
+    assert found["DRA751"]["path"].startswith("spec.devices.requests[1]")
+    assert found["DRA753"]["help"] == "they have gpu.example.com/architecture, gpu.example.com/index"
+    assert found["DRA754"]["help"] == "the most that there is, is 40Gi"
+    assert found["DRA755"]["help"] == "did you mean gpu.example.com?"
+    assert main(["lint", "claim.yaml", "--devices", "slices.yaml", "--kubernetes-version", "1.33"]) == 3
+
+
+# -- formats --
+
+
+def test_sarif_points_at_its_rules(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["lint", "claim.yaml", "-o", "sarif"])
+    report = json.loads(capsys.readouterr().out)
+    assert report["version"] == "2.1.0"
+    (run,) = report["runs"]
+    (result,) = run["results"]
+    rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
+    assert rule["id"] == result["ruleId"] == "DRA701"
+    location = result["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"]["uri"] == "claim.yaml"
+    assert location["region"] == {"startLine": 12, "startColumn": 23, "endLine": 12, "endColumn": 55}
+    replacement = result["fixes"][0]["artifactChanges"][0]["replacements"][0]
+    assert replacement["insertedContent"]["text"] == "resource.kubernetes.io/pcieRoot"
+
+
+def test_junit_is_xml_even_for_control_characters(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "claim.yaml").write_text(CLAIM.replace("name: gpus", 'name: "a\\u0001<&\\"\\u001b"'))
+    main(["lint", "claim.yaml", "-o", "junit"])
+    root = ElementTree.fromstring(capsys.readouterr().out)
+    assert root.get("failures") == "2"
+    assert len(root.findall("testsuite/testcase/failure")) == 2
+
+
+def test_github_escapes_what_its_commands_mean(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a,b:c%.yaml").write_text(CLAIM)
+    main(["lint", "a,b:c%.yaml", "-o", "github"])
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("::error file=a%2Cb%3Ac%25.yaml,line=12,endLine=12,title=DRA701 unknown-standard-attribute,")
+    assert ",col=23,endColumn=54::" in line
+
+
+def test_gitlab_fingerprints_differ(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "claim.yaml").write_text(CLAIM + "---\n" + CLAIM)
+    main(["lint", "claim.yaml", "-o", "gitlab"])
+    issues = json.loads(capsys.readouterr().out)
+    assert [issue["location"]["lines"]["begin"] for issue in issues] == [12, 25]
+    assert len({issue["fingerprint"] for issue in issues}) == 2
+
+
+def test_text_from_files_cannot_steer_the_terminal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "claim.yaml").write_text(CLAIM.replace("gpu.example.com", '"\\u001b[31m\\u202e"'))
+    for output in ("full", "concise"):
+        main(["lint", "claim.yaml", "-o", output])
+        out = capsys.readouterr().out
+        assert "\x1b" not in out
+        assert "\u202e" not in out
+        assert "DRA109" in out
+
+
+def test_a_long_line_is_shown_around_the_fault(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "gpus", "annotations": {"a": "x" * 5000}},
+        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "UPPER"}}]}},
+    }
+    (here / "claim.json").write_text(json.dumps(claim))
+    main(["lint", "claim.json"])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 110
+    at = next(number for number, line in enumerate(lines) if "^" in line)
+    assert lines[at - 1][lines[at].index("^") :].startswith('"UPPER"')
+
+
+def test_no_colour_and_no_unicode_where_there_is_none(here: Path) -> None:
+    dractl = Path(sys.executable).with_name("dractl")
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "NO_COLOR": "1"}
+    done = subprocess.run([dractl, "lint", "claim.yaml"], capture_output=True, env=environment, check=False)
+    assert done.returncode == 1
+    assert done.stdout.isascii()
+    assert b"\x1b" not in done.stdout
+    assert b"--> claim.yaml:12:23" in done.stdout
+
+
+def test_the_library_of_selectors_is_not_loaded_without_selectors(here: Path) -> None:
+    program = """
+import sys
+from dractl.cli.main import main
+main(["lint", "claim.yaml"])
+costly = ("rich", "jsonschema", "pydantic", "cel_expr_python", "pathspec", "pyudev", "dractl.explain")
+print([name for name in costly if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+# -- rule --
+
+
+def test_rule_shows_the_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", "count-zero"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("DRA704 count-zero (warning)\n")
+    assert "exactly: {deviceClassName: gpu.example.com, count: 0}" in out
+
+
+def test_rule_lists_all_and_some(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule"]) == 0
+    everything = capsys.readouterr().out.splitlines()
+    assert main(["rule", "DRA7"]) == 0
+    some = capsys.readouterr().out.splitlines()
+    assert {line[:6] for line in some} < {line[:6] for line in everything}
+    assert all(line.startswith("DRA7") for line in some)
+    assert main(["rule", "DRA704", "-o", "json"]) == 0
+    (rule,) = json.loads(capsys.readouterr().out)["rules"]
+    assert (rule["code"], rule["severity"]) == ("DRA704", "warning")

@@ -1,0 +1,97 @@
+"""The configuration: where it is found, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dractl.errors import InputError, UsageError
+from dractl.lint.config import baseline, find, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_nearest_folder_counts_and_other_pyprojects_do_not(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    assert find(inner) is None or tmp_path not in find(inner).parents  # type: ignore[union-attr]
+    (tmp_path / "pyproject.toml").write_text("[tool.dractl]\n")
+    (tmp_path / "a" / "pyproject.toml").write_text("[tool.other]\n")
+    assert find(inner) == tmp_path / "pyproject.toml"
+    (tmp_path / "a" / ".dractl.toml").write_text("")
+    assert find(inner) == tmp_path / "a" / ".dractl.toml"
+    (tmp_path / "a" / "dractl.toml").write_text("")
+    assert find(inner) == tmp_path / "a" / "dractl.toml"
+
+
+def test_everything_can_be_set(tmp_path: Path) -> None:
+    path = tmp_path / "dractl.toml"
+    path.write_text(
+        """
+        kubernetes-version = "1.36"
+        exclude = ["vendor/"]
+        [feature-gates]
+        DRAListTypeAttributes = true
+        [lint]
+        select = ["ALL"]
+        ignore = ["DRA7"]
+        fail-on = "warning"
+        baseline = "known.json"
+        devices = ["slices/", "local"]
+        [lint.per-file-ignores]
+        "tests/**" = ["DRA1"]
+        """
+    )
+    config = read(path)
+    assert config.kubernetes_version == "1.36"
+    assert config.feature_gates == {"DRAListTypeAttributes": True}
+    assert (config.exclude, config.select, config.ignore, config.fail_on) == (
+        ("vendor/",),
+        ("ALL",),
+        ("DRA7",),
+        "warning",
+    )
+    assert config.baseline == str(tmp_path / "known.json")
+    assert config.devices == (str(tmp_path / "slices"), "local")
+    assert config.per_file_ignores == {"tests/**": ("DRA1",)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("kubernetes-verson = '1.36'", "there is no setting kubernetes-verson", "did you mean kubernetes-version?"),
+        ("fail-on = 'error'", "there is no setting fail-on", "did you mean lint.fail-on?"),
+        ("[lint]\nselct = []", "there is no setting lint.selct", "did you mean lint.select?"),
+        ("[lint]\nselect = 'DRA1'", "lint.select is a list of texts", None),
+        ("kubernetes-version = 1.36", "kubernetes-version is a text, not 1.36", "put it in quotes"),
+        ("[feature-gates]\nDRAAdminAccess = 'yes'", "feature-gates.DRAAdminAccess is true or false", None),
+        ("lint = 3", "lint is a table", None),
+        ("[lint", "not TOML", None),
+    ],
+)
+def test_what_is_no_setting_is_wrong_usage(tmp_path: Path, text: str, message: str, hint: str | None) -> None:
+    path = tmp_path / "dractl.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert caught.value.hint == hint
+
+
+def test_a_file_that_is_not_there_is_no_configuration(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        read(tmp_path / "missing.toml")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"schema": "other", "findings": []}', '{"schema": "dractl/lint/v1"}']
+)
+def test_a_baseline_is_an_earlier_report(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "known.json"
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        baseline(path)
+    assert "dractl lint -o json" in (caught.value.hint or "")

@@ -1,0 +1,286 @@
+"""Findings point at the right token, say what the API would say, and are taken out where somebody says so."""
+
+from __future__ import annotations
+
+import json
+from textwrap import dedent
+
+import pytest
+
+from dractl.errors import UsageError
+from dractl.lint import Report, Selection, lint, registry
+from dractl.manifests import load
+from dractl.model import Target
+
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus, namespace: ml}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        count: -1
+"""
+
+
+def run(text: str, release: str = "1.37", **options: object) -> Report:
+    inputs = load(["-"], stdin=dedent(text).encode(), stdin_name="claim.yaml")
+    return lint(inputs, Target.of(release), **options)  # type: ignore[arg-type]
+
+
+def test_a_finding_is_what_the_server_says_with_its_place() -> None:
+    (found,) = run(CLAIM).to_json()["findings"]
+    assert found == {
+        "code": "DRA116",
+        "name": "count-not-positive",
+        "severity": "error",
+        "confidence": "certain",
+        "message": "spec.devices.requests[0].exactly.count: Invalid value: -1: must be greater than zero",
+        "file": "claim.yaml",
+        "line": 10,
+        "column": 16,
+        "endLine": 10,
+        "endColumn": 18,
+        "document": 0,
+        "path": "spec.devices.requests[0].exactly.count",
+        "object": {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "namespace": "ml",
+            "name": "gpus",
+        },
+        "fingerprint": found["fingerprint"],
+        "api": {"type": "FieldValueInvalid", "field": "spec.devices.requests[0].exactly.count"},
+    }
+
+
+def test_the_fingerprint_does_not_depend_on_the_line() -> None:
+    (first,) = run(CLAIM).findings
+    (moved,) = run("# a comment\n---\n" + CLAIM.replace("count: -1", "count:   -2")).findings
+    assert moved.position.line > first.position.line
+    assert moved.fingerprint == first.fingerprint
+    (other,) = run(CLAIM.replace("name: gpus", "name: others")).findings
+    assert other.fingerprint != first.fingerprint
+
+
+def test_a_cel_error_points_into_a_block_scalar() -> None:
+    text = """\
+    apiVersion: resource.k8s.io/v1
+    kind: DeviceClass
+    metadata: {name: gpu.example.com}
+    spec:
+      selectors:
+      - cel:
+          expression: |
+            device.driver == "gpu.example.com" &&
+              device.capacity["gpu.example.com"].memory > quantity("1Gi")
+    """
+    (found,) = [f for f in run(text).findings if f.code == "DRA113"]
+    line = dedent(text).splitlines()[found.position.line - 1]
+    assert line[found.position.column - 1] == ">"
+    assert found.api is not None
+    assert (found.api.type, found.api.field) == ("FieldValueInvalid", "spec.selectors[0].cel.expression")
+
+
+def test_a_typo_of_a_standard_attribute_is_found_with_the_right_name() -> None:
+    for written in (
+        "resource.kubernbetes.io/pcieRoot",
+        "resource.kubernetes.io/pcieroot",
+        "resource.kubernetes.io/pciRoot",
+        "resource.k8s.io/pcieRoot",
+        "kubernetes.io/pcieRoot",
+    ):
+        text = CLAIM.replace("count: -1", "count: 2") + f"    constraints:\n    - matchAttribute: {written}\n"
+        (found,) = run(text).findings
+        assert (found.code, found.severity) == ("DRA701", "error")
+        assert "did you mean resource.kubernetes.io/pcieRoot?" in found.message
+        assert (found.position.line, found.position.column) == (12, 23)
+        assert found.fix is not None
+        assert [edit.text for edit in found.fix.edits] == ["resource.kubernetes.io/pcieRoot"]
+
+
+@pytest.mark.parametrize("name", ["gpu.nvidia.com/pcieRoot", "dra.net/numaNode", "resource.kubernetes.io/pciBusID"])
+def test_attributes_of_vendors_are_left_alone(name: str) -> None:
+    text = CLAIM.replace("count: -1", "count: 2") + f"    constraints:\n    - matchAttribute: {name}\n"
+    assert not run(text).findings
+
+
+def test_a_wrong_type_is_the_only_finding_of_its_document() -> None:
+    report = run(
+        CLAIM.replace("count: -1", "count: two") + "    constraints:\n    - matchAttribute: kubernetes.io/pcieRoot\n"
+    )
+    assert [finding.code for finding in report.findings] == ["DRA002"]
+
+
+def test_documents_that_are_none_of_our_business_are_not_counted() -> None:
+    text = """\
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: a}
+    ---
+    apiVersion: gpu.example.com/v1
+    kind: DeviceClass
+    spec: {whatever: 1}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: p}
+    spec: {containers: [{name: c, image: x, unknown: 1}]}
+    """
+    report = run(text)
+    assert not report.findings
+
+
+def test_one_broken_document_does_not_hide_the_others() -> None:
+    report = run("kind: [\n---\n" + CLAIM)
+    assert [finding.code for finding in report.findings] == ["DRA001", "DRA116"]
+    assert report.documents == 2
+
+
+# -- comments --
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CLAIM.replace("count: -1", "count: -1  # dractl: ignore[DRA116] a test"),
+        CLAIM.replace(
+            "        count: -1", "        # dractl: ignore[count-not-positive]\n        # more\n        count: -1"
+        ),
+        "# dractl: ignore-file[DRA1]\n" + CLAIM,
+    ],
+)
+def test_a_comment_takes_a_finding_out(text: str) -> None:
+    report = run(text)
+    assert not report.findings
+    assert report.suppressed == 1
+
+
+def test_a_comment_at_the_key_speaks_for_a_block_scalar() -> None:
+    text = """\
+    apiVersion: resource.k8s.io/v1
+    kind: DeviceClass
+    metadata: {name: gpu.example.com}
+    spec:
+      selectors:
+      - cel:
+          expression: |  # dractl: ignore[DRA113]
+            device.driver ==
+              1
+    """
+    report = run(text)
+    assert not report.findings
+    assert report.suppressed == 1
+
+
+@pytest.mark.parametrize(
+    ("comment", "code", "said"),
+    [
+        ("ignore[DRA702]", "DRA901", "DRA702 finds nothing in line 10"),
+        ("ignore[DRA1160]", "DRA902", "there is no rule DRA1160"),
+        ("ignore", "DRA902", "names no rule"),
+    ],
+)
+def test_a_comment_that_does_nothing_is_a_finding(comment: str, code: str, said: str) -> None:
+    report = run(CLAIM.replace("count: -1", f"count: 1  # dractl: {comment}"))
+    (found,) = report.findings
+    assert found.code == code
+    assert said in found.message
+    assert found.position.line == 10
+    assert found.excerpt[found.position.column - 1] == "#"
+
+
+def test_a_rule_that_is_off_is_no_unused_ignore() -> None:
+    text = CLAIM.replace("count: -1", "count: 1  # dractl: ignore[DRA702]")
+    assert not run(text, config=Selection(codes=frozenset({"DRA901", "DRA116"}))).findings
+
+
+# -- selection --
+
+
+def test_selected_and_ignored_codes() -> None:
+    assert not run(CLAIM, config=Selection(registry.expand(["DRA7"], "--select"))).findings
+    assert run(CLAIM, config=Selection(registry.expand(["DRA1", "DRA7"], "--select"))).findings
+    assert not run(CLAIM, config=Selection(per_file=(("claim.*", frozenset({"DRA116"})),))).findings
+    assert run(CLAIM, config=Selection(per_file=(("other/", frozenset({"DRA116"})),))).findings
+
+
+def test_an_unknown_code_offers_the_nearest() -> None:
+    with pytest.raises(UsageError) as caught:
+        registry.expand(["count-zer"], "--select")
+    assert caught.value.hint == "did you mean count-zero?"
+
+
+def test_a_baseline_takes_out_as_many_as_it_holds() -> None:
+    (found,) = run(CLAIM).findings
+    config = Selection(known={found.fingerprint: 1})
+    assert not run(CLAIM, config=config).findings
+    assert len(run(CLAIM + "---\n" + CLAIM, config=config).findings) == 1
+
+
+# -- namespaces --
+
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}\n---\n"
+
+
+@pytest.mark.parametrize(
+    ("namespace", "found"),
+    [
+        ("", []),
+        (NAMESPACE, ["DRA119"]),
+        (NAMESPACE.replace("name: ml", "name: other"), []),
+        (NAMESPACE.replace("name: ml", "name: ml, labels: {resource.kubernetes.io/admin-access: 'true'}"), []),
+    ],
+)
+def test_namespaces_of_the_run_decide_about_admin_access(namespace: str, found: list[str]) -> None:
+    report = run(namespace + CLAIM.replace("count: -1", "adminAccess: true"))
+    assert [finding.code for finding in report.findings] == found
+
+
+# -- several documents --
+
+
+def test_older_versions_are_advised_with_their_own_paths() -> None:
+    text = """\
+    apiVersion: resource.k8s.io/v1beta1
+    kind: ResourceClaim
+    metadata: {name: gpus}
+    spec:
+      devices:
+        requests:
+        - {name: gpu, deviceClassName: gpu.example.com, count: 0}
+    """
+    (found,) = [f for f in run(text, "1.33").findings if f.code == "DRA704"]
+    assert found.path == "spec.devices.requests[0].count"
+
+
+def test_items_of_a_list_are_linted_where_they_stand() -> None:
+    inner = json.dumps(
+        {
+            "kind": "List",
+            "apiVersion": "v1",
+            "items": [
+                {
+                    "apiVersion": "resource.k8s.io/v1",
+                    "kind": "ResourceClaim",
+                    "metadata": {"name": "gpus"},
+                    "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "A"}}]}},
+                }
+            ],
+        },
+        indent=1,
+    )
+    (found,) = run(inner).findings
+    assert found.code == "DRA109"
+    assert inner.splitlines()[found.position.line - 1][found.position.column - 1 :].startswith('"A"')
+
+
+def test_a_field_of_a_gate_that_is_off_is_a_finding_of_ours() -> None:
+    text = CLAIM.replace("count: -1", "capacity: {requests: {gpu.example.com/memory: 10Gi}}")
+    assert not run(text, "1.37").findings
+    (found,) = run(text, "1.35").findings
+    assert (found.code, found.severity, found.api) == ("DRA802", "warning", None)
+    assert "DRAConsumableCapacity" in found.message
