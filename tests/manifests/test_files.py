@@ -199,6 +199,7 @@ def test_members_that_reach_outside_stay_names(tmp_path: Path) -> None:
         b"\x1f\x8bgarbage",
         lzma.compress(b"abc")[:-8],
     ],
+    ids=["gzip", "tar", "zip", "bzip2", "no-gzip", "xz"],
 )
 def test_damaged_archives(tmp_path: Path, data: bytes) -> None:
     path = write(tmp_path, "x", data)
