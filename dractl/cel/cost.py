@@ -139,7 +139,7 @@ _SIZES = {
 }
 
 
-def _declared_size(path: Path) -> Range | None:
+def _declared_size(path: Path, release: int) -> Range | None:
     if not path or path[0] != "device":
         return None
     place = "device"
@@ -150,6 +150,8 @@ def _declared_size(path: Path) -> Range | None:
         if found is None:
             return None
         place = found
+    if place == "attribute" and release < 33:  # kubernetes/kubernetes#129523: without bound before 1.33
+        return None
     return 0, _SIZES[place]
 
 
@@ -205,7 +207,7 @@ class _Estimator:
             return _fixed(len(node.elements))
         if isinstance(node, MapLiteral):
             return _fixed(len(node.entries))
-        declared = _declared_size(self.path(node))
+        declared = _declared_size(self.path(node), self.release)
         if declared is not None:
             self.sizes[node.id] = declared
             return declared
@@ -222,7 +224,7 @@ class _Estimator:
         path = self.path(node)
         if not path or path[0] in ("__result__", "@result"):
             return _UNKNOWN
-        return _declared_size((*path, "@items")) or _UNKNOWN
+        return _declared_size((*path, "@items"), self.release) or _UNKNOWN
 
     def entries(self, node: Node) -> Entries | None:
         if node.id in self.contents:

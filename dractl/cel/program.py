@@ -70,11 +70,13 @@ class Program:
         """The parts of a device that the result depends on; None when it may depend on all of them."""
         from dractl.cel.reads import reads
 
-        assert self.checked is not None
-        return reads(self.checked.root)
+        return reads(self._tree.root)
 
     def evaluate(self, driver: str, device: DeviceLike) -> bool | EvalError:
-        """What kube-scheduler gets for this device. Results are remembered by the fields that the expression reads."""
+        """What kube-scheduler gets for this device. Results are remembered by the fields that the expression reads.
+
+        ValueError when the expression does not compile (:attr:`ok`).
+        """
         view = View(driver, device)
         fault = view.fault(self.declarations.list_values)
         if fault is not None:
@@ -98,11 +100,16 @@ class Program:
         return self._run(view) if fault is None else EvalError(fault)
 
     def trace(self, driver: str, device: DeviceLike) -> Trace:
-        """The evaluation, sub-expression by sub-expression."""
+        """The evaluation, sub-expression by sub-expression. ValueError when the expression does not compile."""
         from dractl.cel.tracing import trace
 
-        assert self.checked is not None
-        return trace(self.checked, self.declarations, driver, device)
+        return trace(self._tree, self.declarations, driver, device)
+
+    @property
+    def _tree(self) -> Checked:
+        if self.checked is None:
+            raise ValueError(f"this expression does not compile: {self.error}")
+        return self.checked
 
     @cached_property
     def _memory(self) -> dict[Any, bool | EvalError]:
@@ -117,9 +124,7 @@ class Program:
         from dractl.cel.evaluation import build, frame
         from dractl.cel.values import Aborted, CelError
 
-        if self.checked is None:
-            raise ValueError(f"this expression does not compile: {self.error}")
-        run = build(self.checked.root, self.declarations.release)
+        run = build(self._tree.root, self.declarations.release)
 
         def value(view: View) -> Any:
             try:

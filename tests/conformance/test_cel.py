@@ -20,7 +20,7 @@ SAMPLE = 20
 
 
 def test_differences_are_few(shared: Path) -> None:
-    cases = sum(1 for _ in (shared / "conformance/cel/cases.jsonl").open("rb"))
+    cases = (shared / "conformance/cel/cases.jsonl").read_bytes().count(b"\n")
     assert len(DIFFERENCES) <= 0.003 * cases
 
 

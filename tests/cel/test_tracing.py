@@ -1,0 +1,121 @@
+"""Traces: what each part of an expression came to, and where it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cel.conftest import compiled
+
+if TYPE_CHECKING:
+    from dractl.cel.tracing import Trace
+    from dractl.model import Device
+
+
+def traced(text: str, gpu: Device) -> Trace:
+    return compiled(text).trace("gpu.example.com", gpu)
+
+
+def outline(trace: Trace, depth: int = 1) -> list[str]:
+    """The parts of the first levels as ``text = value``."""
+    lines = [f"{trace.text} = {trace.shown}"]
+    if depth:
+        for child in trace.children:
+            lines += outline(child, depth - 1)
+    return lines
+
+
+def test_conjunction(gpu: Device) -> None:
+    a = 'device.attributes["gpu.example.com"].index > 2'
+    b = 'device.attributes["gpu.example.com"].type == "nic"'
+    trace = traced(f"({a}) && {b}", gpu)
+    assert outline(trace) == [f"({a}) && {b} = false", f"{a} = true", f"{b} = false"]
+    left, right = trace.children
+    assert trace.text[left.start : left.end] == a
+    assert trace.text[right.start : right.end] == b
+    assert right.children[0].shown == '"gpu"'
+
+
+def test_what_is_passed_over_is_not_there(gpu: Device) -> None:
+    assert outline(traced("false && 1/0 == 1", gpu)) == ["false && 1/0 == 1 = false", "false = false"]
+    assert outline(traced("true ? 1 < 2 : 1/0 == 1", gpu)) == [
+        "true ? 1 < 2 : 1/0 == 1 = true",
+        "true = true",
+        "1 < 2 = true",
+    ]
+
+
+def test_errors_stand_where_they_arise(gpu: Device) -> None:
+    trace = traced('device.attributes["gpu.example.com"].nope == 1 || true', gpu)
+    assert trace.value is True
+    failed = trace.children[0]
+    assert failed.error == failed.children[0].error == "no such key: nope"
+    assert failed.children[0].text == 'device.attributes["gpu.example.com"].nope'
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            "[1, 2].exists(x, x > 1)",
+            ["[1, 2].exists(x, x > 1) = true", "[1, 2] = [1, 2]", "x > 1 = false", "x > 1 = true"],
+        ),
+        (
+            "[1, 2].map(x, (x + 1)) == [2, 3]",
+            ["[1, 2].map(x, (x + 1)) == [2, 3] = true", "[1, 2].map(x, (x + 1)) = [2, 3]", "[2, 3] = [2, 3]"],
+        ),
+        (
+            "[3, 1].sortBy(x, -x) == [3, 1]",
+            ["[3, 1].sortBy(x, -x) == [3, 1] = true", "[3, 1].sortBy(x, -x) = [3, 1]", "[3, 1] = [3, 1]"],
+        ),
+        (
+            "optional.of(1).optMap(x, x + 1).hasValue()",
+            ["optional.of(1).optMap(x, x + 1).hasValue() = true", "optional.of(1).optMap(x, x + 1) = optional.of(2)"],
+        ),
+        ("has(device.driver)", ["has(device.driver) = true"]),
+        ('cel.bind(d, device.driver, d == "x")', ['cel.bind(d, device.driver, d == "x") = false', 'd == "x" = false']),
+        ("sets.contains([1], [2])", ["sets.contains([1], [2]) = false", "[1] = [1]", "[2] = [2]"]),
+        ("!(1 < 2)", ["!(1 < 2) = false", "1 < 2 = true"]),
+        ("-(1 + 2) * 3 == -9", ["-(1 + 2) * 3 == -9 = true", "-(1 + 2) * 3 = -9", "-9 = -9"]),
+    ],
+)
+def test_macros_and_calls(text: str, lines: list[str], gpu: Device) -> None:
+    assert outline(traced(text, gpu)) == lines
+
+
+def test_functions_are_named(gpu: Device) -> None:
+    trace = traced('[1].exists(x, x == 1) && has(device.driver) && "a".startsWith("a")', gpu)
+    names = set()
+
+    def collect(part: Trace) -> None:
+        names.add(part.function)
+        for child in part.children:
+            collect(child)
+
+    collect(trace)
+    assert {"exists", "has", "startsWith", "_&&_", "_==_"} <= names
+
+
+def test_values_are_shown_as_cel_writes_them(gpu: Device) -> None:
+    trace = traced(
+        '[dyn({"a": 1u, "b": 2u}), dyn(b"x"), dyn(null), dyn(2.5), dyn(duration("90s"))] == [dyn(device.capacity["gpu.example.com"].memory)]',
+        gpu,
+    )
+    assert [child.shown for child in trace.children] == [
+        '[{"a": 1u, "b": 2u}, b"x", null, 2.5, duration("90s")]',
+        '[quantity("80Gi")]',
+    ]
+
+
+def test_a_faulty_device(gpu: Device) -> None:
+    from dractl.model import Device
+
+    trace = traced("true", Device({"name": "d", "attributes": {"v": {"version": "x"}}}))
+    assert trace.error == "attribute v: parse semantic version: No Major.Minor.Patch elements found"
+
+
+def test_a_long_loop_is_kept_in_part(gpu: Device) -> None:
+    trace = traced("lists.range(5000).all(x, x >= 0)", gpu)
+    assert trace.value is True
+    assert len(trace.children) < 2500
