@@ -89,7 +89,9 @@ def _mounted(root: SysRoot, block: Iterable[Found]) -> dict[str, bool | None]:
     """Whether each disk is mounted (itself or a partition) or held by another device (LVM, RAID); None where it cannot
     be told.
     """
-    text = root.text("proc/self/mounts") or root.text("proc/mounts")
+    # A mounted host's /proc has the reader's own mounts under self; those of process 1 are the host's.
+    shared = not root.live and root.exists("proc/1")
+    text = root.text("proc/1/mounts") if shared else root.text("proc/self/mounts") or root.text("proc/mounts")
     if text is None:
         return {}
     sources = {line.split(" ", 1)[0].rpartition("/")[2] for line in text.splitlines() if line.startswith("/dev/")}

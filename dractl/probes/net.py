@@ -147,9 +147,16 @@ def _uplinks(root: SysRoot, masters: dict[str, str | None]) -> set[str]:
     return found
 
 
+def _proc_net(root: SysRoot) -> str:
+    """The host's routes. In a host's ``/proc`` that a pod has mounted, ``net`` is the pod's own; that of process 1 is
+    the host's.
+    """
+    return "proc/1/net" if not root.live and root.exists("proc/1/net/route") else "proc/net"
+
+
 def _ipv4_defaults(root: SysRoot) -> list[_Route]:
     routes = []
-    for line in (root.text("proc/net/route") or "").splitlines()[1:]:
+    for line in (root.text(f"{_proc_net(root)}/route") or "").splitlines()[1:]:
         parts = line.split()
         if len(parts) >= 8 and parts[1] == "00000000" and parts[7] == "00000000" and parts[6].isdecimal():
             routes.append(_Route(parts[0], int(parts[6])))
@@ -158,7 +165,7 @@ def _ipv4_defaults(root: SysRoot) -> list[_Route]:
 
 def _ipv6_defaults(root: SysRoot) -> list[_Route]:
     routes = []
-    for line in (root.text("proc/net/ipv6_route") or "").splitlines():
+    for line in (root.text(f"{_proc_net(root)}/ipv6_route") or "").splitlines():
         parts = line.split()
         # Every host has an unreachable default on lo, with the flag RTF_REJECT.
         if len(parts) == 10 and set(parts[0]) == {"0"} and parts[1] == "00" and parts[9] != "lo":

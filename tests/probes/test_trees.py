@@ -233,3 +233,17 @@ def test_amd_gpus_are_known_through_kfd(read: dict[str, Machine]) -> None:
     assert (partitioned.amd.compute_partition, partitioned.memory_bytes) == ("cpx", 206141652992)
     assert (passed_through.source, passed_through.partial, passed_through.amd) == ("pci", True, None)
     assert [(x.a, x.b, x.kind, x.count) for x in read["mi300x"].links] == [("0000:05:00.0", "0000:26:00.0", "xgmi", 1)]
+
+
+def test_a_mounted_proc_shows_the_hosts_routes_and_mounts(tmp_path: Path) -> None:
+    """A pod that mounts the host's /proc has its own routes and mounts under `self`; process 1 has the host's."""
+    tree = machines.build(machines.describe("plx-8gpu"), tmp_path)
+    head = (tree / "proc/net/route").read_text().splitlines()[0]
+    (tree / "proc/1/net").mkdir(parents=True)
+    (tree / "proc/1/net/route").write_text(f"{head}\neth3\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n")
+    (tree / "proc/1/mounts").write_text("/dev/nvme0n1 /data ext4 rw 0 0\n")
+    machine = probes.read(tree)
+    assert {n.name for n in machine.net_interfaces if n.uplink} == {"eth3"}
+    assert machine.nvme_controllers[0].namespaces[0].in_use is True
+    (tree / "proc/1/mounts").unlink()  # only root may read it
+    assert probes.read(tree).nvme_controllers[0].namespaces[0].in_use is None
