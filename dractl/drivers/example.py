@@ -69,6 +69,12 @@ class _Example:
         shared = options.setting(NAME, "allowMultipleAllocations") or "false"
         if shared not in ("false", "true"):
             raise UsageError(f"{NAME}: allowMultipleAllocations is true or false, not {shared!r}")
+        if shared == "true" and parts and _MEMORY % (parts * _GIB):
+            raise UsageError(
+                f"{NAME}: the API server refuses shared partitions of which each is not a whole number of GiB: "
+                f"80Gi in {parts}",
+                hint="partitionsPerGPU must divide 80",
+            )
         devices: list[dict[str, Any]] = []
         counters: list[dict[str, Any]] = []
         for number in range(count):

@@ -151,7 +151,14 @@ def test_shared_capacity() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"numDevices": "x"}, {"numDevices": "9999"}, {"allowMultipleAllocations": "yes"}, {"partitionsPerGPU": "-1"}],
+    [
+        {"numDevices": "x"},
+        {"numDevices": "9999"},
+        {"allowMultipleAllocations": "yes"},
+        # seen with kube-apiserver 1.37: requestPolicy.validRange.step: value is not a multiple of a given step (1Gi)
+        {"allowMultipleAllocations": "true", "partitionsPerGPU": "3"},
+        {"partitionsPerGPU": "-1"},
+    ],
 )
 def test_settings_of_the_example_driver(settings: dict[str, str]) -> None:
     with pytest.raises(UsageError):
