@@ -1,0 +1,150 @@
+"""Quantities. ``quantities.jsonl`` is what k8s.io/apimachinery v0.37.1 says: ParseQuantity, String, Value, MilliValue,
+AsInt64, Sign, Add, Sub and Cmp."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from dractl.model import Quantity
+from dractl.model.quantity import FORMAT_ERROR, NUMERIC_ERROR, SUFFIX_ERROR
+
+ROWS = [json.loads(line) for line in (Path(__file__).parent / "quantities.jsonl").read_text().splitlines()]
+PARSED = [row for row in ROWS if isinstance(row["in"], str)]
+SUMS = [row for row in ROWS if isinstance(row["in"], list)]
+
+
+def told(text: str) -> dict[str, Any]:
+    try:
+        quantity = Quantity.parse(text)
+    except ValueError as error:
+        return {"in": text, "error": str(error)}
+    return {
+        "in": text,
+        "text": str(quantity),
+        "value": quantity.value(),
+        "milli": quantity.milli_value(),
+        "format": quantity.format,
+        "int64": quantity.is_int64(),
+        "sign": quantity.sign(),
+    }
+
+
+@pytest.mark.parametrize("row", PARSED, ids=lambda row: row["in"] or "empty")
+def test_parsing_as_upstream(row: dict[str, Any]) -> None:
+    assert told(row["in"]) == row
+
+
+@pytest.mark.parametrize("row", SUMS, ids=lambda row: " ".join(row["in"]))
+def test_arithmetic_as_upstream(row: dict[str, Any]) -> None:
+    operator, left, right = row["in"]
+    a, b = Quantity.parse(left), Quantity.parse(right)
+    result = a + b if operator == "a" else a - b
+    assert (a > b) - (a < b) == row["cmp"]
+    assert (str(result), result.value(), result.format, result.is_int64()) == (
+        row["text"],
+        row["value"],
+        row["format"],
+        row["int64"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(5, "5"), (1.5, "1500m"), (1e21, "1e+21"), (1e-7, "100e-9"), (-0.0, "0"), ("\u2003 1Gi\n", "1Gi")],
+)
+def test_what_stands_in_json(value: Any, text: str) -> None:
+    assert str(Quantity.parse(value)) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        (True, FORMAT_ERROR),
+        (float("nan"), FORMAT_ERROR),
+        ("1" * 100_000, NUMERIC_ERROR),
+        ("1Ki" * 50_000, FORMAT_ERROR),
+        ("1e" + "9" * 10_000, SUFFIX_ERROR),
+        (10**5000, NUMERIC_ERROR),
+    ],
+    ids=["bool", "nan", "digits", "suffixes", "exponent", "integer"],
+)
+def test_what_is_none(value: Any, error: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(error)}$"):
+        Quantity.parse(value)
+
+
+def test_numbers_beyond_all_measure_are_compared_without_being_written_out() -> None:
+    huge, huger = Quantity.parse("1e1000000000"), Quantity.parse("1e1000000001")
+    assert huge < huger
+    assert huge > Quantity.parse("1")
+    assert Quantity.parse("-1e1000000000") < Quantity.parse("0.1")
+    assert Quantity.parse("1e-1000000000") == Quantity.parse("1n")
+    with pytest.raises(OverflowError):
+        huge + Quantity.parse("1")
+
+
+SUFFIXES = ["", "n", "u", "m", "k", "M", "G", "T", "P", "Ki", "Mi", "Gi", "Ti", "e3", "e-3"]
+POWERS = {
+    **dict(
+        zip(["n", "u", "m", "", "k", "M", "G", "T", "P"], (Fraction(10) ** e for e in range(-9, 16, 3)), strict=True)
+    ),
+    **dict(zip(["Ki", "Mi", "Gi", "Ti"], (Fraction(1024) ** e for e in range(1, 5)), strict=True)),
+    "e3": Fraction(1000),
+    "e-3": Fraction(1, 1000),
+}
+numbers = st.decimals(-(10**9), 10**9, places=4, allow_nan=False)
+written = st.tuples(numbers, st.sampled_from(SUFFIXES))
+
+
+def text_of(number: tuple[Any, str]) -> str:
+    return f"{number[0]:f}{number[1]}"
+
+
+def exact(number: tuple[Any, str]) -> Fraction:
+    """The number, rounded up to nanos (away from zero); with a binary suffix at most what an int64 holds."""
+    nanos = Fraction(number[0]) * POWERS[number[1]] * 10**9
+    rounded = Fraction(math.ceil(abs(nanos)), 10**9)
+    if number[1].endswith("i"):
+        rounded = min(rounded, Fraction(2**63 - 1))
+    return rounded if nanos >= 0 else -rounded
+
+
+@given(written)
+def test_the_canonical_form_is_the_same_number(number: tuple[Any, str]) -> None:
+    assume(abs(exact(number)) < 10**21)  # upstream prints no suffix above E
+    quantity = Quantity.parse(text_of(number))
+    again = Quantity.parse(str(quantity))
+    assert again == quantity
+    assert hash(again) == hash(quantity)
+    assert str(again) == str(quantity)
+
+
+@given(written, written)
+def test_order_and_sums_are_those_of_the_numbers(a: tuple[Any, str], b: tuple[Any, str]) -> None:
+    left, right = Quantity.parse(text_of(a)), Quantity.parse(text_of(b))
+    assert (left < right, left == right) == (exact(a) < exact(b), exact(a) == exact(b))
+    total, exponent = (left + right).exact()
+    assert Fraction(total) * Fraction(10) ** exponent == exact(a) + exact(b)
+    assert left + right - right == left
+
+
+@given(written)
+def test_a_positive_value_is_rounded_up(number: tuple[Any, str]) -> None:
+    value = exact(number)
+    assume(0 <= value < 2**63)
+    assert Quantity.parse(text_of(number)).value() == math.ceil(value)
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_quantity_or_a_value_error(text: str) -> None:
+    said = told(text)
+    assert said.get("error", FORMAT_ERROR) in {FORMAT_ERROR, NUMERIC_ERROR, SUFFIX_ERROR}

@@ -1,0 +1,154 @@
+"""Releases, gates and fields by release (pkg/features/kube_features.go and the API's types.go)."""
+
+from __future__ import annotations
+
+import pytest
+
+from dractl.errors import UsageError
+from dractl.model import GATES, NEWEST, RELEASES, Target, served_versions
+from dractl.model.releases import (
+    FIELDS,
+    dropped_fields,
+    is_newer,
+    parse_gates,
+    release_of,
+    stage,
+    unknown_fields,
+)
+
+
+@pytest.mark.parametrize(
+    ("gate", "since"),
+    [
+        ("DRAPrioritizedList", "1.34"),
+        ("DRAAdminAccess", "1.34"),
+        ("DRADeviceTaints", "1.36"),
+        ("DRAConsumableCapacity", "1.36"),
+        ("DRAPartitionableDevices", "1.36"),
+        ("DRAExtendedResource", "1.36"),
+        ("DRAResourceClaimDeviceStatus", "1.33"),
+        ("DRADeviceTaintRules", "1.37"),
+        ("DRAListTypeAttributes", None),
+        ("DRAFractionalCapacityRange", None),
+    ],
+)
+def test_since_when_a_gate_is_on_by_default(gate: str, since: str | None) -> None:
+    on = [release for release in RELEASES if Target.of(release).enabled(gate)]
+    assert on == (list(RELEASES[RELEASES.index(since) :]) if since else [])
+
+
+@pytest.mark.parametrize("text", ["1.36", "v1.36", "v1.36.3", "1.36.3+k3s1", "v1.36.0-rc.1", "1.36-gke.100"])
+def test_a_release_is_read_from_a_version(text: str) -> None:
+    assert release_of(text) == "1.36"
+
+
+def test_a_newer_release_has_the_newest_rules() -> None:
+    assert release_of("1.99") == NEWEST
+    assert is_newer("v1.38.0")
+    assert not is_newer(NEWEST)
+    assert not is_newer("latest")
+
+
+@pytest.mark.parametrize("text", ["1.30", "latest", "", "1", "1.x", "1.36 beta"])
+def test_other_releases_are_wrong_usage(text: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        Target.of(text)
+    assert "1.31 to 1.37" in str(raised.value.hint)
+
+
+def test_gates_are_switched() -> None:
+    assert Target.of("1.37", {"DRAListTypeAttributes": True}).enabled("DRAListTypeAttributes")
+    assert not Target.of("1.37", {"DRADeviceTaints": False}).enabled("DRADeviceTaints")
+    assert Target.of("1.36", {"DRAExtendedResource": True}) == Target.of("1.36")
+
+
+def test_a_group_of_gates_is_switched_before_single_ones() -> None:
+    target = Target.of("1.37", {"AllAlpha": True, "DRADerivedAttributes": False})
+    assert target.enabled("DRAListTypeAttributes")
+    assert not target.enabled("DRADerivedAttributes")
+    assert not Target.of("1.37", {"AllBeta": False}).enabled("DRAConsumableCapacity")
+    assert Target.of("1.37", {"AllBeta": False}).enabled("DRADeviceTaints")  # GA
+
+
+@pytest.mark.parametrize(
+    ("release", "gate", "value", "message", "hint"),
+    [
+        ("1.37", "DRAListTypeAttribute", True, "is not known", "did you mean DRAListTypeAttributes?"),
+        ("1.35", "DRAListTypeAttributes", True, "1.35 has no feature gate", "it came with 1.36"),
+        ("1.37", "DRAControlPlaneController", True, "1.37 has no feature gate", "it ended with 1.32"),
+        ("1.37", "DRAPrioritizedList", False, "is locked to true", "leave it out"),
+        ("1.36", "DRAAdminAccess", False, "is locked to true", "leave it out"),
+    ],
+)
+def test_a_gate_that_the_api_server_would_not_start_with(
+    release: str, gate: str, value: bool, message: str, hint: str
+) -> None:
+    with pytest.raises(UsageError, match=message) as raised:
+        Target.of(release, {gate: value})
+    assert raised.value.hint == hint
+
+
+def test_gates_as_the_server_takes_them() -> None:
+    assert parse_gates("A=true, B=F ,C=0,") == {"A": True, "B": False, "C": False}
+    assert parse_gates("") == {}
+
+
+@pytest.mark.parametrize("text", ["A", "A=yes", "A==true", "A=true;B=true"])
+def test_gates_that_are_none(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_gates(text)
+
+
+def test_asking_for_a_gate_that_does_not_exist_is_a_bug() -> None:
+    with pytest.raises(KeyError):
+        Target.of().enabled("DRADeviceTaint")
+
+
+@pytest.mark.parametrize(
+    ("kind", "release", "versions"),
+    [
+        ("ResourceClaim", "1.31", ("v1alpha3",)),
+        ("ResourceClaim", "1.33", ("v1beta2", "v1beta1", "v1alpha3")),
+        ("ResourceSlice", "1.34", ("v1", "v1beta2", "v1beta1")),
+        ("DeviceTaintRule", "1.33", ("v1alpha3",)),
+        ("DeviceTaintRule", "1.36", ("v1beta2", "v1alpha3")),
+        ("DeviceTaintRule", "1.37", ("v1", "v1beta2", "v1alpha3")),
+        ("ResourcePoolStatusRequest", "1.35", ()),
+        ("ResourceClas", "1.37", ()),
+    ],
+)
+def test_served_versions(kind: str, release: str, versions: tuple[str, ...]) -> None:
+    assert served_versions(kind, release) == tuple(f"resource.k8s.io/{version}" for version in versions)
+
+
+def test_what_is_served_without_being_asked_for() -> None:
+    assert served_versions("ResourceClaim", "1.37", by_default=True) == ("resource.k8s.io/v1",)
+    assert served_versions("ResourceClaim", "1.33", by_default=True) == ()
+    assert served_versions("Pod", "1.33") == ("v1",)
+
+
+def test_dropped_fields_follow_the_gates() -> None:
+    paths = {field.path for field in dropped_fields("slice", Target.of("1.35"))}
+    assert "devices[].taints" in paths
+    assert "devices[].attributes{}.ints" not in paths  # not known at all
+    assert dropped_fields("slice", Target.of("1.36", {"AllAlpha": True})) == ()
+
+
+def test_1_34_keeps_what_it_means_to_drop() -> None:
+    """Seen on its API server: tolerations, and distinctAttribute (it clears a copy)."""
+    dropped = [{f.path.rpartition(".")[2] for f in dropped_fields("claim", Target.of(r))} for r in ("1.34", "1.35")]
+    assert {"tolerations", "distinctAttribute"}.isdisjoint(dropped[0])
+    assert {"tolerations", "distinctAttribute"} < dropped[1]
+
+
+def test_unknown_fields() -> None:
+    assert "devices[].nodeAllocatableResourceMappings" in {field.path for field in unknown_fields("slice", "1.37")}
+    assert "devices[].nodeAllocatableResources" in {field.path for field in unknown_fields("slice", "1.36")}
+
+
+def test_the_tables_agree() -> None:
+    for field in FIELDS:
+        assert set(field.gates) <= set(GATES)
+        assert all(stage(gate, NEWEST) for gate in field.gates)
+    for stages in GATES.values():
+        assert [s.release for s in stages] == sorted({s.release for s in stages})
