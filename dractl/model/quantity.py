@@ -7,7 +7,6 @@ on which (``is_int64``, ``value``, the rounding of negative numbers), so the sam
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from functools import lru_cache, total_ordering
 from typing import Final, Literal
 
@@ -328,6 +327,8 @@ def _json_number(number: float) -> str:
     if number == 0:
         return "-0" if str(number).startswith("-") else "0"
     if 1e-6 <= abs(number) < 1e21:
+        from decimal import Decimal
+
         text = f"{Decimal(repr(number)):f}"
         return text.removesuffix(".0")
     mantissa, _, exponent = repr(number).partition("e")
