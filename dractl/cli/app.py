@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.main
+from typer.completion import completion_init
 
 if TYPE_CHECKING:
     from typer.core import TyperGroup
@@ -54,6 +55,7 @@ def _version(verbose: bool) -> str:
 
 def command_line() -> TyperGroup:
     """The whole command line as one command."""
+    completion_init()  # the scripts of completions/ ask through the environment; without it typer knows no shell
     app = typer.Typer(
         add_completion=False,
         pretty_exceptions_enable=False,
