@@ -66,6 +66,7 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
     ]
     amds, xgmi = amd.probe(root, devices)
     gpus = _gpus(devices, answer, amds, note)
+    gpus = tuple(_memory_node(root, gpu) for gpu in gpus)
     memory_of_gpus = {g.memory_numa_node for g in gpus if g.memory_numa_node is not None}
     nodes = [replace(n, memory_kind="gpu") if n.id in memory_of_gpus and not n.cpus else n for n in nodes]
     denied = root.denied
@@ -167,6 +168,15 @@ def _gpus(
         note(str(gpu.bdf), "NVML names this GPU but /sys does not show it: its root and NUMA node are unknown")
         found.append(gpu)
     return tuple(found)
+
+
+def _memory_node(root: SysRoot, gpu: Gpu) -> Gpu:
+    """The GPU with the node of its memory, where NVIDIA's kernel module says it and NVML did not (POWER9 and GPUs of
+    trees).
+    """
+    status = root.text(f"proc/driver/nvidia/gpus/{gpu.bdf}/numa_status") or ""
+    match = re.search(r"^Node:\s*(\d+)", status, re.MULTILINE)
+    return replace(gpu, memory_numa_node=int(match[1])) if match and gpu.memory_numa_node is None else gpu
 
 
 def _unmanaged(driver: str | None) -> str:

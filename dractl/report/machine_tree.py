@@ -194,7 +194,7 @@ def _layout(rows: list[_Row], canvas: Canvas) -> list[str]:
     rest = canvas.width - left - kind - names - 6
     if rest - speed - 2 < 24:
         speed = 0
-    room = rest - (speed + 2 if speed else 0)
+    room = min(rest - (speed + 2 if speed else 0), max((len(r.text) + len(r.driver) for r in table), default=0))
     lines = [""] if rows else []
     for row in rows:
         if row.title:
@@ -236,10 +236,11 @@ def _dra(view: View, canvas: Canvas) -> list[str]:
     lines = ["", first.replace(title, canvas.paint(title, "1")), *rest]
     places = words.dra_places(view)
     left = max(len(place) for place, _ in places)
+    middle = max(len(driver) for driver in view.drivers)
     for place, drivers in places:
         for i, (driver, names) in enumerate(drivers):
-            head = f"  {'' if i else place:<{left}}  {driver}  "
-            lines += words.wrap(head + " ".join(names), canvas.width, " " * (left + 6))
+            head = f"  {'' if i else place:<{left}}  {driver:<{middle}}  "
+            lines += words.wrap(head + " ".join(names), canvas.width, " " * len(head))
     lines += [f"  {alignment.text}" for alignment in view.alignments]
     for warning in view.warnings:
         lines += words.wrap(f"  {warning}", canvas.width, "    ")

@@ -1,0 +1,179 @@
+"""Hosts that are unlike others: one tree a test, as small as it can be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dractl import probes
+from tests import machines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dractl.topology.machine import Machine
+
+CPUS: dict[str, Any] = {
+    "model": "Test CPU",
+    "online": "0-1",
+    "cores": [{"package": 0, "id": 0, "cpus": 0}, {"package": 0, "id": 1, "cpus": 1}],
+}
+NODE: dict[str, Any] = {"id": 0, "cpus": "0-1", "memoryKiB": 1024, "distance": [10]}
+
+
+def machine(top: Path, files: dict[str, str] | None = None, **description: Any) -> Machine:
+    machines.build({"cpus": CPUS, "nodes": [NODE], "files": files or {}, **description}, top)
+    return probes.read(top)
+
+
+def notes(of: Machine) -> dict[str, str]:
+    return {note.about: note.message for note in of.notes}
+
+
+def test_hybrid_cpus(tmp_path: Path) -> None:
+    cpus = {
+        **CPUS,
+        "online": "0-3",
+        "cores": [{"package": 0, "id": 0, "cpus": "0-1"}, *({"package": 0, "id": n * 4, "cpus": n} for n in (2, 3))],
+        "types": {"cpu_core": "0-1", "cpu_atom": "2-3"},
+    }
+    found = machine(tmp_path, cpus=cpus, nodes=[{**NODE, "cpus": "0-3"}])
+    assert [(c.type, c.cpus) for c in found.cpus.cores] == [("p-core", "0-1"), ("e-core", "2"), ("e-core", "3")]
+
+
+def test_cpu0_offline(tmp_path: Path) -> None:
+    cpus = {**CPUS, "online": "1", "present": "0-1", "cores": [{"package": 0, "id": 1, "cpus": 1}]}
+    found = machine(tmp_path, cpus=cpus)
+    assert (found.cpus.online, [c.cpus for c in found.cpus.cores]) == ("1", ["1"])
+    assert found.numa_nodes[0].cpus == "1"
+
+
+def test_a_vm_whose_socket_is_minus_one(tmp_path: Path) -> None:
+    cpus = {**CPUS, "cores": [{"package": -1, "id": n, "cpus": n} for n in (0, 1)]}
+    assert [(p.id, p.cpus) for p in machine(tmp_path, cpus=cpus).cpus.packages] == [(-1, "0-1")]
+
+
+def test_cpus_without_topology_are_noted(tmp_path: Path) -> None:
+    found = machine(tmp_path, cpus={**CPUS, "cores": []})
+    assert "CPUs 0-1 show no topology" in notes(found)["cpu"]
+
+
+def test_firmware_that_lists_cpus_in_several_nodes(tmp_path: Path) -> None:
+    nodes = [{**NODE, "id": n, "distance": [10, 10]} for n in (0, 1)]
+    found = machine(tmp_path, nodes=nodes)
+    assert "too: NUMA nodes cannot be told apart" in notes(found)["node1"]
+    assert {c.numa_node for c in found.cpus.cores} == {0}
+
+
+def test_an_old_kernel_with_masks_only(tmp_path: Path) -> None:
+    machine(tmp_path)
+    (tmp_path / "sys/devices/system/node/node0/cpulist").unlink()
+    (tmp_path / "sys/devices/system/node/node0/cpumap").write_text("00000000,00000003\n")
+    assert probes.read(tmp_path).numa_nodes[0].cpus == "0-1"
+
+
+def test_distances_that_do_not_fit_the_nodes_are_not_used(tmp_path: Path) -> None:
+    found = machine(tmp_path, nodes=[{**NODE, "distance": [10, 20, 30]}])
+    assert found.numa_nodes[0].distances == ()
+    assert "3 columns for 1 nodes" in notes(found)["node0"]
+
+
+def test_sparse_nodes_of_power9_and_gpu_memory_as_nodes(tmp_path: Path) -> None:
+    """Six V100 as nodes 250 to 255 beside 0 and 8; the kernel module says which node is which GPU's."""
+    nodes = [
+        {"id": 0, "cpus": "0", "memoryKiB": 1024, "distance": [10, 40, 80]},
+        {"id": 8, "cpus": "1", "memoryKiB": 1024, "distance": [40, 10, 80]},
+        {"id": 255, "memoryKiB": 1024, "distance": [80, 80, 10]},
+    ]
+    pci = [{"path": "pci0004:00/0004:00:00.0/0004:04:00.0", "is": "a100", "numa": 0}]
+    status = {"proc/driver/nvidia/gpus/0004:04:00.0/numa_status": "Node: 255\nStatus: online"}
+    found = machine(tmp_path, status, nodes=nodes, pci=pci)
+    assert found.gpus[0].memory_numa_node == 255
+    assert {n.id: (n.memory_kind, n.distances[-1]) for n in found.numa_nodes} == {
+        0: ("dram", 80),
+        8: ("dram", 80),
+        255: ("gpu", 10),
+    }
+
+
+def test_functions_that_are_directories_have_no_place(tmp_path: Path) -> None:
+    files = {
+        "sys/bus/pci/devices/0004:04:00.0/class": "0x030200",
+        "sys/bus/pci/devices/0004:04:00.0/vendor": "0x10de",
+        "sys/bus/pci/devices/0004:04:00.0/device": "0x1db1",
+    }
+    found = machine(tmp_path, files)
+    assert (found.pci_devices[0].kind, found.pci_devices[0].pcie_root) == ("gpu", None)
+    assert "does not show where this function hangs" in notes(found)["0004:04:00.0"]
+
+
+def test_a_function_whose_facts_are_missing(tmp_path: Path) -> None:
+    """The link is there, the directory is not: what upstream reads off the link is still known."""
+    base = tmp_path / "sys/bus/pci/devices"
+    machine(tmp_path, pci=[])
+    (base / "0000:17:00.0").symlink_to("../../../devices/pci0000:15/0000:15:01.0/0000:17:00.0")
+    (device,) = probes.read(tmp_path).pci_devices
+    assert (device.pcie_root, device.bridges, device.class_code) == ("pci0000:15", ("0000:15:01.0",), None)
+
+
+def test_software_rdma_has_no_function(tmp_path: Path) -> None:
+    rdma = {"sys/devices/virtual/infiniband/rxe0/ports/1/state": "4: ACTIVE"}
+    (tmp_path / "sys/class/infiniband").mkdir(parents=True)
+    (tmp_path / "sys/class/infiniband/rxe0").symlink_to("../../devices/virtual/infiniband/rxe0")
+    (device,) = machine(tmp_path, rdma).rdma_devices
+    assert (device.name, device.bdf, [(p.number, p.state) for p in device.ports]) == ("rxe0", None, [(1, "ACTIVE")])
+
+
+def test_nvme_over_fabrics_has_no_function(tmp_path: Path) -> None:
+    base = "sys/devices/virtual/nvme-fabrics/ctl/nvme3"
+    (tmp_path / "sys/class/nvme").mkdir(parents=True)
+    (tmp_path / "sys/class/nvme/nvme3").symlink_to("../../devices/virtual/nvme-fabrics/ctl/nvme3")
+    (controller,) = machine(tmp_path, {f"{base}/transport": "tcp"}).nvme_controllers
+    assert (controller.bdf, controller.transport, controller.namespaces) == (None, "tcp", ())
+
+
+def test_old_kernels_have_namespaces_below_the_function(tmp_path: Path) -> None:
+    pci = [{"path": "pci0000:00/0000:00:02.0", "is": "nvme", "block": ["nvme0n1"]}]
+    found = machine(tmp_path, pci=pci)
+    assert [(c.name, c.bdf, [s.name for s in c.namespaces]) for c in found.nvme_controllers] == [
+        ("nvme0", "0000:00:02.0", ["nvme0n1"])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("product", "extra", "kind"),
+    [
+        ("bmc-vga", {}, "other"),
+        ("nvswitch", {}, "other"),
+        ("gaudi3", {}, "accelerator"),
+        ("tpu-v5e", {}, "accelerator"),
+        ("mi300x", {}, "gpu"),
+        ("cx7", {"vendor": "0x10de", "class": "0x040300"}, "other"),  # a GPU's audio function
+        ("cx7", {"vendor": "0x1e52", "device": "0xb140", "class": "0x120000"}, "accelerator"),  # Tenstorrent
+        ("cx7", {"vendor": "0x10ee", "device": "0x5005", "class": "0x120000"}, "accelerator"),  # an FPGA
+        ("cx7", {"vendor": "0x1d0f", "device": "0x7264", "class": "0x088000"}, "accelerator"),  # Inferentia2
+        ("cx7", {"class": "0x060401"}, "bridge"),
+        ("cx7", {"class": "0x060100"}, "bridge"),
+        ("cx7", {"class": "0x0c0600"}, "rdma"),
+        ("cx7", {"class": "0x00ff00", "rdma": {"erdma_0": {}}}, "rdma"),
+    ],
+)
+def test_kinds(product: str, extra: dict[str, Any], kind: str, tmp_path: Path) -> None:
+    found = machine(tmp_path, pci=[{"path": "pci0000:00/0000:00:05.0", "is": product, **extra}])
+    assert found.pci_devices[0].kind == kind
+
+
+def test_a_card_with_many_virtual_functions_is_read_and_drawn_in_a_line(tmp_path: Path) -> None:
+    from dractl.report import machine_tree
+    from dractl.report.canvas import Canvas
+
+    vfs = [{"bdf": f"0000:3b:{n // 8 + 1:02x}.{n % 8}", "is": "cx7-vf"} for n in range(120)]
+    pci = [{"path": "pci0000:3a/0000:3a:00.0/0000:3b:00.0", "is": "cx7", "totalVfs": 127, "vfs": vfs}]
+    found = machine(tmp_path, pci=pci)
+    assert len(found.pci_devices) == 122
+    assert found.to_json()["affinity"] == []
+    lines = machine_tree.render(found, Canvas(120)).splitlines()
+    (line,) = (line for line in lines if "0000:3b:01.0" in line)
+    assert "0000:3b:01.0-3b:0f.7" in line
+    assert "120×" in line
