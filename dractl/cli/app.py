@@ -70,8 +70,5 @@ def command_line() -> TyperGroup:
 
 
 def _register(app: typer.Typer, name: str, summary: str) -> None:
-    try:
-        module = import_module(f"dractl.cli.{name}")
-    except ModuleNotFoundError:
-        return  # being built
+    module = import_module(f"dractl.cli.{name}")
     app.command(name, short_help=summary)(module.command)
