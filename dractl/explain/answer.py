@@ -112,14 +112,15 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class NodeAnswer:
-    """The answer for one node. ``like`` are the nodes that share it (``name`` is one of them)."""
+    """The answer for one node, or for several that get the same: ``like`` are the others; devices and holders are
+    those of ``name``."""
 
     name: str
     verdict: Verdict | Literal["filtered"]
     reasons: tuple[Reason, ...] = ()
     funnel: tuple[FunnelStage, ...] = ()
     allocation: tuple[AllocatedDevice, ...] = ()
-    notes: tuple[str, ...] = ()
+    like: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 DEFAULT_SCHEDULER = "default-scheduler"
+_MANY = 64  # with more nodes than this, those with the same answer share one
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +257,7 @@ class Explainer:
                 scheduler_message=judgement.message,
             )
         chosen = [n for n in judgement.nodes if self.options.node in (None, n.name)]
-        nodes = [self._node(study, verdict) for verdict in chosen]
+        nodes = [self._bundle(study, alike) for alike in bundles(chosen)]
         reasons = rank(nodes, judgement.nodes)
         verdict = self._verdict(judgement)
         if judgement.late is not None:
@@ -278,7 +279,7 @@ class Explainer:
             scheduler_message=judgement.message,
             reasons=reasons,
             nodes=tuple(nodes),
-            funnel=add_up(n.funnel for n in nodes),
+            funnel=add_up(nodes),
             conflict=conflict,
             notes=self._notes(judgement),
         )
@@ -307,9 +308,24 @@ class Explainer:
         where = "the only node" if total == 1 else f"none of {total} nodes"
         return f"{'does not fit on' if total == 1 else 'fits on'} {where}: {why}"
 
+    def _bundle(self, study: _Study, alike: Sequence[NodeVerdict]) -> NodeAnswer:
+        """The answer for nodes that cannot be told apart, made for the first of them."""
+        answer = self._node(study, alike[0])
+        if len(alike) == 1:
+            return answer
+        names = tuple(n.name for n in alike)
+        return replace(answer, like=names[1:], reasons=tuple(replace(r, nodes=names) for r in answer.reasons))
+
+    def _allocation(self, verdict: NodeVerdict) -> tuple[AllocatedDevice, ...]:
+        """What the scheduler would give on this very node: its group's verdict names another node's devices."""
+        if not isinstance(verdict.outcome, Allocated):
+            return ()
+        own = self.judge.allocate(verdict.node, verdict.claims)
+        return allocated_devices(verdict.claims, own) if isinstance(own, Allocated) else ()
+
     def _node(self, study: _Study, verdict: NodeVerdict) -> NodeAnswer:
         before = (a for c in study.judgement.claims if c.allocated for a in allocation_of(c.value, c.full_name))
-        allocation = (*before, *allocated_devices(verdict))
+        allocation = (*before, *self._allocation(verdict))
         if verdict.fits:
             return NodeAnswer(verdict.name, "allocatable", allocation=allocation)
         stages: tuple[FunnelStage, ...] = ()
@@ -447,15 +463,24 @@ def allocation_of(claim: Raw | None, name: str) -> tuple[AllocatedDevice, ...]:
     )
 
 
-def allocated_devices(verdict: NodeVerdict) -> tuple[AllocatedDevice, ...]:
-    """What the scheduler would give on a node."""
-    if not isinstance(verdict.outcome, Allocated):
-        return ()
+def allocated_devices(claims: Sequence[PodClaim], outcome: Allocated) -> tuple[AllocatedDevice, ...]:
+    """What an allocation gives to each claim."""
     return tuple(
         AllocatedDevice(claim.full_name, result.request, result.driver, result.pool, result.device)
-        for claim, allocation in zip(verdict.claims, verdict.outcome.results, strict=False)
+        for claim, allocation in zip(claims, outcome.results, strict=False)
         for result in allocation.devices.results
     )
+
+
+def bundles(verdicts: Sequence[NodeVerdict]) -> list[list[NodeVerdict]]:
+    """Each node by itself; where there are many, those together that get the same answer."""
+    if len(verdicts) <= _MANY:
+        return [[v] for v in verdicts]
+    found: dict[object, list[NodeVerdict]] = {}
+    for v in verdicts:
+        refused = None if v.rejection is None else (v.rejection.plugin, v.rejection.texts)
+        found.setdefault((v.group, refused, tuple(c.full_name for c in v.elsewhere)), []).append(v)
+    return list(found.values())
 
 
 def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:

@@ -21,11 +21,12 @@ from dractl.errors import Unsupported as UnsupportedError
 from dractl.explain import extended, message
 from dractl.explain.answer import Reason
 from dractl.explain.cluster import at, maps_at, text_at
+from dractl.explain.groups import Groups
 from dractl.explain.node_filters import NodeFilters, Rejection, matches_term
 from dractl.explain.pods import PodClaim, enter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
     from dractl.allocation import Verdict as Outcome
     from dractl.cel import Program
@@ -51,6 +52,7 @@ class NodeVerdict:
     elsewhere: tuple[PodClaim, ...]  # allocated claims that cannot be used here
     claims: tuple[PodClaim, ...]  # those to allocate
     outcome: Outcome | None
+    group: Hashable = None  # equal for nodes that the allocator cannot tell apart
 
     @property
     def allocates(self) -> bool:
@@ -99,14 +101,15 @@ class Judge:
             self.nodes = before.nodes
         else:
             self.nodes = nodes_of(state)
-        held = AllocatedState.from_claims(state.claims, features)
+        self.held = AllocatedState.from_claims(state.claims, features)
+        self.signatures: dict[tuple[int, str], tuple[ResourceSlice, int]] = {} if before is None else before.signatures
         if before is None:
-            self.allocator = Allocator(self.slices, state.classes, state=held, features=features)
+            self.allocator = Allocator(self.slices, state.classes, state=self.held, features=features)
         else:
             self.allocator = before.allocator.replace(
                 slices=None if self.slices is before.slices else self.slices,
                 classes=None if _same(before.state, state, "DeviceClass") else state.classes,
-                state=held,
+                state=self.held,
             )
 
     def compile(self, expression: str) -> Program:
@@ -148,31 +151,56 @@ class Judge:
             reason = Reason("node-filter", "the source has no node on which the pod could run")
             return Judgement(claims, (reason,), (), None, None, message.NO_NODES)
         filters = None if pod is None else NodeFilters(self.state, pod, ignored_resources=provided)
+        groups = Groups(self.slices, self.held, self._texts(claims), self.signatures)
         verdicts = []
+        known: dict[Hashable, Outcome | None] = {}
         for node in self.nodes:
             here = open_claims
+            group = groups.key(node)
             if provided and pod is not None:
                 special = extended.special_claim(self.state, pod, node, resources)
                 here = here if special is None else (*here, special)
-            verdicts.append(self._node(node, filters, claims, here))
+                group = (group, None if special is None else repr(special.value))
+            verdicts.append(self._node(node, filters, claims, here, group, known))
         return self._conclude(claims, tuple(verdicts), dra=bool(claims or provided))
 
     @property
     def _extended(self) -> bool:
         return "DRAExtendedResource" in self.features.on
 
+    def _texts(self, claims: tuple[PodClaim, ...]) -> list[str]:
+        """Everything that may name what is read of a device."""
+        selectors = [
+            text_at(selector, "cel", "expression")
+            for value in self.state.all("DeviceClass").values()
+            for selector in maps_at(value, "spec", "selectors")
+        ]
+        return [*selectors, *(repr(at(claim.value, "spec")) for claim in claims)]
+
     def _node(
-        self, node: Raw, filters: NodeFilters | None, claims: tuple[PodClaim, ...], here: tuple[PodClaim, ...]
+        self,
+        node: Raw,
+        filters: NodeFilters | None,
+        claims: tuple[PodClaim, ...],
+        here: tuple[PodClaim, ...],
+        group: Hashable,
+        known: dict[Hashable, Outcome | None],
     ) -> NodeVerdict:
         rejection = None if filters is None or not self.state.has("Node") else filters(node)
         elsewhere = tuple(c for c in claims if c.allocated and not available_on(c, node))
-        outcome = None
-        if here:
-            decoded: Node = self.state.decode(node)
-            outcome = self.allocator.allocate(decoded, [c.claim for c in here if c.claim is not None])
-            if isinstance(outcome, Unsupported):
-                raise UnsupportedError(outcome.message, hint="dractl says nothing rather than something wrong")
-        return NodeVerdict(node, text_at(node, "metadata", "name"), rejection, elsewhere, here, outcome)
+        if group not in known:
+            known[group] = self.allocate(node, here)
+        return NodeVerdict(node, text_at(node, "metadata", "name"), rejection, elsewhere, here, known[group], group)
+
+    def allocate(self, node: Raw, claims: tuple[PodClaim, ...]) -> Outcome | None:
+        """The allocator's verdict on one node; None where there is nothing to allocate."""
+        if not claims:
+            return None
+        decoded: Node = self.state.decode(node)
+        outcome = self.allocator.allocate(decoded, [c.claim for c in claims if c.claim is not None])
+        if isinstance(outcome, Unsupported):
+            raise UnsupportedError(outcome.message, hint="dractl says nothing rather than something wrong")
+        return outcome
 
     def _missing_classes(self, claims: tuple[PodClaim, ...]) -> list[tuple[Reason, str]]:
         """PreFilter: every class that a request names must exist; with the scheduler's text."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 ENDED = ("Succeeded", "Failed")
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,12 @@ class NodeFilters:
             node = text_at(other, "spec", "nodeName")
             if node and other is not pod and text_at(other, "status", "phase") not in ENDED:
                 self.placed.setdefault(node, []).append(other)
+        self.repelling = [
+            (other, node, terms)
+            for node, pods in self.placed.items()
+            for other in pods
+            if (terms := maps_at(other, "spec", "affinity", "podAntiAffinity", _REQUIRED))
+        ]
 
     def __call__(self, node: Raw) -> Rejection | None:
         """The first filter that refuses ``node``, or None."""
@@ -198,25 +205,23 @@ def _spread_counts(filters: NodeFilters, constraint: Raw, key: str) -> dict[str,
 
 
 def _pod_affinity(filters: NodeFilters, node: Raw) -> Rejection | None:
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
     affinity = map_at(filters.spec, "affinity")
-    for term in maps_at(affinity, "podAffinity", required):
+    for term in maps_at(affinity, "podAffinity", _REQUIRED):
         if not _affine(filters, term, node):
             text = "node(s) didn't match pod affinity rules"
             return Rejection("InterPodAffinity", (text,), True, f"no pod that affinity wants in this {_key(term)}")
-    for term in maps_at(affinity, "podAntiAffinity", required):
+    for term in maps_at(affinity, "podAntiAffinity", _REQUIRED):
         for other in _domain_pods(filters, term, node):
             if _selects(filters, term, other, filters.pod):
                 text = "node(s) didn't match pod anti-affinity rules"
                 detail = f"anti-affinity to pod {full_name(other)}"
                 return Rejection("InterPodAffinity", (text,), False, detail, pods=(full_name(other),))
-    for place, pods in filters.placed.items():
-        for other in pods:
-            for term in maps_at(other, "spec", "affinity", "podAntiAffinity", required):
-                if _same_domain(filters, term, node, place) and _selects(filters, term, filters.pod, other):
-                    text = "node(s) didn't satisfy existing pods anti-affinity rules"
-                    detail = f"pod {full_name(other)} wants no such pod beside it"
-                    return Rejection("InterPodAffinity", (text,), False, detail, pods=(full_name(other),))
+    for other, place, terms in filters.repelling:
+        for term in terms:
+            if _same_domain(filters, term, node, place) and _selects(filters, term, filters.pod, other):
+                text = "node(s) didn't satisfy existing pods anti-affinity rules"
+                detail = f"pod {full_name(other)} wants no such pod beside it"
+                return Rejection("InterPodAffinity", (text,), False, detail, pods=(full_name(other),))
     return None
 
 

@@ -69,17 +69,14 @@ def _merge(a: Reason, b: Reason) -> Reason:
     )
 
 
-def add_up(funnels: Iterable[tuple[FunnelStage, ...]]) -> tuple[FunnelStage, ...]:
+def add_up(nodes: Iterable[NodeAnswer]) -> tuple[FunnelStage, ...]:
     """The funnels of several nodes as one: the same stages added up."""
     total: dict[tuple[str, str], FunnelStage] = {}
-    for stages in funnels:
-        for s in stages:
-            key = (s.request, s.stage)
-            old = total.get(key)
-            total[key] = (
-                s
-                if old is None
-                else FunnelStage(s.request, s.stage, old.kept + s.kept, old.of + s.of, old.detail or s.detail)
-            )
+    for node in nodes:
+        times = 1 + len(node.like)
+        for s in node.funnel:
+            old = total.get((s.request, s.stage), FunnelStage(s.request, s.stage, 0, 0))
+            kept, of = old.kept + s.kept * times, old.of + s.of * times
+            total[s.request, s.stage] = FunnelStage(s.request, s.stage, kept, of, old.detail or s.detail)
     order = {request: i for i, request in enumerate(dict.fromkeys(r for r, _ in total))}
     return tuple(sorted(total.values(), key=lambda s: order[s.request]))

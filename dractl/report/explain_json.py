@@ -42,6 +42,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
             {
                 "name": n.name,
                 "verdict": n.verdict,
+                **({"like": list(n.like)} if n.like else {}),
                 "reasons": plain(n.reasons),
                 "funnel": [_stage(s) for s in n.funnel],
                 "allocation": plain(n.allocation),
