@@ -1,0 +1,85 @@
+"""What a real API server says to rendered objects: taken as they are, with nothing dropped and nothing added."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dractl.drivers import Options, render
+from dractl.drivers.hardware import machine
+from dractl.model.releases import COMPARED, Target
+from dractl.probes import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [
+    pytest.mark.conformance,
+    pytest.mark.oracle,
+    pytest.mark.live,
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # the oracle leaves its logs open
+]
+
+EXAMPLE = {"gpu.example.com": {"partitionsPerGPU": "4", "allowMultipleAllocations": "true"}}
+GATES = {"DRAPartitionableDevices": True, "DRAConsumableCapacity": True, "DRAExtendedResource": True}
+
+
+@pytest.fixture(scope="module", params=[(release, gates) for release in COMPARED for gates in (False, True)], ids=str)
+def server(request: pytest.FixtureRequest, shared: Path) -> Iterator[tuple[Any, Target]]:
+    release, with_gates = request.param
+    spec = importlib.util.spec_from_file_location("cluster", shared / "oracle" / "cluster.py")
+    assert spec is not None
+    assert spec.loader is not None
+    oracle = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(oracle)
+    if not oracle.program(release).exists():
+        pytest.skip(f"{oracle.program(release)} is not built")
+    gates = {name: value for name, value in GATES.items() if with_gates and Target.of(release).enabled(name) != value}
+    if with_gates and not gates:
+        pytest.skip("all of these gates are on by default")
+    with oracle.Cluster(release, feature_gates=gates, scheduler=False) as cluster:
+        yield cluster, Target.of(release, gates)
+
+
+def accepted(cluster: Any, target: Target, node: Any, drivers: tuple[str, ...] = (), **settings: Any) -> None:
+    rendering = render(node, Options("node-1", target, **settings), drivers, device_classes=True)
+    assert rendering.slices
+    for item in rendering.objects:
+        plural = "deviceclasses" if item["kind"] == "DeviceClass" else "resourceslices"
+        path = f"/apis/resource.k8s.io/v1/{plural}?dryRun=All&fieldValidation=Strict"
+        status, headers, body = cluster.request("POST", path, json.dumps(item))
+        assert status == 201, (item["metadata"]["name"], body)
+        assert body["spec"] == item["spec"]
+        assert not [value for name, value in headers.items() if name.lower() == "warning"]
+
+
+@pytest.mark.parametrize("spec", ["8xH100,8xnic,E810,nvme,cpus=64", "200xnic,numa=4,cpus=512"])
+def test_drawn_up_machines(server: tuple[Any, Target], spec: str) -> None:
+    accepted(*server, machine(spec))
+
+
+@pytest.mark.parametrize("version", ["0.1", "0.2", "0.3", "0.4", "0.5"])
+def test_versions_of_the_nvidia_driver(server: tuple[Any, Target], version: str) -> None:
+    accepted(*server, machine("2xL40S"), ("gpu.nvidia.com",), versions={"gpu.nvidia.com": version})
+
+
+@pytest.mark.parametrize("mode", ["grouped", "individual"])
+def test_cpus(server: tuple[Any, Target], mode: str) -> None:
+    settings = {"dra.cpu": {"mode": mode, "exposePCIeRoots": "true"}}
+    accepted(*server, machine("2xnic,cpus=300,threads=1"), ("dra.cpu",), settings=settings)
+
+
+def test_the_example_driver_with_counters(server: tuple[Any, Target]) -> None:
+    accepted(*server, machine("cpus=2"), ("gpu.example.com",), settings=EXAMPLE)
+
+
+@pytest.mark.parametrize(
+    "archive",
+    ["2pa-pcidomain32bits.tar.bz2", "32intel64-2p8co2t+8ve.tar.bz2", "40intel64-2g2n4c+pcilocality.tar.bz2"],
+)
+def test_gathered_machines(server: tuple[Any, Target], shared: Path, archive: str) -> None:
+    accepted(*server, read(shared / "machines" / archive))
