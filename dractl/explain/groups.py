@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.explain.cluster import at
+from dractl.explain.cluster import at, text_at
 from dractl.explain.node_filters import matches_term
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Groups:
         known: dict[tuple[int, str], tuple[ResourceSlice, int]] | None = None,
     ) -> None:
         self.text = "\n".join(sorted(set(texts)))
-        self.reads_all = bool(_READS_ALL.search(self.text))
+        self.read = _Read(self.text)
         self.known = {} if known is None else known  # signatures of slices, shared between states
         self.local: dict[str, list[ResourceSlice]] = {}
         self.reachable: list[ResourceSlice] = []  # not bound to one node
@@ -62,7 +62,7 @@ class Groups:
 
     def key(self, node: Raw) -> Hashable:
         """What makes a node's verdict: its pools, what is in use of them, and which other slices it reaches."""
-        name = at(node, "metadata", "name")
+        name = text_at(node, "metadata", "name")
         reached = []
         for item in self.reachable:
             if item.spec.per_device_node_selection or item.spec.shared_counters:
@@ -99,13 +99,22 @@ class Groups:
         parts: list[object] = [device.name]
         for name, value in device.mapping.items():
             if name == "attributes" and isinstance(value, dict):
-                parts += [(n, repr(v)) for n, v in value.items() if self._read(n)]
+                parts += [(n, repr(v)) for n, v in value.items() if self.read[n]]
             elif name != "name":
                 parts.append((name, repr(value)))
         return tuple(parts)
 
-    def _read(self, attribute: str) -> bool:
-        return self.reads_all or attribute.rpartition("/")[2] in self.text
+
+class _Read(dict[str, bool]):
+    """Whether an attribute may be read, by its name."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.all = bool(_READS_ALL.search(text))
+
+    def __missing__(self, name: str) -> bool:
+        found = self[name] = self.all or name.rpartition("/")[2] in self.text
+        return found
 
 
 def _matches(item: ResourceSlice, node: Raw) -> bool:
