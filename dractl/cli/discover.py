@@ -41,7 +41,7 @@ Suggest = Annotated[
 Diff = Annotated[
     tuple[Path, Path] | None,
     typer.Option(
-        "--diff", metavar="A B", help="Compare two machines (snapshots, archives, trees) by meaning, not by name."
+        "--diff", metavar="A B", help="Compare two machines (snapshot, archive, tree, local) by meaning, not by name."
     ),
 ]
 
@@ -105,7 +105,7 @@ def _diff(sides: tuple[Path, Path], output: str, output_file: Path | None) -> in
 
     if output not in ("tree", "json"):
         raise UsageError(f"--diff prints text, or json with -o json, and no {output}")
-    found = differences(*(read_node(None, side) for side in sides))
+    found = differences(*(read_node(None, None if str(side) == "local" else side) for side in sides))
     if output == "json":
         text = json.dumps({"schema": "dractl/machine-diff/v1", "differences": [encode(d) for d in found]}, indent=1)
     else:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 MAX_FILE = 1 << 20
 """No file of sysfs or procfs that dractl reads is longer; what is, is cut off there."""
 
-_MAX_LINKS = 40  # as the kernel (MAXSYMLINKS)
+# No path of sysfs is nearly as deep or as winding; a tree that is, is hostile.
+_MAX_LINKS, _MAX_DEPTH = 12, 48
 
 
 class Tree(Protocol):
@@ -171,6 +172,8 @@ class SysRoot:
         return self._resolve(path, [_MAX_LINKS])
 
     def _resolve(self, path: str, budget: list[int]) -> str | None:
+        if path.count("/") > _MAX_DEPTH:
+            return None
         parent, _, name = path.rpartition("/")
         if parent:
             if parent not in self._directories:

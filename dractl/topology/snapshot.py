@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MAX_MEMBERS = 2_000_000
-MAX_TOTAL = 512 << 20
+MAX_MEMBERS = 1_000_000
+MAX_TOTAL = 1 << 30
+_MAX_NAME = 4096
 MAX_SNAPSHOT = 256 << 20
 _MAX_MEMBER = 1 << 20
 
@@ -86,7 +87,10 @@ def _tar(path: Path) -> Files:
 
 
 def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes | str | None]]:
+    declared = 0
     for member in archive:
+        # Asked before the next header is looked for: getting there unpacks all of this member.
+        declared = _within(declared + member.size)
         if member.isdir():
             yield member.name, None
         elif member.issym():
@@ -94,6 +98,12 @@ def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes | str | 
         elif member.isfile() and (file := archive.extractfile(member)) is not None:
             yield member.name, file.read(_MAX_MEMBER)
         # Hard links, devices and pipes do not occur in sysfs.
+
+
+def _within(total: int) -> int:
+    if total > MAX_TOTAL:
+        raise InputError(f"unpacks to more than {MAX_TOTAL >> 20} MiB: this is no gathered node")
+    return total
 
 
 def _zip(path: Path) -> Files:
@@ -122,11 +132,11 @@ def _collect(members: Iterator[tuple[str, bytes | str | None]]) -> Files:
     files: Files = {}
     total = 0
     for count, (name, value) in enumerate(members):
-        total += len(value) if value is not None else 0
-        if count >= MAX_MEMBERS or total > MAX_TOTAL:
-            raise InputError(
-                f"holds more than {MAX_MEMBERS} members or {MAX_TOTAL >> 20} MiB: this is no gathered node"
-            )
+        total = _within(total + (len(value) if value is not None else 0))
+        if count >= MAX_MEMBERS:
+            raise InputError(f"holds more than {MAX_MEMBERS} files: this is no gathered node")
+        if len(name) > _MAX_NAME:
+            continue
         parts = [part for part in name.split("/") if part not in ("", ".")]
         if parts and ".." not in parts:
             files["/".join(parts)] = value

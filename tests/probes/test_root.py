@@ -43,6 +43,16 @@ def test_links_in_circles_end(root: tuple[SysRoot, Path]) -> None:
     assert view.names("sys/a") == []
 
 
+def test_winding_and_deep_links_end(root: tuple[SysRoot, Path]) -> None:
+    view, top = root
+    (top / "sys/deep").symlink_to("a/" * 2000)
+    for i in range(60):
+        (top / f"sys/l{i}").symlink_to(f"l{i + 1}/" + "./x/../" * 12)
+    assert view.real("sys/deep") is None
+    assert view.real("sys/l0") is None
+    assert view.real("sys/" + "x/" * 5000) is None
+
+
 def test_links_of_directories_are_followed_in_the_middle_of_a_path(root: tuple[SysRoot, Path]) -> None:
     view, top = root
     (top / "sys/devices/card").mkdir()

@@ -108,6 +108,16 @@ def test_what_is_no_snapshot_is_named(tmp_path: Path, content: bytes, message: s
     assert message in error.value.message
 
 
+def test_an_archive_that_unpacks_to_too_much_ends_at_once(tmp_path: Path) -> None:
+    import tarfile
+
+    info = tarfile.TarInfo("sys/devices/huge")
+    info.size = 1 << 40
+    (tmp_path / "bomb.tar").write_bytes(info.tobuf())
+    with pytest.raises(InputError, match="unpacks to more than"):
+        probes.read(tmp_path / "bomb.tar")
+
+
 def test_an_archive_of_something_else_is_named(tmp_path: Path) -> None:
     archive = machines.tar_of({"manifests/pod.yaml": b"kind: Pod"}, tmp_path / "manifests.tar")
     with pytest.raises(InputError, match="holds no sys/ folder"):
