@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 RELEASES: Final = ("1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37")
 NEWEST: Final = RELEASES[-1]
+_ORDER: Final = {release: index for index, release in enumerate(RELEASES)}
 COMPARED: Final = ("1.34", "1.35", "1.36", "1.37")
 """The releases whose rules are compared with what a real API server said; the older ones are for lint only."""
 
@@ -245,7 +246,7 @@ class Target:
 
     def at_least(self, release: str) -> bool:
         """Whether the release is ``release`` or a later one."""
-        return _key(self.release) >= _key(release)
+        return _ORDER[self.release] >= _ORDER[release]
 
     def enabled(self, gate: str) -> bool:
         """Whether the feature gate is on; KeyError for a gate that is not in :data:`GATES`."""

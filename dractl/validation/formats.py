@@ -221,6 +221,8 @@ def pool_name(rule: str, place: Place) -> Iterator[Violation]:
 
 def qualified_name(rule: str, place: Place, text: str, target: Target, *, key: bool = False) -> Iterator[Violation]:
     """``name`` or ``domain/name`` (validateQualifiedName). More slashes are let through by every release up to 1.37."""
+    if length(text) <= MAX_ID and _C_IDENTIFIER_RE.fullmatch(text):
+        return
     # 1.34 says Required to what is missing.
     parts = text.split("/")
     if not text and not target.at_least("1.35"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dractl.model.quantity import Quantity
@@ -46,7 +45,7 @@ class Place:
         place = self
         for name in names:
             value = place.value
-            place = Place(value.get(name) if isinstance(value, Mapping) else None, place, name)
+            place = Place(value.get(name) if isinstance(value, dict) else None, place, name)
         return place
 
     def index(self, index: int, value: Any = None) -> Place:
@@ -55,7 +54,7 @@ class Place:
     def key(self, key: str, shown: str | None = None) -> Place:
         """The entry of a map; ``shown``: how the server spells a key that is too long for it."""
         value = self.value
-        return Place(value.get(key) if isinstance(value, Mapping) else None, self, key, "key", shown)
+        return Place(value.get(key) if isinstance(value, dict) else None, self, key, "key", shown)
 
     @property
     def set(self) -> bool:

@@ -158,12 +158,13 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
     if target.at_least("1.36") and (values := _attribute_values(attributes)) > MAX_ATTRIBUTE_VALUES:
         detail = f"the total number of attribute values must not exceed {MAX_ATTRIBUTE_VALUES}"
         yield invalid("RS-16", place, detail, values)
-    for attribute in _named(attributes):
-        yield from _key("RS-17", attributes, attribute, target)
-        yield from _attribute(attribute, target)
+    for key, attribute in _named(attributes):
+        yield from _key(key, attributes, attribute, target)
+        if not _plain(attribute.value):
+            yield from _attribute(attribute, target)
     shareable = place.child("allowMultipleAllocations").value is True
-    for value in _named(capacity):
-        yield from _key("RS-17", capacity, value, target)
+    for key, value in _named(capacity):
+        yield from _key(key, capacity, value, target)
         yield from request_policy(value, shareable=shareable, target=target)
     yield from _taints(place.child("taints"), target)
     yield from _consumed_counters(slice_spec, place, target)
@@ -175,22 +176,32 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
         yield from _node_allocatable_mappings(place.child("nodeAllocatableResourceMappings"), capacity)
 
 
-def _named(places: Place) -> Iterator[Place]:
+def _named(places: Place) -> Iterator[tuple[str, Place]]:
     for key, _ in places.entries():
-        yield places.key(key, shortened(key, _MAX_SHOWN_KEY))
+        yield key, places.key(key, shortened(key, _MAX_SHOWN_KEY))
 
 
-def _key(rule: str, places: Place, entry: Place, target: Target) -> Iterator[Violation]:
+def _plain(attribute: Any) -> bool:
+    """Whether an attribute is one of those that most are, about which there is nothing to say."""
+    if type(attribute) is dict and len(attribute) == 1:
+        ((name, value),) = attribute.items()
+        return value is not None and (
+            name in ("int", "bool") or (name == "string" and value.isascii() and len(value) <= MAX_TEXT)
+        )
+    return False
+
+
+def _key(key: str, places: Place, entry: Place, target: Target) -> Iterator[Violation]:
     """The server reports a wrong key at its entry, from 1.36 on at the map. The path always leads to the entry."""
-    key = str(entry.path[-1])
-    for violation in qualified_name(rule, entry, key, target, key=True):
+    for violation in qualified_name("RS-17", entry, key, target, key=True):
         yield replace(violation, field=places.field) if target.at_least("1.36") else violation
 
 
 def _attribute_values(attributes: Place) -> int:
-    total = 0
+    total = attributes.size
     for _, attribute in attributes.entries():
-        total += sum(len((attribute or {}).get(name) or ()) for name in _LISTS) or 1
+        if attribute and not attribute.keys().isdisjoint(_LISTS):
+            total += max(sum(len(attribute.get(name) or ()) for name in _LISTS) - 1, 0)
     return total
 
 
