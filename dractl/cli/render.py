@@ -204,28 +204,13 @@ def _compare(
 
 
 def _published(source: str) -> list[dict[str, Any]]:
+    if source == "cluster":
+        from dractl.cli import kubectl
+
+        return kubectl.get("resourceslices.resource.k8s.io")
     from dractl.manifests import load
 
-    if source == "cluster":
-        inputs = load(
-            ["-"], stdin=_kubectl("get", "resourceslices.resource.k8s.io", "-o", "json"), stdin_name="kubectl"
-        )
-    else:
-        inputs = load([source])
+    inputs = load([source])
     for broken in inputs.broken:
         raise InputError(broken.message, place=str(broken.position), hint=broken.hint)
     return [document.value for document in inputs.documents if document.kind == "ResourceSlice"]
-
-
-def _kubectl(*arguments: str) -> bytes:
-    import subprocess
-
-    try:
-        done = subprocess.run(["kubectl", *arguments], capture_output=True, check=False, timeout=120)
-    except FileNotFoundError:
-        raise InputError("kubectl is not on the PATH", hint="--diff FILE compares with a file") from None
-    except subprocess.TimeoutExpired:
-        raise InputError("kubectl did not answer within two minutes") from None
-    if done.returncode:
-        raise InputError(f"kubectl failed: {done.stderr.decode(errors='replace').strip()[:500]}")
-    return done.stdout

@@ -16,7 +16,8 @@ FORMATS = ("text", "json")
 Name = Annotated[
     str | None,
     typer.Argument(
-        metavar="CODE|NAME", help="A code (DRA116), a name (count-not-positive) or the beginning of a code."
+        metavar="CODE|NAME|DRIVER",
+        help="A code (DRA116), a name (count-not-positive), the beginning of a code, or a driver (gpu.nvidia.com).",
     ),
 ]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help="text or json.")]
@@ -32,12 +33,15 @@ def command(
 ) -> None:
     """Explain a rule of `dractl lint`: what it finds, why that is bad, and what to write instead.
 
-    Without an argument every rule is listed.
+    Without an argument every rule is listed. A driver's name shows the attributes that its devices have.
 
-    Examples: `dractl rule DRA701`, `dractl rule count-zero`, `dractl rule DRA7`
+    Examples: `dractl rule DRA701`, `dractl rule count-zero`, `dractl rule DRA7`, `dractl rule gpu.nvidia.com`
     """
     common.settle(color, quiet)
     common.choose("--output", output, FORMATS)
+    if name is not None and "." in name:  # no rule has a dot, and every driver's name has
+        common.write_report(_driver(name, output), output_file)
+        return
     chosen = _chosen(name)
     if output == "json":
         import json
@@ -46,6 +50,22 @@ def command(
     else:
         text = _page(chosen[0]) if len(chosen) == 1 else _list(chosen)
     common.write_report(text, output_file)
+
+
+def _driver(name: str, output: str) -> str:
+    import sys
+
+    from dractl.cli import terminal
+    from dractl.drivers import find
+    from dractl.report import driver_catalogue
+    from dractl.report.canvas import Canvas
+
+    profile = find(name)
+    if output == "json":
+        import json
+
+        return json.dumps(driver_catalogue.to_json(profile), indent=1, ensure_ascii=False)
+    return driver_catalogue.to_text(profile, Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout)))
 
 
 def _chosen(name: str | None) -> list[Rule]:

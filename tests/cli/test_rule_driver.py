@@ -1,0 +1,35 @@
+"""``dractl rule DRIVER``: what a driver's devices tell."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dractl.cli.main import main
+from dractl.drivers import names
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_driver_has_a_page(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", name]) == 0
+    assert capsys.readouterr().out.startswith(f"{name}  ")
+    assert main(["rule", name, "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["schema"], found["driver"]) == ("dractl/driver/v1", name)
+    assert found["released"] in found["versions"]
+
+
+def test_attributes_are_shown_as_expressions_select_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", "gpu.nvidia.com"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (architecture,) = (line.split() for line in lines if "].architecture" in line)
+    assert architecture[:2] == ['device.attributes["gpu.nvidia.com"].architecture', "string"]
+    (numa,) = (line for line in lines if "].numaNode" in line)
+    assert numa.startswith('  device.attributes["resource.kubernetes.io"].numaNode ')
+    assert numa.endswith("(since 0.5; may be absent)")
+
+
+def test_a_driver_that_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", "gpu.nvdia.com"]) == 2
+    assert "did you mean gpu.nvidia.com?" in capsys.readouterr().err
