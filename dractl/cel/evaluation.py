@@ -8,6 +8,7 @@ the shortcuts, so that each part of the source has its own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from dractl.cel import values as v
@@ -74,7 +75,7 @@ class _Builder:
         self.release = release
         self.observer = observer
         self.scope: dict[str, tuple[int, str]] = {}  # name -> slot, kind ("value", "accumulator", "lazy")
-        self.depth = _FIRST_SLOT
+        self.slots = _FIRST_SLOT
         self.hidden: set[int] = set()
 
     def build(self, node: Node) -> Run:
@@ -191,8 +192,7 @@ class _Builder:
                 return _panicking(run, only)
             return lambda f: run(only(f))
         if len(built) == 2:
-            left, right = built
-            return lambda f: run(left(f), right(f))
+            return _strict(run, *built)
         return lambda f: run(*[operand(f) for operand in built])
 
     def _binary(self, node: Call) -> Run:
@@ -203,7 +203,7 @@ class _Builder:
             members = _constants(right_node)
             if members is not None:
                 return lambda f: _member(left(f), members)
-            return lambda f: v.contains(left(f), right(f))
+            return _strict(v.contains, left, right)
         if self.observer is None and isinstance(right_node, Const) and right_node.kind == "string":
             text = right_node.value
             if binary is v.equal:
@@ -213,7 +213,7 @@ class _Builder:
                     return value == text if type(value) is str else v.equal(value, text)
 
                 return equals
-        return lambda f: binary(left(f), right(f))
+        return _strict(binary, left, right)
 
     def _and(self, node: Call) -> Run:
         left, right = map(self.build, node.args)
@@ -302,22 +302,37 @@ class _Builder:
             if shortcut is not None:
                 return shortcut
         container, key = self.build(container_node), self.build(key_node)
-        return lambda f: _index(container(f), v.qualifier(key(f)))
+
+        def run(f: Frame) -> Any:
+            value = container(f)
+            if type(value) is Optional:
+                return _optional_index(value, v.qualifier(key(f))) if value.present else NONE
+            return v.index(value, v.qualifier(key(f)))
+
+        return run
 
     def _optional_access(self, node: Call) -> Run:
         if node.function == "_?._":
             self.hidden.add(id(node.args[1]))  # the field's name
         container, key = map(self.build, node.args)
-        return lambda f: _optional_index(container(f), v.qualifier(key(f)))
+
+        def run(f: Frame) -> Any:
+            value = container(f)
+            return NONE if value is NONE else _optional_index(value, v.qualifier(key(f)))
+
+        return run
 
     def _or_value(self, node: Call) -> Run:
         assert node.target is not None
         optional, other = self.build(node.target), self.build(node.args[0])
         whole = node.function == "or"
+        lenient = self.release < 37  # cel-go 0.26 gives what is no optional as it is
 
         def run(f: Frame) -> Any:
             value = optional(f)
             if type(value) is not Optional:
+                if lenient:
+                    return value
                 raise v.no_overload()
             if value.present:
                 return value if whole else value.value
@@ -486,12 +501,11 @@ class _Builder:
         outer = dict(self.scope)
         slots = []
         for name, kind in variables:
-            self.scope[name] = (self.depth, kind)
-            slots.append(self.depth)
-            self.depth += 1
+            self.scope[name] = (self.slots, kind)
+            slots.append(self.slots)
+            self.slots += 1
         result = inside()
-        self.scope = outer
-        self.depth -= len(variables)
+        self.scope = outer  # slots are not used again: a lazy value may be computed in any scope below its own
         return tuple(slots), result
 
     def _hide(self, node: Comprehension) -> None:
@@ -548,15 +562,36 @@ _READERS: dict[str, Callable[[Any, str, str], Any]] = {
 _PANICKING = {"distinct", "sort"}
 
 
+_ADDERS = (int, float, str, bytes, v.Duration, v.Timestamp)
+
+
 def _panicking(run: Run, operand: Run) -> Run:
     def call(f: Frame) -> Any:
         try:
             value = operand(f)
         except CelError:
-            raise v.Aborted(
-                "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add"
-            ) from None
-        return run(value)
+            kind, missing = "*types.Err", "Add"
+        else:
+            if type(value) is list:
+                return run(value)
+            kind = v.go_name(value)
+            missing = "Contains" if isinstance(value, _ADDERS) and not isinstance(value, bool) else "Add"
+        raise v.Aborted(f"internal error: interface conversion: {kind} is not traits.Lister: missing method {missing}")
+
+    return call
+
+
+def _strict(run: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
+    """A call with two operands. Both are evaluated before the error of the first counts: the second may abort it all."""
+
+    def call(f: Frame) -> Any:
+        try:
+            a = left(f)
+        except CelError:
+            with suppress(CelError):
+                right(f)
+            raise
+        return run(a, right(f))
 
     return call
 
@@ -632,12 +667,6 @@ def _select(container: Any, name: str) -> Any:
     if type(container) is Optional:
         return _optional_index(container, name)
     return v.select(container, name)
-
-
-def _index(container: Any, key: Any) -> Any:
-    if type(container) is Optional:
-        return _optional_index(container, key)
-    return v.index(container, key)
 
 
 def _has(container: Any, name: str) -> bool:

@@ -298,6 +298,9 @@ _RECEIVERS = {str, Duration, Timestamp}  # their traits.Receiver answers for ope
 _ORDERED = {bool, int, Uint, float, str, bytes, Duration, Timestamp}
 
 
+_UNORDERED = "NaN values cannot be ordered"
+
+
 def is_ordered(value: Any) -> bool:
     """traits.ComparerType."""
     return type(value) in _ORDERED
@@ -314,14 +317,16 @@ def compare(a: Any, b: Any, operator: str) -> int:
 def order(a: Any, b: Any) -> int:
     """traits.Comparer.Compare."""
     kind, other = type(a), type(b)
+    if kind is float and math.isnan(a):
+        raise CelError(_UNORDERED)
     if kind is other:
-        if kind is float and (math.isnan(a) or math.isnan(b)):
-            raise CelError("NaN values cannot be ordered")
+        if kind is float and math.isnan(b):
+            raise CelError(_UNORDERED)
         return int(a > b) - int(a < b)
     if kind in _NUMBERS and other in _NUMBERS:
         result = _compare_numbers(a, b)
         if result is None:
-            raise CelError("NaN values cannot be ordered")
+            raise CelError(_UNORDERED)
         return result
     raise no_overload()
 
@@ -575,7 +580,7 @@ def contains(element: Any, container: Any) -> bool:
 def size(value: Any) -> int:
     if isinstance(value, (str, bytes, list, dict)):
         return len(value)
-    raise CelError(f"{NO_OVERLOAD}: size")
+    raise _no_operator(value, "size")
 
 
 def is_zero(value: Any) -> bool:

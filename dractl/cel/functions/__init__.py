@@ -22,7 +22,7 @@ from dractl.cel.functions import (
     time,
 )
 from dractl.cel.functions.registry import OVERLOADS, ListOf
-from dractl.cel.values import NO_OVERLOAD, CelError, Domains, type_name
+from dractl.cel.values import NO_OVERLOAD, CelError, Domains, Duration, Timestamp, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +33,9 @@ _LIBRARIES = (conversion, formatting, kubernetes, lists, network, optionals, str
 
 # Implemented by the value itself upstream (traits.Receiver, common/types/string.go): the error names nothing.
 _BARE = {"contains", "startsWith", "endsWith", "matches", "find", "findAll"}
+# Implemented once for all overloads: the error names the function, or nothing for types with a traits.Receiver.
 _NAMED = {"size", "sort", "@sortByAssociatedKeys"}
+_RECEIVERS = (str, Duration, Timestamp)
 
 
 # What a newer cel-go does differently under the same overload id: release, overload.
@@ -74,5 +76,11 @@ def _no_overload(function: str, operands: Sequence[Any]) -> CelError:
     if function in _BARE:
         return CelError(NO_OVERLOAD)
     if function in _NAMED:
-        return CelError(f"{NO_OVERLOAD}: {function}")
+        return CelError(NO_OVERLOAD if isinstance(operands[0], _RECEIVERS) else f"{NO_OVERLOAD}: {function}")
+    if function == "flatten":
+        name = type_name(operands[0])
+        return CelError(f"{NO_OVERLOAD}: {name}{_PARAMETERS.get(name, '')}.flatten()")
     return CelError(f"{NO_OVERLOAD}: {function}({', '.join(map(type_name, operands))})")
+
+
+_PARAMETERS = {"map": "(dyn, dyn)", "optional_type": "(dyn)"}

@@ -157,8 +157,9 @@ def string_to_duration(text: str) -> Duration:
 
 
 @overload("int64_to_duration", int)
-def int_to_duration(nanoseconds: int) -> Duration:
-    return Duration(nanoseconds)
+def int_to_duration(_: int) -> Duration:
+    """Declared up to 1.36, and never works."""
+    raise _failed("int", "google.protobuf.Duration")
 
 
 @overload("string_to_timestamp", str)

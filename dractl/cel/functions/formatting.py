@@ -174,6 +174,9 @@ def _key(key: Any) -> str:
     return _inside(key)
 
 
+_WITHIN = {str, bytes, bool, int, Uint, float, type(None), TypeValue, Timestamp, Duration, list, dict, v.Domains}
+
+
 def _inside(value: Any) -> str:
     """A value within a list or map."""
     from dractl.cel.go import quoted
@@ -187,4 +190,6 @@ def _inside(value: Any) -> str:
         return f'{"timestamp" if kind is Timestamp else "duration"}("{_text(value)}")'
     if kind is float:
         return format(value, ".6f") if math.isfinite(value) else f'"{_text(value)}"'
+    if kind not in _WITHIN:
+        raise FormatError(f"error during formatting: no formatting function for {v.type_name(value)}")
     return _text(value)

@@ -198,5 +198,5 @@ for _name, (_kind, _zero) in _KINDS.items():
     if _zero is not None:
         OVERLOADS[f"list_{_name}_sum_{_name}"] = Overload(_operand, _sum(_zero))
     _long = _LONG_NAMES.get(_name, _name)
-    OVERLOADS[f"list_{_long}_sort"] = Overload(_operand, sort)
+    OVERLOADS[f"list_{_long}_sort"] = Overload((list,), sort)
     OVERLOADS[f"list_{_long}_sortByAssociatedKeys"] = Overload((list, ListOf(_kind)), sort_by_keys)

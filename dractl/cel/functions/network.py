@@ -40,7 +40,44 @@ def _address_fault(text: str) -> str:
         return "missing IPv6 address"
     if kind[0] == ".":
         return _ipv4_fault(text)
-    return "each colon-separated field must have at least one digit" if text.startswith(":") else "unexpected character"
+    return _ipv6_fault(text.partition("%")[0])
+
+
+def _ipv6_fault(text: str) -> str:
+    """The first complaint of netip.parseIPv6 about a text that is no IPv6 address."""
+    rest = text[2:] if text.startswith("::") else text
+    ellipsis = text.startswith("::")
+    fields = 0
+    while fields < 8:
+        digits = re.match("[0-9a-fA-F]*", rest, re.ASCII)
+        assert digits is not None
+        if digits.end() > 4:
+            return f"each group must have 4 or less digits (at {quoted(rest)})"
+        if not digits.end():
+            return f"each colon-separated field must have at least one digit (at {quoted(rest)})"
+        after = rest[digits.end() :]
+        if after.startswith("."):
+            if not ellipsis and fields != 6:
+                return f"embedded IPv4 address must replace the final 2 fields of the address (at {quoted(rest)})"
+            return _ipv4_fault(rest)
+        fields += 1
+        if not after:
+            rest = ""
+            break
+        if after[0] != ":":
+            return f"unexpected character, want colon (at {quoted(after)})"
+        if len(after) == 1:
+            return f"colon must be followed by more characters (at {quoted(after)})"
+        rest = after[1:]
+        if rest[0] == ":":
+            if ellipsis:
+                return f"multiple :: in address (at {quoted(rest)})"
+            ellipsis, rest = True, rest[1:]
+            if not rest:
+                break
+    if rest:
+        return f"trailing garbage after address (at {quoted(rest)})"
+    return "the :: must expand to at least one field of zeros" if fields == 8 else "address string too short"
 
 
 def _ipv4_fault(text: str) -> str:

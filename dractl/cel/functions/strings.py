@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dractl.cel.functions.registry import overload
+from dractl.cel.functions.registry import ListOf, overload
 from dractl.cel.values import LARGEST, CelError, too_costly
 
 _GO_SPACE = (
@@ -132,8 +132,8 @@ def trim(text: str) -> str:
     return text.strip(_GO_SPACE)
 
 
-@overload("list_join", list)
-@overload("list_join_string", list, str)
+@overload("list_join", ListOf(str))
+@overload("list_join_string", ListOf(str), str)
 def join(parts: list[Any], separator: str = "") -> str:
     for part in parts:
         if type(part) is not str:
