@@ -70,6 +70,19 @@ def test_answers() -> None:
     check("explain-v1", dractl("explain", "-o", "json", "-f", "examples/explain"))
 
 
+@pytest.mark.conformance
+def test_answers_about_recorded_clusters(shared: Path) -> None:
+    compared = 0
+    for folder in sorted(path for path in (shared / "conformance" / "scheduling").iterdir() if path.is_dir())[::4]:
+        arguments = [sys.executable, "-m", "dractl", "explain", "-o", "json", "-f", folder / "objects.json"]
+        done = subprocess.run(arguments, capture_output=True, check=False, cwd=ROOT)
+        if done.returncode == 3 and b"nothing to explain" in done.stderr:
+            continue
+        check("explain-v1", json.loads(done.stdout))
+        compared += 1
+    assert compared > 15
+
+
 def test_the_configuration_that_the_docstring_shows(tmp_path: Path) -> None:
     text = (config.__doc__ or "").partition("\n\n")[2]
     check("config", tomllib.loads(text))
