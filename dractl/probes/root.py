@@ -8,6 +8,7 @@ the root again, and ``..`` never leaves it, so a hostile tree cannot show files 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,6 +22,10 @@ MAX_FILE = 1 << 20
 
 # No path of sysfs is nearly as deep or as winding; a tree that is, is hostile.
 _MAX_LINKS, _MAX_DEPTH = 12, 48
+
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Characters that would speak to the terminal: no name may hold them, and no text keeps them."""
 
 
 class Tree(Protocol):
@@ -214,7 +219,7 @@ class SysRoot:
     def names(self, path: str) -> list[str]:
         """The names in a directory, sorted; empty where there is none."""
         real = self.real(path)
-        return sorted(self._tree.entries(real)) if real is not None else []
+        return sorted(n for n in self._tree.entries(real) if not CONTROL.search(n)) if real is not None else []
 
     def link(self, path: str) -> str | None:
         """Where the link at ``path`` points to, as it is written; None where there is no link."""
@@ -226,9 +231,10 @@ class SysRoot:
         if self._tree.kind(here) != "link":
             return None
         try:
-            return self._tree.target(here)
+            target = self._tree.target(here)
         except OSError:
             return None
+        return None if CONTROL.search(target) else target
 
     def bytes(self, path: str) -> bytes | None:
         """A file's contents; None where it is missing or unreadable."""
@@ -240,7 +246,7 @@ class SysRoot:
     def text(self, path: str) -> str | None:
         """A file's contents as text without surrounding blanks and NULs; None where it is missing or unreadable."""
         data = self.bytes(path)
-        return None if data is None else data.decode("utf-8", "replace").strip(" \t\r\n\0")
+        return None if data is None else CONTROL.sub("?", data.decode("utf-8", "replace").strip(" \t\r\n\0"))
 
     def integer(self, path: str, base: int = 10) -> int | None:
         """A file's number; None where it is missing, unreadable or no number."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.probes.enumerate import Found
+from dractl.probes.root import CONTROL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,7 @@ class UdevEnumerator:
     def devices(self, subsystem: str) -> list[Found]:
         found: dict[str, Found] = {}
         for device in self._context.list_devices(subsystem=subsystem):
-            if device.subsystem == subsystem:
+            if device.subsystem == subsystem and not CONTROL.search(device.device_path):
                 place = device.device_path.removeprefix("/devices/")
                 found[device.sys_name] = Found(device.sys_name, place if place != device.device_path else None)
         return [found[name] for name in sorted(found)]

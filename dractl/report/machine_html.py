@@ -39,7 +39,7 @@ p { color: var(--soft); max-width: 70em; }
 # Distances by the two addresses; classes do the colouring.
 _SCRIPT = """
 const levels = JSON.parse(document.getElementById("levels").textContent);
-const colors = { PIX: "--pix", PXB: "--pxb", PHB: "--phb", NODE: "--node", SYS: "--sys", NV: "--nv" };
+const colors = { PIX: "--pix", PXB: "--pxb", PHB: "--phb", NODE: "--node", SYS: "--sys", NV: "--nv", XGMI: "--nv" };
 const devices = [...document.querySelectorAll(".device")], rows = [...document.querySelectorAll("tr[data-bdf]")];
 function point(bdf) {
   for (const row of rows) row.classList.toggle("at", row.dataset.bdf === bdf);
@@ -94,7 +94,7 @@ def _matrix(machine: Machine, best: dict[str, dict[str, str]]) -> list[str]:
 
 
 def _cell(level: str) -> str:
-    plain = "NV" if level.startswith("NV") else level.rstrip("?")
+    plain = "NV" if level.startswith(("NV", "XGMI")) else level.rstrip("?")
     return f'<td class="{plain}" title="{escape(LEVELS.get(level, LEVELS["NV#"]))}">{escape(level)}</td>'
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dractl.topology.machine import Machine, PciDevice
 
 _ORDER = {"gpu": 0, "accelerator": 1, "nic": 2, "rdma": 2, "nvme": 3}
-_STYLES = {0: "2", 1: "1;35", 2: "1;32", 3: "32", 4: "36", 5: "33", 6: "33", 7: "31", 8: "31"}
+_STYLES = {0: "2", 1: "1;32", 2: "32", 3: "36", 4: "36", 5: "33", 6: "33", 7: "31", 8: "31"}
 
 
 def render(machine: Machine, canvas: Canvas) -> str:
@@ -113,7 +113,7 @@ def _disagreements(machine: Machine, labels: dict[str, str], canvas: Canvas) -> 
     pairs: dict[tuple[str, str], dict[str, str]] = {}
     asked = False
     for found in affinity(machine):
-        if not found.level.startswith("NV"):
+        if found.source in ("sysfs", "nvml") and not found.level.startswith("NV"):
             pairs.setdefault((found.a, found.b), {})[found.source] = found.level
             asked |= found.source == "nvml"
     if not asked:

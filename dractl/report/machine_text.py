@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dractl.topology.machine import Gpu, Machine, NumaNode, PciDevice
 
 STYLES = {"gpu": "32", "accelerator": "32", "nic": "36", "rdma": "36", "nvme": "33", "bridge": "2", "other": ""}
+_SMT = {"notsupported": "not supported", "notimplemented": "not implemented", "forceoff": "forced off"}
 LABELS = {"gpu": "GPU", "accelerator": "ACC", "nic": "NIC", "rdma": "NIC", "nvme": "NVME"}
 
 
@@ -141,7 +142,7 @@ def host_lines(machine: Machine) -> list[str]:
     if cpus.l3:
         second.append(f"{_plural(len(cpus.l3), 'L3 cache')}")
     if cpus.smt is not None:
-        second.append("SMT on" if cpus.smt else f"SMT {cpus.smt_control}")
+        second.append("SMT on" if cpus.smt else f"SMT {_SMT.get(str(cpus.smt_control), cpus.smt_control)}")
     if host.kernel:
         second.append(f"Linux {host.kernel}" + (f" {host.architecture}" if host.architecture else ""))
     if host.virtual:

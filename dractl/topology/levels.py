@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LEVELS: dict[str, str] = {
     "X": "the device itself",
     "NV#": "# NVLinks",
+    "XGMI": "AMD's links between GPUs (Infinity Fabric)",
     "PIX": "at most one PCIe switch between them",
     "PXB": "several PCIe switches, no host bridge",
     "PHB": "a PCIe host bridge (one PCIe root)",
@@ -28,7 +29,7 @@ LEVELS: dict[str, str] = {
 }
 """Levels, nearest first, and what they mean."""
 
-ORDER = {"X": 0, "NV": 1, "PIX": 2, "PXB": 3, "PHB": 4, "NODE": 5, "NODE?": 6, "SYS?": 7, "SYS": 8}
+ORDER = {"X": 0, "NV": 1, "XGMI": 1, "PIX": 2, "PXB": 3, "PHB": 4, "NODE": 5, "NODE?": 6, "SYS?": 7, "SYS": 8}
 
 ENDPOINTS = ("gpu", "nic", "rdma", "nvme", "accelerator")
 """Kinds whose distances matter to a workload."""
@@ -91,14 +92,15 @@ def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
 def affinity(machine: Machine) -> Iterator[Affinity]:
     """Every pair of :func:`endpoints`, from sysfs; beside it what NVML says about the pair, where it says something."""
     told = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "pcie" and link.level}
-    nvlinks = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "nvlink" and link.count}
+    direct = {frozenset((link.a, link.b)): link for link in machine.links if link.kind in ("nvlink", "xgmi")}
     for a, b in combinations(endpoints(machine), 2):
         yield Affinity(a.bdf, b.bdf, level(a, b, machine), "sysfs")
         pair = frozenset((a.bdf, b.bdf))
         if pair in told:
             yield Affinity(a.bdf, b.bdf, str(told[pair].level), told[pair].source)
-        if pair in nvlinks:
-            yield Affinity(a.bdf, b.bdf, f"NV{nvlinks[pair].count}", nvlinks[pair].source)
+        if pair in direct:
+            name = "XGMI" if direct[pair].kind == "xgmi" else f"NV{direct[pair].count}"
+            yield Affinity(a.bdf, b.bdf, name, direct[pair].source)
 
 
 def nearest(machine: Machine) -> dict[tuple[str, str], str]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "dractl/machine/v1"
 
+_HEX = re.compile(r"^0x[0-9a-f]{1,8}$")
+
 Kind = Literal["gpu", "nic", "rdma", "nvme", "accelerator", "bridge", "other"]
 KINDS: tuple[Kind, ...] = ("gpu", "nic", "rdma", "nvme", "accelerator", "bridge", "other")
 
@@ -436,4 +438,31 @@ class Machine:
                 f"this is no machine snapshot: schema is {schema!r}",
                 hint=f"`dractl discover --save FILE` writes one (schema {SCHEMA})",
             )
-        return decode(cls, value)
+        machine = decode(cls, value)
+        _check(machine)
+        return machine
+
+
+def _check(machine: Machine) -> None:
+    """Refuses a snapshot whose addresses and CPU lists are none: everything that follows takes them for granted."""
+    from dractl.errors import InputError
+    from dractl.topology import cpulist
+
+    for i, device in enumerate(machine.pci_devices):
+        for what, value, form in (
+            ("bdf", device.bdf, BDF),
+            ("class", device.class_code, _HEX),
+            ("vendor", device.vendor, _HEX),
+        ):
+            if value is not None and not form.match(value):
+                raise InputError(f"pciDevices[{i}].{what} is {value[:40]!r}, which is no such thing")
+    lists = [("cpus.online", machine.cpus.online), ("cpus.present", machine.cpus.present)]
+    lists += [(f"numaNodes[{i}].cpus", node.cpus) for i, node in enumerate(machine.numa_nodes)]
+    lists += [(f"cpus.packages[{i}].cpus", package.cpus) for i, package in enumerate(machine.cpus.packages)]
+    lists += [(f"cpus.cores[{i}].cpus", core.cpus) for i, core in enumerate(machine.cpus.cores)]
+    lists += [(f"cpus.l3[{i}].cpus", group.cpus) for i, group in enumerate(machine.cpus.l3)]
+    for place, text in lists:
+        try:
+            cpulist.parse(text or "")
+        except ValueError as error:
+            raise InputError(f"{place} is {str(text)[:40]!r}, which is no list of CPUs") from error

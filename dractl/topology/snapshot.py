@@ -32,7 +32,7 @@ def save(machine: Machine, path: Path, *, identity: bool = False) -> None:
     kept = machine if identity else machine.without_identity()
     text = json.dumps(kept.to_json(), indent=1, ensure_ascii=False) + "\n"
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(f"the snapshot cannot be written: {error.strerror}", place=str(path)) from error
 

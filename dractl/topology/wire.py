@@ -4,6 +4,7 @@ are absent.
 
 from __future__ import annotations
 
+import re
 import types
 import typing
 from dataclasses import MISSING, fields, is_dataclass
@@ -13,6 +14,8 @@ from typing import Any, TypeVar
 from dractl.errors import InputError
 
 T = TypeVar("T")
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _RENAMED = {"class_code": "class"}
 # A reader of JSON may rely on these being there, even when there is nothing to say.
@@ -102,7 +105,8 @@ def _convert(hint: Any, value: object, path: str) -> Any:
         return float(value)
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
         raise _wrong(path, value, {str: "a string", int: "an integer", bool: "true or false", float: "a number"}[hint])
-    return value
+    # A snapshot may come from anybody: nothing in it may speak to the terminal that shows it.
+    return _CONTROL.sub("?", value) if isinstance(value, str) else value
 
 
 def _wrong(path: str, value: object, wanted: str) -> InputError:

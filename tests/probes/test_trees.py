@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl import probes
-from dractl.topology.levels import level
+from dractl.topology.levels import level, nearest
 from dractl.topology.pcie_root import published
 from tests import machines
 
@@ -233,6 +233,7 @@ def test_amd_gpus_are_known_through_kfd(read: dict[str, Machine]) -> None:
     assert (partitioned.amd.compute_partition, partitioned.memory_bytes) == ("cpx", 206141652992)
     assert (passed_through.source, passed_through.partial, passed_through.amd) == ("pci", True, None)
     assert [(x.a, x.b, x.kind, x.count) for x in read["mi300x"].links] == [("0000:05:00.0", "0000:26:00.0", "xgmi", 1)]
+    assert nearest(read["mi300x"])["0000:05:00.0", "0000:26:00.0"] == "XGMI"
 
 
 def test_a_mounted_proc_shows_the_hosts_routes_and_mounts(tmp_path: Path) -> None:

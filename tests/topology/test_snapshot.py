@@ -94,6 +94,14 @@ def test_members_outside_the_tree_are_left_out(tmp_path: Path) -> None:
             "numaNodes[0].id must be an integer, not True",
         ),
         (
+            b'{"schema": "dractl/machine/v1", "numaNodes": [{"id": 0, "cpus": "0-x"}]}',
+            "'0-x', which is no list of CPUs",
+        ),
+        (
+            b'{"schema": "dractl/machine/v1", "pciDevices": [{"bdf": "a", "path": "b"}]}',
+            "pciDevices[0].bdf is 'a', which is no such thing",
+        ),
+        (
             b'{"schema": "dractl/machine/v1", "pciDevices": [{"bdf": "a", "path": "b", "kind": "toaster"}]}',
             "pciDevices[0].kind must be one of 'gpu'",
         ),
@@ -122,6 +130,12 @@ def test_an_archive_of_something_else_is_named(tmp_path: Path) -> None:
     archive = machines.tar_of({"manifests/pod.yaml": b"kind: Pod"}, tmp_path / "manifests.tar")
     with pytest.raises(InputError, match="holds no sys/ folder"):
         probes.read(archive)
+
+
+def test_a_snapshot_does_not_speak_to_the_terminal() -> None:
+    value = Machine().to_json()
+    value["host"]["product"] = "a\x1b[2Jb\ud800"
+    assert Machine.from_json(value).host.product == "a?[2Jb?"
 
 
 def test_a_snapshot_of_a_newer_dractl_is_read_as_far_as_it_is_known() -> None:
