@@ -16,6 +16,7 @@ _MODULES = {
     "gpu.nvidia.com": "nvidia",
     "compute-domain.nvidia.com": "compute_domain",
     "gpu.amd.com": "amd",
+    "gpu.intel.com": "intel",
     "dra.net": "dranet",
     "dra.cpu": "cpu",
     "gpu.example.com": "example",

@@ -9,7 +9,7 @@ import pytest
 from dractl.drivers import Options, find, render
 from dractl.errors import Unsupported, UsageError
 from dractl.model.releases import Target
-from dractl.topology import Gpu, Machine, PciDevice
+from dractl.topology import Gpu, Machine, PciDevice, SrIov
 from dractl.topology.machine import Amdgpu, Fabric
 
 BDF = "0000:05:00.0"
@@ -163,3 +163,57 @@ def test_shared_capacity() -> None:
 def test_settings_of_the_example_driver(settings: dict[str, str]) -> None:
     with pytest.raises(UsageError):
         example(**settings)
+
+
+FLEX = PciDevice(
+    "0000:3a:00.0",
+    "pci0000:38/0000:38:01.0/0000:3a:00.0",
+    class_code="0x038000",
+    vendor="0x8086",
+    device="0x56c0",
+    driver="i915",
+    kind="gpu",
+    sriov=SrIov(total_vfs=31, drivers_autoprobe=True),
+)
+
+
+def intel(*functions: PciDevice, **settings: str):
+    asked = options(settings={"gpu.intel.com": settings})
+    return find("gpu.intel.com").inventory(Machine(pci_devices=functions), asked).devices
+
+
+def test_an_intel_gpu() -> None:
+    assert intel(FLEX) == (
+        {
+            "name": "0000-3a-00-0-0x56c0",
+            "attributes": {
+                "model": {"string": "Flex 170"},
+                "family": {"string": "Data Center Flex"},
+                "driver": {"string": "i915"},
+                "sriov": {"bool": True},
+                "type": {"string": "gpu"},
+                "pciId": {"string": "0x56c0"},
+                "pciAddress": {"string": "0000:3a:00.0"},
+                "pciRoot": {"string": "38"},
+                "health": {"string": "Unknown"},
+                "resource.kubernetes.io/pciBusID": {"string": "0000:3a:00.0"},
+                "resource.kubernetes.io/pcieRoot": {"string": "pci0000:38"},
+            },
+            "capacity": {"millicores": {"value": "1k"}},
+        },
+    )
+
+
+def test_intel_gpus_without_graphics_driver() -> None:
+    (unbound,) = intel(replace(FLEX, driver=None))
+    assert "taints" not in unbound
+    (unbound,) = intel(replace(FLEX, driver=None), manageBinding="false")
+    assert unbound["taints"] == [{"key": "UnboundUnmanaged", "effect": "NoSchedule"}]
+    (passed,) = intel(replace(FLEX, driver="vfio-pci"))
+    assert "taints" not in passed
+    assert intel(replace(FLEX, driver="vfio-pci", device="0x1234")) == ()
+    (unknown,) = intel(replace(FLEX, driver="xe", device="0x1234", path="LNXSYSTM:00/x/0000:3a:00.0"))
+    assert unknown["attributes"]["model"] == {"string": "Unknown"}
+    assert unknown["attributes"]["resource.kubernetes.io/pcieRoot"] == {"string": ""}  # so does the driver
+    (virtual,) = intel(replace(FLEX, sriov=SrIov(physical_function="0000:3a:00.0")))
+    assert (virtual["attributes"]["type"], virtual["attributes"]["sriov"]) == ({"string": "vf"}, {"bool": False})
