@@ -28,6 +28,9 @@ class Fault(Protocol):
 
 
 DRA_GROUP = "resource.k8s.io"
+MAX_FAULTS = 100
+"""More unknown fields than this the server does not list (sigs.k8s.io/json decode.go); they are one fault by then."""
+
 _KUBERNETES_GROUPS = ("", "apps", "batch", DRA_GROUP, "scheduling.k8s.io")
 
 
@@ -56,13 +59,13 @@ def decode(value: Mapping[str, Any], shape: Struct, target: Target, faults: Iter
     The messages of ``faults`` are taken as they are.
     """
     misfits = walk(value, shape)
-    wrong = [wrong_type(shape, misfit) for misfit in misfits if not misfit.unknown]
+    wrong = [misfit for misfit in misfits if not misfit.unknown][:MAX_FAULTS]
     if wrong:
-        return wrong
+        return [wrong_type(shape, misfit) for misfit in wrong]
     double = [Violation("duplicate-key", "BadRequest", None, fault.path, fault.message, key=True) for fault in faults]
     return double + [
         unknown_field(shape, misfit, _known_when(value["apiVersion"], value["kind"], misfit.path, target))
-        for misfit in misfits
+        for misfit in misfits[:MAX_FAULTS]
     ]
 
 

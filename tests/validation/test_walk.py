@@ -227,6 +227,12 @@ def test_any_key_can_be_an_unknown_field(name: str) -> None:
     assert found.path == (*REQUEST, name)
 
 
+def test_no_more_unknown_fields_are_listed_than_the_server_lists() -> None:
+    document = claim({f"x{number:03}": 1 for number in range(300)})
+    found = violations(document)
+    assert [found[0].path[-1], found[-1].path[-1], len(found)] == ["x000", "x099", 100]
+
+
 def test_depth_below_opaque_parameters_is_nobodys_business() -> None:
     deep: Any = "end"
     for _ in range(100_000):
