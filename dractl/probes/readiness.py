@@ -29,6 +29,7 @@ _LIBRARIES = (
     "run/nvidia/driver/usr/lib64",
 )
 _CONTAINERD = ("etc/containerd/config.toml", "var/lib/rancher/k3s/agent/etc/containerd/config.toml")
+_MAX_NESTING = 32
 _PASSTHROUGH = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"})
 
 
@@ -189,10 +190,13 @@ def cdi_fault(data: bytes | None) -> str | None:
     if data is None:
         return "it cannot be read"
     try:
-        # CDI files are small and machine-made; anything with aliases is none of them, and could be a bomb.
         text = data.decode("utf-8")
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.CSafeLoader)):
-            return "it has YAML aliases"
+        # CDI files are made by machines: one with aliases or deep nesting is none of them, and could be a bomb.
+        depth = 0
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _MAX_NESTING or isinstance(event, yaml.AliasEvent):
+                return "it has YAML aliases or is nested too deeply"
         value: Any = yaml.load(text, Loader=yaml.CSafeLoader)
     except (UnicodeDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
         return f"it cannot be parsed: {str(error).splitlines()[0]}"

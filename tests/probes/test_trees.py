@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tarfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,8 +12,10 @@ from dractl import probes
 from dractl.topology.levels import level, nearest
 from dractl.topology.pcie_root import published
 from tests import machines
+from tests.probes.conftest import GATHERED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from dractl.topology.machine import Machine
@@ -89,15 +90,12 @@ def test_each_machine_shows_what_its_description_expects(name: str, read: dict[s
         assert message in notes[about]
 
 
-@pytest.mark.parametrize("archive", ["32intel64-2p8co2t+8ve", "2pa-pcidomain32bits", "40intel64-2g2n4c+pcilocality"])
-def test_gathered_trees_agree_with_their_links(archive: str, shared: Path, tmp_path: Path) -> None:
-    file = shared / "machines" / f"{archive}.tar.bz2"
-    with tarfile.open(file) as tar:
-        tar.extractall(tmp_path, filter="data")
-    (tree,) = tmp_path.iterdir()
+@pytest.mark.parametrize("name", GATHERED)
+def test_gathered_trees_agree_with_their_links(name: str, gathered: Callable[[str], tuple[Path, Path]]) -> None:
+    archive, tree = gathered(name)
     machine = probes.read(tree)
     agree(machine, tree)
-    assert probes.read(file) == machine
+    assert probes.read(archive) == machine
 
 
 def test_network_interfaces_of_hardware(read: dict[str, Machine]) -> None:

@@ -10,14 +10,18 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from dractl import probes
 from dractl.topology.machine import Machine
 from tests import machines
+from tests.probes.conftest import GATHERED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 PRELOAD = "libumockdev-preload.so.0"
@@ -25,6 +29,7 @@ PRELOAD = "libumockdev-preload.so.0"
 _ENUMERATE = """
 import json, sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 from dractl.probes import SysRoot, probe
 from dractl.probes.udev import open_udev
 def note(about, message): raise SystemExit(message)
@@ -57,11 +62,9 @@ def test_generated_trees(name: str, tmp_path: Path) -> None:
     assert through_udev(tree) == probes.read(tree)
 
 
-@pytest.mark.parametrize("archive", ["32intel64-2p8co2t+8ve", "2pa-pcidomain32bits", "40intel64-2g2n4c+pcilocality"])
-def test_gathered_trees(archive: str, shared: Path, tmp_path: Path) -> None:
-    with tarfile.open(shared / "machines" / f"{archive}.tar.bz2") as tar:
-        tar.extractall(tmp_path, filter="data")
-    (tree,) = tmp_path.iterdir()
+@pytest.mark.parametrize("name", GATHERED)
+def test_gathered_trees(name: str, gathered: Callable[[str], tuple[Path, Path]]) -> None:
+    _, tree = gathered(name)
     assert through_udev(tree) == probes.read(tree)
 
 
