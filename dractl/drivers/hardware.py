@@ -50,7 +50,7 @@ class _GpuModel:
     architecture: str
     compute: str
     memory_mib: int
-    device: str
+    device: str | None = None
 
 
 # NVML's name, architecture, compute capability and total memory as nvidia-smi prints it; PCI ids of pci.ids.
@@ -64,6 +64,8 @@ GPUS = {
     "H100": _GpuModel("NVIDIA H100 80GB HBM3", "Hopper", "9.0", 81559, "0x2330"),
     "H200": _GpuModel("NVIDIA H200", "Hopper", "9.0", 143771, "0x2335"),
     "B200": _GpuModel("NVIDIA B200", "Blackwell", "10.0", 183359, "0x2901"),
+    "GB200": _GpuModel("NVIDIA GB200", "Blackwell", "10.0", 189471, "0x2941"),
+    "GB300": _GpuModel("NVIDIA GB300", "Blackwell", "10.3", 284208),
 }
 
 
