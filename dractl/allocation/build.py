@@ -265,7 +265,7 @@ class Builder:
             self.offers,
             self.asked,
             problem,
-            self.experimental and self.features.enabled(NODE_OPERATIONS),
+            self.experimental and self.features.at_least("1.37") and self.features.enabled(NODE_OPERATIONS),
             self.arithmetic,
             self.faults,
             self.attributes,
@@ -497,7 +497,7 @@ class Builder:
         refused = 0
         if not self.partitionable:
             refused |= self.charging
-        if self.experimental and self.operating:
+        if self.experimental and self.operating and self.features.at_least("1.37"):
             declared = NODE_OPERATIONS in self.node.status.declared_features
             if not (self.features.enabled(NODE_OPERATIONS) and declared):
                 refused |= self.operating

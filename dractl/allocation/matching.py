@@ -1,7 +1,7 @@
 """Which devices the selectors of a class and a request take.
 
-isSelectable and selectorsMatch in k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go. An error is kept
-until the search reaches the device, which is when the scheduler meets it.
+isSelectable and selectorsMatch in k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go. An error is
+kept until the search reaches the device, which is when the scheduler meets it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from dractl.allocation.pools import Candidate, Pool
     from dractl.cel import Program
 
-_HINT = ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields"
+_HINT = (  # cel/errors.go EnhanceRuntimeError
+    ". consider using CEL optional chaining (.? followed by orValue()) "
+    "or guarding the check with has() for optional fields"
+)
 
 
 class Question(NamedTuple):

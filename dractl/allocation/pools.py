@@ -1,12 +1,11 @@
 """The pools that a node sees: their slices, whether they are complete and valid, and in which order they are walked.
 
-GatherPools in k8s.io/dynamic-resource-allocation/structured/internal/*/pools_*.go. Out-dated slices are left out silently,
-and so is a whole pool whose newer slices are all meant for other nodes.
+GatherPools in k8s.io/dynamic-resource-allocation/structured/internal/*/pools_*.go. Out-dated slices are left out
+silently, and so is a whole pool whose newer slices are all meant for other nodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +13,7 @@ from dractl.allocation.nodes import SelectorFault, node_matches
 from dractl.allocation.state import DeviceID
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from dractl.allocation.features import Behaviour, Features
     from dractl.model import Device, Node, Quantity, ResourceSlice
@@ -128,7 +127,7 @@ class SliceIndex:
         return tuple(pools)
 
     def obsolete(self, node: Node) -> list[tuple[PoolID, int, int]]:
-        """Pools of the node that are left out because a newer generation stands elsewhere: (pool, generation, devices)."""
+        """Pools of the node that a newer generation elsewhere makes obsolete: (pool, generation, devices)."""
         gathered = {pool.id for pool in self.gather(node)}
         gone: dict[PoolID, tuple[int, int]] = {}
         for number in [*self._by_node.get(node.metadata.name, []), *self._shared]:
@@ -172,7 +171,8 @@ class SliceIndex:
                 if node_matches(node, device.node_name, device.all_nodes, device.node_selector):
                     return True
             except SelectorFault as fault:
-                text = f"failed to perform node selection for device {device.name} in slice {slice_.metadata.name}: {fault}"
+                place = f"device {device.name} in slice {slice_.metadata.name}"
+                text = f"failed to perform node selection for {place}: {fault}"
                 raise GatherFault(f"gather pool information: {text}") from None
         return False
 

@@ -506,8 +506,9 @@ class Search:
         if self.problem.multi & bit:
             wants = slot.wants
             want = wants[undo.device] if wants is not None else None
-            if want:
-                left = tuple(t - w for t, w in zip(self.shares[undo.device], want, strict=True))
+            taken = self.shares.get(undo.device)
+            if want and taken is not None:
+                left = tuple(t - w for t, w in zip(taken, want, strict=True))
                 if any(left):
                     self.shares[undo.device] = left
                 else:
