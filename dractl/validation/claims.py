@@ -104,6 +104,9 @@ def _constrained(constraints: Place) -> dict[str, frozenset[str]]:
 def _request(claim: _Claim, place: Place) -> Iterator[Violation]:
     yield from label("RC-03", place.child("name"))
     exactly, first_available = place.child("exactly"), place.child("firstAvailable")
+    if not claim.target.at_least("1.33"):  # there was nothing but flat requests
+        yield from _body(claim, exactly, place.child("name").text, alternative=False)
+        return
     detail = "exactly one of `exactly` or `firstAvailable` is required"
     if not exactly.set and not first_available.size:
         yield required("RC-04", place, detail)
@@ -140,7 +143,8 @@ def _body(claim: _Claim, place: Place, reference: str, *, alternative: bool) -> 
     yield from declared(device_class, wrong) if alternative else wrong
     yield from selectors(_SELECTORS, place.child("selectors"), claim.target)
     yield from _derived_attributes(claim, place.child("derivedAttributes"), reference)
-    yield from _allocation_mode(place)
+    if claim.target.at_least("1.33") or place.child("allocationMode").set:  # it always had a default before
+        yield from _allocation_mode(place)
     for item in place.child("tolerations").items():
         yield from toleration("RC-18", item, claim.target)
 

@@ -152,6 +152,17 @@ def check(
     ``namespaces``: the labels of those that are known. Paths are those of the v1 shape. ``written``: the version that
     the document had; 1.37 spells some fields as that version does.
     """
+    found = _check(value, target, namespaces, written)
+    if not target.at_least("1.34"):
+        from dractl.validation.older import reworded
+
+        return reworded(found, target)
+    return found
+
+
+def _check(
+    value: Mapping[str, Any], target: Target, namespaces: Mapping[str, Mapping[str, str]], written: str
+) -> Iterator[Violation]:
     from dractl.validation.metadata import object_meta
 
     root, kind = Place(value, step=written if target.at_least("1.37") else ""), value["kind"]

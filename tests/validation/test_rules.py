@@ -106,3 +106,49 @@ def test_a_hundred_thousand_values_take_no_time() -> None:
     devices = [device(f"d{i}", attributes={f"a{j}": {"int": j} for j in range(100)}) for i in range(1000)]
     found = validate(published(*devices), Target.of("1.36"))
     assert [v.rule for v in found] == ["RS-12"]
+
+
+def attributes(version: str, count: int = 1) -> dict[str, Any]:
+    made = published(device(attributes={f"a{i}": {"int": 1} for i in range(count - 1)} | {"a-b": {"int": 1}}))
+    made["apiVersion"] = f"resource.k8s.io/{version}"
+    (only,) = made["spec"]["devices"]
+    made["spec"]["devices"] = [{"name": only.pop("name"), "basic": only}]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("release", "document", "causes"),
+    [
+        # The types are those of each release's validation.go.
+        ("1.33", attributes("v1beta1"), {("FieldValueTypeInvalid", "spec.devices[0].attributes[a-b]")}),
+        (
+            "1.32",
+            attributes("v1beta1", 33),
+            {
+                ("FieldValueInvalid", "spec.devices[0].basic"),
+                ("FieldValueTypeInvalid", "spec.devices[0].basic.attributes[a-b]"),
+            },
+        ),
+        (
+            "1.32",
+            claim({"name": "a"}, version="v1beta1"),
+            {("FieldValueRequired", "spec.devices.requests[0].deviceClassName")},
+        ),
+        (
+            "1.32",
+            claim({"name": "a", "deviceClassName": "b", "allocationMode": "x", "selectors": [{}]}, version="v1beta1"),
+            {
+                ("FieldValueNotSupported", "spec.devices.requests[0].allocationMode"),
+                ("FieldValueRequired", "spec.devices.requests[0].selectors[0].cel"),
+            },
+        ),
+        ("1.33", claim({"name": "a"}, version="v1beta2"), {("FieldValueRequired", "spec.devices.requests[0]")}),
+        (
+            "1.31",
+            claim(*({"name": f"r{i}", "deviceClassName": "a"} for i in range(33)), version="v1alpha3"),
+            {("FieldValueTooLong", "spec.devices.requests")},
+        ),
+    ],
+)
+def test_older_releases(release: str, document: dict[str, Any], causes: set[tuple[str, str]]) -> None:
+    assert {(v.type, v.field) for v in validate(document, Target.of(release)) if v.type} == causes
