@@ -2,9 +2,9 @@
 
     python benchmarks/startup.py [RUNS]
 
-Runs ``python -c pass``, ``dractl --version`` and ``dractl lint one.yaml`` in turn and prints the median of the processor
-time (user + system, milliseconds) of each, and the ratio to the bare interpreter. Limits: 5 and 9. Byte code is kept
-between runs, as for an installed package, also where PYTHONDONTWRITEBYTECODE is set.
+Runs ``python -c pass``, ``dractl --version`` and ``dractl lint one.yaml`` in turn and prints the median of the
+processor time (user + system, milliseconds) of each, and the ratio to the bare interpreter. Limits: 5 and 9. Byte code
+is kept between runs, as for an installed package, also where PYTHONDONTWRITEBYTECODE is set.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.main
-from typer.completion import completion_init
+from typer.completion import completion_init  # type: ignore[attr-defined]  # re-exported, but not in name
 
 if TYPE_CHECKING:
     from typer.core import TyperGroup
@@ -53,8 +53,9 @@ def _version(verbose: bool) -> str:
     )
 
 
-def command_line() -> TyperGroup:
-    """The whole command line as one command."""
+def command_line(invoked: str | None = None) -> TyperGroup:
+    """The command line as one command: with all subcommands, or with ``invoked`` alone where that is one of them, which
+    spares a run the making of the other five."""
     completion_init()  # the scripts of completions/ ask through the environment; without it typer knows no shell
     app = typer.Typer(
         add_completion=False,
@@ -63,12 +64,7 @@ def command_line() -> TyperGroup:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(invoke_without_command=True)(_root)
-    for name, summary in SUBCOMMANDS.items():
-        _register(app, name, summary)
+    for name in [invoked] if invoked in SUBCOMMANDS else SUBCOMMANDS:
+        app.command(name, short_help=SUBCOMMANDS[name])(import_module(f"dractl.cli.{name}").command)
     command: Any = typer.main.get_command(app)
     return command  # type: ignore[no-any-return]
-
-
-def _register(app: typer.Typer, name: str, summary: str) -> None:
-    module = import_module(f"dractl.cli.{name}")
-    app.command(name, short_help=summary)(module.command)

@@ -30,7 +30,7 @@ def file_name(shell: str) -> str:
 
 
 def candidates(words: list[str], incomplete: str) -> list[str]:
-    """What can follow ``words`` (without the program's name): subcommands and options that begin with ``incomplete``."""
+    """What can follow ``words`` (the program's name left out): names that begin with ``incomplete``."""
     from dractl.cli.app import command_line
 
     group = command_line()

@@ -28,7 +28,8 @@ def main(arguments: list[str] | None = None) -> int:
 
     ``DRACTL_TRACEBACK=1`` lets an internal error end in its traceback, for a bug report.
     """
-    if (sys.argv[1:] if arguments is None else arguments) == ["--version"]:
+    words = sys.argv[1:] if arguments is None else arguments
+    if words == ["--version"]:
         from dractl import __version__
 
         print(f"dractl {__version__}")  # asked by scripts at every run: not worth the import of the whole command line
@@ -41,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     terminal.prepare_streams()
     try:
-        code = command_line().main(arguments, prog_name=program_name(), standalone_mode=False)
+        code = command_line(words[0] if words else None).main(words, prog_name=program_name(), standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
@@ -75,8 +76,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def complete_for_kubectl() -> NoReturn:
-    """The script ``kubectl_complete-dra``: kubectl passes the words that follow ``kubectl dra`` and reads candidates, one
-    a line, and a last line with cobra's directive (4: no file names; 0: the shell may offer them)."""
+    """The script ``kubectl_complete-dra``: kubectl passes the words that follow ``kubectl dra`` and reads candidates,
+    one a line, and a last line with cobra's directive (4: no file names; 0: the shell may offer them)."""
     from dractl.cli.completion import candidates
 
     words = sys.argv[1:]

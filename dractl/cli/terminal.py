@@ -9,19 +9,23 @@ from typing import Literal, TextIO
 
 ColorChoice = Literal["auto", "always", "never"]
 
-_color: ColorChoice = "auto"
+
+class _Choices:
+    """What ``--color`` and ``--quiet`` said on this run's command line."""
+
+    color: ColorChoice = "auto"
+    quiet: bool = False
 
 
 def choose_color(choice: ColorChoice) -> None:
     """``--color`` of this run; ``auto`` asks the environment and the stream."""
-    global _color
-    _color = choice
+    _Choices.color = choice
 
 
 def use_color(stream: TextIO) -> bool:
-    """Whether ``stream`` gets colour: ``--color``, then NO_COLOR, FORCE_COLOR/CLICOLOR_FORCE, then whether it is a terminal."""
-    if _color != "auto":
-        return _color == "always"
+    """Whether ``stream`` gets colour: ``--color``, then NO_COLOR, FORCE_COLOR or CLICOLOR_FORCE, then the terminal."""
+    if _Choices.color != "auto":
+        return _Choices.color == "always"
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
@@ -62,15 +66,10 @@ def complain(message: str, *, hint: str | None = None) -> None:
 
 def notice(message: str) -> None:
     """Something worth knowing that is no error, on standard error; silent with ``--quiet``."""
-    if not _quiet:
+    if not _Choices.quiet:
         print(f"{paint('note:', '36', sys.stderr)} {message}", file=sys.stderr)
-
-
-_quiet = False
 
 
 def be_quiet(quiet: bool) -> None:
     """``--quiet``: no notices, no progress."""
-    global _quiet
-    _quiet = quiet
-
+    _Choices.quiet = quiet

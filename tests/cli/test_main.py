@@ -81,8 +81,10 @@ def test_bash_completion_completes() -> None:
     assert "explain" in done.stdout
 
 
-def test_an_internal_error_is_one_message_and_3(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def broken() -> None:
+def test_an_internal_error_is_one_message_and_3(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_: str | None) -> None:
         raise ZeroDivisionError("nothing to divide by")
 
     monkeypatch.setattr("dractl.cli.app.command_line", broken)
@@ -93,7 +95,7 @@ def test_an_internal_error_is_one_message_and_3(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupted() -> None:
+    def interrupted(_: str | None) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("dractl.cli.app.command_line", interrupted)
