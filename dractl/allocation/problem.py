@@ -38,10 +38,11 @@ Value = Scalar | frozenset[Scalar] | Mark | None  # None: the device lacks the a
 class Slot:
     """A request, or an alternative of one.
 
-    ``every`` lists the devices of mode All in their order; it is None for ExactCount. ``selectable``: what the selectors
-    take; ``faults``: devices at which the attempt is aborted; ``refused``: devices that are rejected before anything is
-    reserved for them; ``tainted``: devices with a taint that is not tolerated. ``wants``: for each device what a share
-    consumes of each of its capacities, None where it never fits; None altogether where capacity plays no part.
+    ``every`` lists the devices of mode All in their order; it is None for ExactCount. ``selectable``: what the
+    selectors take; ``faults``: devices at which the attempt is aborted; ``refused``: devices that are rejected before
+    anything is reserved for them; ``tainted``: devices with a taint that is not tolerated. ``wants``: for each device
+    what a share consumes of each of its capacities, None where it never fits; None altogether where capacity plays no
+    part.
     """
 
     claim: int
@@ -83,8 +84,11 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Counters of a pool. ``available``: by pool (several only where pools share a ledger) what is left of each counter,
-    None for one that the pool does not have."""
+    """Counters of a pool.
+
+    ``available``: by pool (several only where pools share a ledger) what is left of each counter, None for one that the
+    pool does not have.
+    """
 
     available: tuple[tuple[int | None, ...], ...]
 
@@ -94,8 +98,8 @@ class Rules:
     """What of a variant's behaviour shapes the search.
 
     ``combinations``: the devices of a request are taken in increasing order. ``limit_unwinds``: see
-    :class:`dractl.allocation.features.Behaviour`. ``leaks``, ``forgets_alternative``, ``all_panics``, ``recheck_by_position``:
-    bugs. ``charged_once``: further shares of a device are not charged for its counters.
+    :class:`dractl.allocation.features.Behaviour`. ``leaks``, ``forgets_alternative``, ``all_panics`` and
+    ``recheck_by_position`` are bugs. ``charged_once``: further shares of a device are not charged for its counters.
     """
 
     combinations: bool
@@ -111,9 +115,10 @@ class Rules:
 class Problem:
     """Everything that decides the search.
 
-    ``requests``: by request the numbers of its slots, one, or one for each alternative. ``choices``: whether a request is
-    a list of alternatives. ``constraints``: by claim. ``held``: devices in use by others. ``multi``: devices that can
-    be shared; ``sharing``: those of them that are shared already. ``free``: by device what is left of each capacity.
+    ``requests``: by request the numbers of its slots, one, or one for each alternative. ``choices``: whether a request
+    is a list of alternatives. ``constraints``: by claim. ``held``: devices in use by others. ``multi``: devices that
+    can be shared; ``sharing``: those of them that are shared already. ``free``: by device what is left of each
+    capacity.
     ``charges``, ``groups``: by device. ``slices``: by device the first device of its slice and how many there are.
     """
 

@@ -212,7 +212,7 @@ def _config(claim: ResourceClaim, chosen: Sequence[Asked], *, once: bool) -> tup
 def _node_selector(
     candidates: Sequence[Candidate], node: Node, behaviour: Behaviour, claim: ResourceClaim
 ) -> NodeSelector | None:
-    """Where the claim can be used: this node, the nodes that all devices' slices have in common, or everywhere (None)."""
+    """Where the claim can be used: on this node, on the nodes that all slices have in common, or everywhere (None)."""
     fields: list[NodeSelectorRequirement] = []
     labels: list[NodeSelectorRequirement] = []
     for candidate in candidates:

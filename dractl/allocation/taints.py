@@ -71,8 +71,9 @@ def _tainted(slice_: ResourceSlice, rules: Sequence[DeviceTaintRule], *, every: 
                 }
                 for t in added
             ]
-            device = Device({**device.mapping, "taints": [*(device.mapping.get("taints") or ()), *written]})
-        devices.append(device)
+            devices.append(Device({**device.mapping, "taints": [*(device.mapping.get("taints") or ()), *written]}))
+        else:
+            devices.append(device)
     return replace(slice_, spec=replace(spec, devices=tuple(devices))) if changed else slice_
 
 
