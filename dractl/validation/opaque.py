@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.validation.causes import invalid, required, too_long
 from dractl.validation.formats import driver_name, subdomain_errors
+from dractl.validation.scalars import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +55,28 @@ def configuration(rules: OpaqueRules, place: Place, target: Target) -> Iterator[
 def json_length(value: Any) -> int:
     """How many bytes the value has as the compact JSON that sigs.k8s.io/yaml makes of a document.
 
-    Go writes ``<``, ``>``, ``&`` and two line separators as six bytes each.
+    Go writes ``<``, ``>``, ``&`` and two line separators as six bytes each. The stack is our own: parameters can be
+    nested deeper than Python calls.
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    total = 0
+    stack: list[Any] = [value]
+    while stack:
+        match stack.pop():
+            case Mapping() as mapping:
+                total += 1 + max(len(mapping), 1) + sum(_text_length(str(key)) + 1 for key in mapping)
+                stack.extend(mapping.values())
+            case list() as items:
+                total += 1 + max(len(items), 1)
+                stack.extend(items)
+            case str() as text:
+                total += _text_length(text)
+            case bool() | None as word:
+                total += 5 if word is False else 4
+            case int() | float() as figure:
+                total += len(number(figure))
+    return total
+
+
+def _text_length(text: str) -> int:
     longer = sum(text.count(c) * 5 for c in "<>&") + sum(text.count(c) * 3 for c in "\u2028\u2029")
-    return len(text.encode("utf-8", "replace")) + longer
+    return len(json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")) + longer

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from dractl.model import Target
 from dractl.validation import validate
+from dractl.validation.opaque import json_length
 from dractl.validation.rules import RULES
-from tests.validation.rule_table import ALL, ROWS, Row, claim, device, exact, published
+from tests.validation.rule_table import ALL, ROWS, Row, claim, device, exact, opaque, published
 
 
 def target(row: Row) -> Target:
@@ -152,3 +154,22 @@ def attributes(version: str, count: int = 1) -> dict[str, Any]:
 )
 def test_older_releases(release: str, document: dict[str, Any], causes: set[tuple[str, str]]) -> None:
     assert {(v.type, v.field) for v in validate(document, Target.of(release)) if v.type} == causes
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{}, [], {"a": [1, 2.5, True, False, None, "x"]}, {"é": "<\u2028&>"}, {"a": {"b": []}, "c": ['"', "\n"]}, [[], {}]],
+)
+def test_the_length_of_parameters_is_that_of_their_json(value: Any) -> None:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":  # encoding/json HTMLEscape
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    assert json_length(value) == len(text.encode())
+
+
+def test_parameters_nested_deeper_than_python_calls() -> None:
+    parameters: dict[str, Any] = {}
+    for _ in range(100_000):
+        parameters = {"a": parameters}
+    found = validate(claim(config=[opaque(parameters=parameters)]), Target.of("1.37"))
+    assert [violation.rule for violation in found] == ["RC-29"]
