@@ -23,7 +23,7 @@ Names = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[KIND/]NAME | FILE",
-        help="A pod, else a claim; pod/, claim/, template/, deploy/, sts/, job/, node/ NAME; or a file. Default: all pending.",
+        help="A pod, else a claim; or pod/NAME, claim/NAME, deploy/NAME, node/NAME; or a file. Default: all pending.",
         show_default=False,
     ),
 ]
@@ -78,9 +78,11 @@ def command(
 ) -> None:
     """Say why a claim or pod is not allocated, node by node, and which smallest change makes it fit.
 
-    Objects come from the cluster of the kubeconfig, or from files. The exit code is 1 if anything asked about does not fit.
+    Objects come from the cluster of the kubeconfig, or from files. The exit code is 1 if anything asked about does
+    not fit.
 
-    Examples: `dractl explain train-0 -n ml`, `dractl explain -f dump.yaml pod/train-0`, `dractl explain claim.yaml --devices local`
+    Examples: `dractl explain train-0 -n ml`, `dractl explain -f dump.yaml pod/train-0`,
+    `dractl explain claim.yaml --devices local`
     """
     common.settle(color, quiet)
     common.choose("--output", output, FORMATS)

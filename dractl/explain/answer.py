@@ -160,6 +160,32 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceStatus:
+    """A device of a node: ``free``, ``held``, ``tainted`` (free, with a taint that keeps claims away), ``hidden`` (its
+    pool is not used) or ``unpublished`` (a claim holds it, and no slice has it). ``requests`` would take it if it were
+    free; ``root`` and ``numa`` are where it sits, as far as its driver says."""
+
+    device: str  # driver/pool/device
+    status: Literal["free", "held", "tainted", "hidden", "unpublished"]
+    holders: tuple[Holder, ...] = ()
+    taints: tuple[str, ...] = ()
+    detail: str = ""
+    requests: tuple[str, ...] = ()
+    root: str | None = None
+    numa: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DriverStatus:
+    """A driver on a node. ``restartable``: none of its devices is in use there."""
+
+    driver: str
+    devices: int
+    held: int
+    restartable: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """Who is asked about. ``pod_claims`` maps the names in the pod to the claims that they stand for."""
 
@@ -194,6 +220,8 @@ class Explanation:
     fixes: tuple[Fix, ...] = ()
     notes: tuple[str, ...] = ()  # what was not checked, what was assumed
     age: str | None = None  # creation timestamp of the subject
+    devices: tuple[DeviceStatus, ...] = ()  # of the node that is asked about, or comes nearest
+    drivers: tuple[DriverStatus, ...] = ()
 
     @property
     def fits(self) -> bool:

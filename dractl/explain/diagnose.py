@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Fatal, NodeError
 from dractl.explain import selectors
-from dractl.explain.answer import Conflict, FunnelStage, Place, Reason
+from dractl.explain.answer import Conflict, Place, Reason
 from dractl.explain.reasons import REASONS
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Diagnosis:
             if stage is not blamed
             and stage.lost
             and stage.name in ("in-use", "counters", "taints", "capacity")
-            and len(stage.kept) < need
+            and len(stage.kept) < need <= len(stage.kept) + len(stage.lost)
         ][:2]
 
     def hidden(self, survey: Survey, request: RequestSurvey, need: int) -> Reason | None:
@@ -246,7 +246,9 @@ class Diagnosis:
         part = self._false_part(expression, lost)
         wrong = selectors.misfit(self.devices, part or expression, lost)
         of = len(stage.kept) + len(lost)
-        why = f"request {request.request}: {shorten(expression)} is true on {len(stage.kept)} of {of} devices"
+        why = (
+            f"request {request.request}: {selectors.readable(expression)} is true on {len(stage.kept)} of {of} devices"
+        )
         if need > 1 and stage.kept:
             why += f", {need} wanted"
         if wrong.detail:
@@ -664,8 +666,9 @@ class Diagnosis:
                 if not errors:
                     continue
                 wrong = selectors.misfit(self.devices, stage.expression or "", [loss.device for loss in errors])
-                said = text.partition("CEL ")[2] or text
-                why = f"request {request.request}: {shorten(stage.expression or '')} fails on {_count(errors)}: {said}"
+                said = (text.partition("CEL ")[2] or text).partition(". consider")[0]
+                condition = selectors.readable(stage.expression or "")
+                why = f"request {request.request}: {condition} fails on {_count(errors)}: {said}"
                 if wrong.detail:
                     why += f" ({wrong.detail})"
                 return Reason(
@@ -679,71 +682,6 @@ class Diagnosis:
                     devices=_texts(loss.device for loss in errors),
                 )
         return Reason("selector-error", text, **where)
-
-
-# -- the funnel --
-
-_STAGES = {
-    "node": "for this node",
-    "in-use": "not allocated",
-    "counters": "counters left",
-    "taints": "taints tolerated",
-    "capacity": "capacity",
-    "gate": "feature gates",
-    "node-operations": "node operations",
-}
-
-
-def funnel(diagnosis: Diagnosis, requests: Sequence[RequestSurvey]) -> tuple[FunnelStage, ...]:
-    """The funnel of a node, one line for each stage that loses something, and the class first."""
-    lines: list[FunnelStage] = []
-    for request in requests:
-        of = len(request.offered)
-        seen_class = False
-        for stage in request.stages:
-            kept = len(stage.kept)
-            if stage.name == "class-selector":
-                following = [s for s in request.stages if s.name == "class-selector"]
-                if stage is following[-1]:
-                    lines.append(
-                        FunnelStage(request.request, f"class {request.device_class}", kept, len(request.offered))
-                    )
-                of, seen_class = kept, True
-                continue
-            if not seen_class:
-                lines.append(FunnelStage(request.request, f"class {request.device_class}", of, of))
-                seen_class = True
-            if stage.lost or stage.name == "request-selector":
-                lines.append(FunnelStage(request.request, _stage_name(stage), kept, of, _detail(diagnosis, stage)))
-            of = kept
-        if not seen_class:
-            lines.append(FunnelStage(request.request, f"class {request.device_class}", of, of))
-    return tuple(lines)
-
-
-def _stage_name(stage: Stage) -> str:
-    if stage.name == "request-selector":
-        return shorten(stage.expression or "", 44)
-    if stage.name == "constraint":
-        return f"has {stage.attribute}"
-    return _STAGES.get(stage.name, stage.name)
-
-
-def _detail(diagnosis: Diagnosis, stage: Stage) -> str:
-    lost = [loss.device for loss in stage.lost]
-    if not lost:
-        return ""
-    match stage.name:
-        case "request-selector":
-            return selectors.misfit(diagnosis.devices, stage.expression or "", lost).detail
-        case "in-use":
-            return f"{len(lost)} held: {who(diagnosis.devices.holders(lost))}"
-        case "taints":
-            return selectors.tally(loss.taint or "" for loss in stage.lost)
-        case "counters":
-            return selectors.tally(f"{loss.counter_set} {loss.counter}" for loss in stage.lost)
-        case _:
-            return stage.lost[0].message
 
 
 # -- small things --
@@ -798,11 +736,6 @@ def who(holders: Sequence[Holder], most: int = 3) -> str:
         told.append(f"claim {claim}{count} ({'pod ' + ', '.join(pods[:3]) if pods else 'reserved for nobody'})")
     more = len(by_claim) - most
     return ", ".join(told) + (f" and {more} more" if more > 0 else "")
-
-
-def shorten(text: str, most: int = 72) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _by_request(requests: Iterable[RequestSurvey]) -> list[list[RequestSurvey]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Allocated, Exhausted, Features
+from dractl.explain import inventory
 from dractl.explain.answer import (
     SEVERITY,
     AllocatedDevice,
@@ -18,11 +19,12 @@ from dractl.explain.answer import (
 from dractl.explain.bugs import upstream_bug
 from dractl.explain.cluster import at, map_at, maps_at, text_at
 from dractl.explain.devices import Devices, ended
-from dractl.explain.diagnose import Diagnosis, funnel
+from dractl.explain.diagnose import Diagnosis
 from dractl.explain.fixes import Case, find_fixes
+from dractl.explain.funnel import funnel, whole
 from dractl.explain.judge import TIMED_OUT, Judge, times_out
 from dractl.explain.pods import enter
-from dractl.explain.ranking import add_up, rank
+from dractl.explain.ranking import rank
 from dractl.explain.subjects import Question, claim_question, is_pending, pods_using
 
 if TYPE_CHECKING:
@@ -70,7 +72,9 @@ class Explainer:
         self.devices = Devices(state, self.judge.slices)
 
     def explain(self, question: Question) -> Explanation:
-        """The answer to one question, a pod or a claim."""
+        """The answer to one question: a pod, a claim, a template, or a node."""
+        if question.kind == "Node":
+            return inventory.node(self.judge, self.devices, question, assumed=self.options.release_assumed)
         if question.kind in ("ResourceClaim", "ResourceClaimTemplate"):
             return self._claim(question)
         return self._pod(question)
@@ -268,18 +272,22 @@ class Explainer:
             reasons = (*first, *(r for r in reasons if r.code != first[0].code)) if first else reasons
         elif judgement.fits:
             reasons = ()
+        surveyed = [(study.surveys[n.name], 1 + len(n.like)) for n in nodes if n.name in study.surveys]
         conflict = None
         if not judgement.fits:
             conflict = self._conflict(study, chosen)
+        nearest = conflict.node if conflict else next((n for r in reasons for n in r.nodes if n in study.surveys), None)
+        devices = inventory.of_node(self.judge, self.devices, nearest, study.surveys[nearest]) if nearest else ()
         return self._explanation(
             question,
             subject,
             verdict,
             headline=self._headline(judgement, reasons),
+            devices=devices,
             scheduler_message=judgement.message,
             reasons=reasons,
             nodes=tuple(nodes),
-            funnel=add_up(nodes),
+            funnel=funnel(self.devices, whole(surveyed)),
             conflict=conflict,
             notes=self._notes(judgement),
         )
@@ -300,7 +308,7 @@ class Explainer:
         if judgement.fits:
             fitting = [n.name for n in judgement.nodes if n.fits]
             return f"fits on {', '.join(fitting[:3])}" + (f" and {len(fitting) - 3} more" if len(fitting) > 3 else "")
-        why = reasons[0].message if reasons else ""
+        why = reasons[0].message.partition("; held by")[0] if reasons else ""
         if judgement.fatal is not None:
             return f"the scheduler's attempt ends in an error: {why}"
         if judgement.late is not None:
@@ -353,7 +361,7 @@ class Explainer:
             decoded = [c.claim for c in verdict.claims if c.claim is not None]
             survey = self.judge.allocator.survey(self.state.decode(verdict.node), decoded)
             study.surveys[verdict.name] = survey
-            stages = funnel(study.diagnosis, survey.requests)
+            stages = funnel(self.devices, survey.requests)
             found = study.diagnosis.node(verdict, survey)
             reasons += self._timeouts(verdict, found)
         kind: Any = "filtered" if verdict.rejection is not None else "unallocatable"

@@ -1,4 +1,4 @@
-"""From the answers of all nodes to one: reasons in order, funnels added up."""
+"""From the answers of all nodes to one: which reasons come first."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dractl.explain.answer import FunnelStage, Reason
+from dractl.explain.answer import Reason
 from dractl.explain.reasons import REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from dractl.explain.answer import NodeAnswer
     from dractl.explain.judge import NodeVerdict
@@ -67,16 +67,3 @@ def _merge(a: Reason, b: Reason) -> Reason:
         counters=tuple(dict.fromkeys((*a.counters, *b.counters))),
         nearest=a.nearest or b.nearest,
     )
-
-
-def add_up(nodes: Iterable[NodeAnswer]) -> tuple[FunnelStage, ...]:
-    """The funnels of several nodes as one: the same stages added up."""
-    total: dict[tuple[str, str], FunnelStage] = {}
-    for node in nodes:
-        times = 1 + len(node.like)
-        for s in node.funnel:
-            old = total.get((s.request, s.stage), FunnelStage(s.request, s.stage, 0, 0))
-            kept, of = old.kept + s.kept * times, old.of + s.of * times
-            total[s.request, s.stage] = FunnelStage(s.request, s.stage, kept, of, old.detail or s.detail)
-    order = {request: i for i, request in enumerate(dict.fromkeys(r for r, _ in total))}
-    return tuple(sorted(total.values(), key=lambda s: order[s.request]))

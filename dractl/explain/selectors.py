@@ -59,6 +59,36 @@ def references(text: str) -> tuple[Reference, ...]:
     return tuple(found)
 
 
+_COMPARE = re.compile(
+    r"""\.compareTo\(\s*(?:quantity|semver)\(\s*(['"])(?P<amount>[^'"]*)\1\s*\)\s*\)\s*(?P<op>[<>=!]=|[<>])\s*0"""
+    r"""|\.(?P<method>isGreaterThan|isLessThan)\(\s*(?:quantity|semver)\(\s*(['"])(?P<other>[^'"]*)\5\s*\)\s*\)"""
+)
+
+
+def readable(text: str, most: int = 72) -> str:
+    """An expression as a person would say it: ``memory >= 80Gi``, ``architecture == 'Hopper'``."""
+    short = " ".join(text.split())
+    for reference in reversed(references(short)):
+        if reference.name and reference.name_start > reference.domain_start:
+            name = reference.name
+            if reference.domain.endswith("kubernetes.io"):
+                name = reference.full_name
+            short = short[: reference.start] + name + short[reference.end :]
+
+    def compared(match: re.Match[str]) -> str:
+        if match["method"]:
+            return f" {'>' if match['method'] == 'isGreaterThan' else '<'} {match['other']}"
+        return f" {match['op']} {match['amount']}"
+
+    return shorten(_COMPARE.sub(compared, short), most)
+
+
+def shorten(text: str, most: int = 72) -> str:
+    """The text on one line, cut to ``most`` characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One of the conditions that ``&&`` joins, and where it stands in the whole text."""

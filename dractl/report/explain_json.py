@@ -63,6 +63,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
             for f in e.fixes
         ],
         "notes": list(e.notes),
+        **({"devices": plain(e.devices), "drivers": plain(e.drivers)} if e.subject.kind == "Node" else {}),
     }
 
 

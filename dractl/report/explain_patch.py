@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def render(explanations: Sequence[Explanation]) -> str:
-    """A YAML stream: a JSON patch (a list of operations) or an object for each change, and comments that say what to do."""
+    """A YAML stream: for each change a JSON patch or an object, and comments that say what to do with it."""
     return "---\n".join(_change(e, change) for e in explanations for change in e.fixes[0].changes or (None,))
 
 

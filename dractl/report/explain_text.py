@@ -33,7 +33,7 @@ def render(explanations: Sequence[Explanation], style: Style, *, listed: bool) -
     parts: list[str] = []
     if listed and len(explanations) > 1:
         parts.append("\n".join(_overview(e, style) for e in explanations))
-        shown = [e for e in explanations if not e.fits]
+        shown = [e for e in explanations if not e.fits or e.subject.kind == "Node"]
     else:
         shown = list(explanations)
     parts += ["\n".join(_lines(e, style)) for e in shown]
@@ -49,8 +49,8 @@ def _overview(e: Explanation, style: Style) -> str:
     return left + _cut(e.reasons[0].message if e.reasons else e.headline, max(room, 20))
 
 
-def _cut(text: str, width: int) -> str:
-    text = " ".join(text.split())
+def _cut(text: str, width: int, *, keep: bool = False) -> str:
+    text = text if keep else " ".join(text.split())
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
@@ -60,6 +60,9 @@ def _lines(e: Explanation, style: Style) -> Iterator[str]:
     yield from _wrapped(f"{mark} ", e.headline, style, hanging=2)
     for note in e.notes:
         yield from _wrapped("  note: ", note, style, hanging=8)
+    if e.subject.kind == "Node":
+        yield from _inventory(e, style)
+        return
     if e.fits:
         yield from _allocations(e, style)
         return
@@ -68,18 +71,30 @@ def _lines(e: Explanation, style: Style) -> Iterator[str]:
         yield from _funnel(e.funnel, style)
     if e.conflict is not None:
         yield from _conflict(e.conflict)
-    more = [r for r in e.reasons[1:] if r.message]
-    if more:
-        yield ""
-        yield style.paint("Also", "1")
-        for reason in more[:_REASONS]:
-            yield from _wrapped("  ", _with_nodes(reason), style, hanging=4)
-        if len(more) > _REASONS:
-            yield f"  and {len(more) - _REASONS} more reasons (-o json has all)"
-    if len(e.nodes) > 1:
+    if len({_said(node) for node in e.nodes}) > 1:
         yield ""
         yield from _nodes(e.nodes, style)
+    else:
+        yield from _also(e.reasons[1:], style)
+    if style.detailed:
+        yield from _every_funnel(e.nodes, style)
     yield from _fixes(e.fixes, style)
+
+
+def _also(reasons: Sequence[Reason], style: Style) -> Iterator[str]:
+    """What else stands in the way, where the nodes do not tell it."""
+    for reason in reasons[:_REASONS]:
+        yield from _wrapped("  also: ", reason.message, style, hanging=8)
+    if len(reasons) > _REASONS:
+        yield f"  and {len(reasons) - _REASONS} more reasons (-o json has all)"
+
+
+def _every_funnel(nodes: Sequence[NodeAnswer], style: Style) -> Iterator[str]:
+    for node in nodes:
+        if node.funnel:
+            yield ""
+            yield style.paint(node.name, "1") + (f" and {len(node.like)} like it" if node.like else "")
+            yield from _funnel(node.funnel, style)
 
 
 def _title(e: Explanation, style: Style) -> str:
@@ -117,57 +132,65 @@ def _wrapped(first: str, text: str, style: Style, *, hanging: int) -> Iterator[s
 
 
 def _funnel(stages: Sequence[FunnelStage], style: Style) -> Iterator[str]:
+    """A line a stage: what is asked, the devices left, and what the others have instead."""
+    first = max(len(s.request) for s in stages) + 12
     seen = None
     for stage in stages:
+        left = f"    {stage.stage}"
         if stage.request != seen:
             seen = stage.request
-            left = f"  request {stage.request:<10} {stage.stage}"
-        else:
-            left = f"    {stage.stage}"
-        count = f"{stage.kept}"
-        detail = f"({stage.detail})" if stage.detail else ""
+            left = f"{f'  request {stage.request}':<{first}}{stage.stage}"
+        count = f"{stage.kept} of {stage.of}"
+        line = f"{_cut(left, 48, keep=True):<48}  {count:>12}"
         if stage.kept == 0:
-            count = style.paint(f"{stage.kept:>4}", "31")
-        line = f"{left:<50} {count:>4} of {stage.of:<5}"
-        room = style.width - 64
-        lines = textwrap.wrap(detail, room, break_long_words=False, break_on_hyphens=False) if detail else []
-        yield (line + (" " + lines[0] if lines else "")).rstrip()
-        for more in lines[1:3]:
-            yield " " * 64 + more
+            line = line[: -len(count)] + style.paint(count, "31")
+        yield from _beside(line, f"({stage.detail})" if stage.detail else "", style, 65)
+
+
+def _beside(line: str, detail: str, style: Style, column: int) -> Iterator[str]:
+    """``detail`` to the right of ``line`` where it fits there, else below it."""
+    if len(detail) <= style.width - column:
+        yield f"{line}   {detail}".rstrip()
+        return
+    yield line
+    yield from _wrapped("        ", detail, style, hanging=8)
 
 
 def _conflict(conflict: Conflict) -> Iterator[str]:
-    over = ", ".join(conflict.requests)
-    yield f"  constraint         {'; '.join(conflict.constraints)} over {over}"
-    best = max((p.score for p in conflict.places), default=(0, 0))
-    for place in conflict.places[:_NODES]:
+    yield f"  constraint   {'; '.join(conflict.constraints)} over {', '.join(conflict.requests)}"
+    scores = [place.score for place in conflict.places]
+    best = scores.index(max(scores)) if len(scores) > 1 else -1
+    wide = max((len(place.value) for place in conflict.places), default=0)
+    for position, place in enumerate(conflict.places[:_NODES]):
         held = []
         for (request, free), (_, total) in zip(place.free, place.all, strict=True):
-            held.append(f"{free} {request}" + (f" ({total - free} in use)" if total > free else ""))
-        near = "    ← nearest" if place.score == best and len(conflict.places) > 1 else ""
-        yield f"    {conflict.node}   {place.value:<14} {' · '.join(held)}{near}"
+            held.append(f"{free} {request}" + (f" (+{total - free} in use)" if total > free else ""))
+        near = "    ← nearest" if position == best else ""
+        yield f"    {conflict.node}   {place.value:<{wide}}   {' · '.join(held)}{near}"
     if len(conflict.places) > _NODES:
         yield f"    and {len(conflict.places) - _NODES} more"
 
 
-def _with_nodes(reason: Reason) -> str:
-    if not reason.nodes:
-        return reason.message
-    names = ", ".join(reason.nodes[:3]) + (f" and {len(reason.nodes) - 3} more" if len(reason.nodes) > 3 else "")
-    return f"{names}: {reason.message}"
+def _said(node: NodeAnswer) -> tuple[str, str]:
+    """Code and message of a node's first reason."""
+    if not node.reasons:
+        return ("fits" if node.verdict == "allocatable" else node.verdict, "")
+    return node.reasons[0].code, node.reasons[0].message.partition("; held by")[0]
 
 
 def _nodes(nodes: Sequence[NodeAnswer], style: Style) -> Iterator[str]:
-    """One line a node, those with the same first reason together."""
-    groups: dict[str, list[NodeAnswer]] = {}
+    """Nodes with the same first reason together, the reason beside them."""
+    groups: dict[tuple[str, str], list[str]] = {}
     for node in nodes:
-        groups.setdefault(node.reasons[0].code if node.reasons else node.verdict, []).append(node)
-    yield style.paint("Nodes", "1")
-    for code, those in list(groups.items())[:_NODES]:
-        names = ", ".join(n.name for n in those[:4]) + (f" and {len(those) - 4} more" if len(those) > 4 else "")
-        message = those[0].reasons[0].message if those[0].reasons else ""
-        text = f"{names}: {message}" if message else names
-        yield f"  {code:<22} " + _cut(text, style.width - 26)
+        groups.setdefault(_said(node), []).extend((node.name, *node.like))
+    shown = list(groups.items())[:_NODES]
+    names = [", ".join(those[:2]) + (f" +{len(those) - 2}" if len(those) > 2 else "") for _, those in shown]
+    wide = min(max(len(n) for n in names), 32)
+    for ((code, message), _), name in zip(shown, names, strict=True):
+        line = f"  {_cut(name, 32):<{wide}}  {code:<20} "
+        yield (line + _cut(message, style.width - len(line))).rstrip()
+    if len(groups) > _NODES:
+        yield f"  and {len(groups) - _NODES} more groups of nodes (-o json has all)"
 
 
 def _fixes(fixes: Sequence[Fix], style: Style) -> Iterator[str]:
@@ -177,14 +200,38 @@ def _fixes(fixes: Sequence[Fix], style: Style) -> Iterator[str]:
         return
     head, note = "Would fit if", "each checked by allocating again"
     yield style.paint(head, "1") + note.rjust(style.width - len(head))
-    for fix in fixes:
-        where = ", ".join(fix.nodes[:3]) + (f" and {len(fix.nodes) - 3} more" if len(fix.nodes) > 3 else "")
-        text = f"{fix.title}" + (f" ({fix.effect})" if fix.effect else "")
-        room = style.width - 5 - 24
+    places = [", ".join(f.nodes[:3]) + (f" +{len(f.nodes) - 3}" if len(f.nodes) > 3 else "") for f in fixes]
+    wide = min(max(map(len, places)), 34)
+    room = style.width - 6 - wide
+    for fix, place in zip(fixes, places, strict=True):
+        text = fix.title + (f" ({fix.effect})" if fix.effect else "")
         lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
-        yield f"  {fix.rank:<2} {lines[0]:<{room}} {where}".rstrip()
+        yield f"  {fix.rank:<2} {lines[0]:<{room}} {_cut(place, wide)}".rstrip()
         for line in lines[1:]:
             yield f"     {line}"
+
+
+def _inventory(e: Explanation, style: Style) -> Iterator[str]:
+    """A node's devices, and its drivers."""
+    yield from _also(e.reasons, style)
+    if e.devices:
+        yield ""
+    wide = max((len(d.device) for d in e.devices), default=0)
+    for device in e.devices:
+        told = [f"claim {h.claim}" + (f" (pod {h.pod})" if h.pod else ", used by nobody") for h in device.holders]
+        told += [f"taint {t}" for t in device.taints] + ([device.detail] if device.detail else [])
+        colour = {"free": "32", "held": "33"}.get(device.status, "31")
+        line = f"  {device.device:<{wide}}  {style.paint(f'{device.status:<11}', colour)} "
+        yield line + _cut(", ".join(told), max(style.width - wide - 16, 30))
+    if e.drivers:
+        yield ""
+    for driver in e.drivers:
+        restart = (
+            "nothing is in use: it can be restarted"
+            if driver.restartable
+            else f"{driver.held} of {driver.devices} in use"
+        )
+        yield f"  driver {driver.driver}: {restart}"
 
 
 def _allocations(e: Explanation, style: Style) -> Iterator[str]:

@@ -55,14 +55,14 @@ def find_fixes(case: Case, most: int) -> tuple[Fix, ...]:
     fixes: list[Fix] = []
     for candidate in candidates:
         fingerprint = repr((candidate.changes, candidate.features))
-        if candidate.family in done or fingerprint in tried:
+        if candidate.family in done or candidate.unless in done or fingerprint in tried:
             continue
         if len(tried) >= _TRIALS or len(fixes) >= most:
             break
         tried.add(fingerprint)
         fitting = verify(case, candidate)
         if fitting:
-            done.add(candidate.family)
+            done |= {candidate.family, candidate.family.partition(":")[0]}
             fixes.append(Fix(candidate.title, candidate.changes, candidate.effect, fitting, len(fixes) + 1))
     return tuple(fixes)
 

@@ -40,8 +40,8 @@ _TOUCHES = {
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A change that may help. Of one ``family`` only the first that is verified is shown; ``features`` are what the
-    scheduler would have to run with, where that is the change. ``sure``: known to help without a trial (waiting)."""
+    """A change that may help. Of one ``family`` only the first that is verified is shown, and none if one of the family
+    ``unless`` is; ``features`` are what the scheduler would have to run with, where that is the change."""
 
     title: str
     changes: tuple[Change, ...]
@@ -49,6 +49,7 @@ class Candidate:
     effect: str = ""
     features: Features | None = None
     order: int = 0  # among candidates of the same size
+    unless: str = ""
 
     @property
     def size(self) -> tuple[int, int, int, int]:

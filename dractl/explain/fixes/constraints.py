@@ -41,7 +41,7 @@ def relax(case: Case) -> Iterator[Candidate]:
             where = pointer(*path, index) if len(constraints) > 1 else pointer(*path)
             drop = Patch(target, ({"op": "remove", "path": where},))
             yield Candidate(
-                f"without the constraint {kind} {attribute}",
+                f"without the {_name(attribute)} constraint",
                 (drop,),
                 f"{family} drop",
                 order=8,
@@ -79,8 +79,15 @@ def _fewer(
             continue
         for sub in request.first_available:
             left = [f"{request.name}/{sub.name}" if n == request.name else n for n in names]
-            yield candidate(left, f"{attribute}: only for the alternative {request.name}/{sub.name}", 2)
-    if len(names) > 1:
-        for name in names:
-            left = [n for n in names if n != name]
-            yield candidate(left, f"{attribute} over {', '.join(left)} only, without {name}", 3)
+            yield candidate(
+                left, f"{_name(attribute)} constraint only for the alternative {request.name}/{sub.name}", 2
+            )
+    counts = {r.name: r.exactly.count or 1 if r.exactly else 1 for r in requests}
+    for name in names if len(names) > 1 else ():
+        left = [n for n in names if n != name]
+        if len(left) > 1 or counts.get(left[0], 1) > 1:  # else it is the same as no constraint
+            yield candidate(left, f"{_name(attribute)} constraint over {', '.join(left)} only, without {name}", 3)
+
+
+def _name(attribute: str) -> str:
+    return attribute.rpartition("/")[2]

@@ -57,7 +57,7 @@ def _selector(
 
     def candidate(title: str, expression: str, order: int) -> Candidate:
         patch = place.replace("selectors", index, "cel", "expression", value=expression)
-        return Candidate(f"request {request}: {title}", (patch,), f"{family} {order // 10}", order=order)
+        return Candidate(f"request {request}: {title}", (patch,), f"{family} repair", order=order)
 
     for part in selectors.conjuncts(text):
         if all(case.diagnosis.holds(part.text, device) for device in lost):
@@ -66,12 +66,12 @@ def _selector(
             yield candidate(title, text[: part.start] + changed + text[part.end :], order)
         rest = _without(text, part)
         if rest is not None:
-            yield candidate(f"without the condition {selectors_short(part.text)}", rest, 40)
+            yield candidate(f"without the condition {selectors.readable(part.text)}", rest, 40)
     if whole:
         path = pointer(*place.path, "selectors", *((index,) if len(raw) > 1 else ()))
         patch = Patch(place.target, ({"op": "remove", "path": path},))
         yield Candidate(
-            f"request {request}: without the selector {selectors_short(text)}", (patch,), f"{family} 5", order=50
+            f"request {request}: without the selector {selectors.readable(text)}", (patch,), f"{family} 5", order=50
         )
 
 
@@ -202,8 +202,3 @@ def _without(text: str, part: selectors.Part) -> str | None:
     if before.endswith("&&"):
         return before[:-2].rstrip() + (" " + after if after else "")
     return None
-
-
-def selectors_short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 60 else text[:59] + "…"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dractl.explain.fixes.candidates import Case
 
 _MOST = 12  # holders that are tried one by one
+_SHOWN = 3  # alternatives that are shown
 
 
 def release(case: Case) -> Iterator[Candidate]:
@@ -58,9 +59,9 @@ def _end(claims: list[tuple[str, list[Holder]]], *, order: int) -> Candidate:
             titles.append(f"claim {claim}, which nobody uses, is deleted")
     effect = f"frees {devices} device{'s' if devices > 1 else ''}"
     unique = tuple(dict.fromkeys(changes))
-    return Candidate(
-        " and ".join(titles), unique, "end" + (f" {order}" if order >= 20 else ""), effect=effect, order=order
-    )
+    several = len(claims) > 1
+    family = "end several" if several else f"end: {order % _SHOWN}"
+    return Candidate(" and ".join(titles), unique, family, effect, order=order, unless="end" if several else "")
 
 
 def share(case: Case) -> Iterator[Candidate]:

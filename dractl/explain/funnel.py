@@ -1,0 +1,132 @@
+"""The funnel: how many devices each stage leaves to a request, and what those have that it loses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dractl.explain import selectors
+from dractl.explain.answer import FunnelStage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dractl.allocation import DeviceID, Loss, RequestSurvey, Stage, Survey
+    from dractl.explain.answer import Holder
+    from dractl.explain.devices import Devices
+
+_NAMES = {
+    "node": "for this node",
+    "in-use": "not allocated",
+    "counters": "counters left",
+    "taints": "taints tolerated",
+    "capacity": "capacity",
+    "gate": "feature gates",
+    "node-operations": "node operations",
+}
+
+
+def funnel(devices: Devices, requests: Iterable[RequestSurvey]) -> tuple[FunnelStage, ...]:
+    """A line for each request, with its class, and one for each stage that loses something or is a selector."""
+    lines: list[FunnelStage] = []
+    for request in requests:
+        of_class = next((s for s in reversed(request.stages) if s.name == "class-selector"), None)
+        kept = len(request.offered if of_class is None else of_class.kept)
+        wanted = "all" if request.mode == "All" else str(request.wanted)
+        lines.append(FunnelStage(request.request, f"{wanted} × {request.device_class}", kept, len(request.offered)))
+        for stage in request.stages:
+            if stage.name == "request-selector" or (stage.lost and stage.name != "class-selector"):
+                of = len(stage.kept) + len(stage.lost)
+                lines.append(FunnelStage(request.request, _name(stage), len(stage.kept), of, _detail(devices, stage)))
+    return tuple(lines)
+
+
+def whole(surveys: Iterable[tuple[Survey, int]]) -> list[RequestSurvey]:
+    """The requests over several nodes: the same stages put together. The number says how many nodes a survey is for;
+    a device that several nodes reach counts once."""
+    found = list(surveys)
+    once = all(times == 1 for _, times in found)
+    merged: dict[tuple[int, str], RequestSurvey] = {}
+    for survey, times in found:
+        for request in survey.requests:
+            key = (request.claim_index, request.request)
+            mine = _times(request, times)
+            merged[key] = mine if key not in merged else _together(merged[key], mine, once=once)
+    return list(merged.values())
+
+
+def _times(request: RequestSurvey, times: int) -> RequestSurvey:
+    if times == 1:
+        return request
+    stages = tuple(replace(s, kept=s.kept * times, lost=s.lost * times) for s in request.stages)
+    return replace(request, offered=request.offered * times, stages=stages)
+
+
+def _together(a: RequestSurvey, b: RequestSurvey, *, once: bool) -> RequestSurvey:
+    stages = {_key(stage): stage for stage in a.stages}
+    for stage in b.stages:
+        old = stages.get(_key(stage))
+        stages[_key(stage)] = stage if old is None else _joined(old, stage, once=once)
+    offered = a.offered + b.offered
+    return replace(
+        a,
+        offered=tuple(dict.fromkeys(offered)) if once else offered,
+        stages=tuple(stages.values()),
+        wanted=max(a.wanted, b.wanted),
+    )
+
+
+def _key(stage: Stage) -> tuple[object, ...]:
+    return stage.name, stage.selector, stage.constraint, stage.expression
+
+
+def _joined(a: Stage, b: Stage, *, once: bool) -> Stage:
+    kept, lost = a.kept + b.kept, a.lost + b.lost
+    if once:
+        kept = tuple(dict.fromkeys(kept))
+        there = set(kept)
+        lost = tuple({loss.device: loss for loss in lost if loss.device not in there}.values())
+    return replace(a, kept=kept, lost=lost)
+
+
+def _name(stage: Stage) -> str:
+    if stage.name == "request-selector":
+        return selectors.readable(stage.expression or "", 44)
+    if stage.name == "constraint":
+        return f"has {stage.attribute}"
+    return _NAMES.get(stage.name, stage.name)
+
+
+def _detail(devices: Devices, stage: Stage) -> str:
+    lost: list[DeviceID] = [loss.device for loss in stage.lost]
+    if not lost:
+        return ""
+    match stage.name:
+        case "request-selector":
+            return selectors.misfit(devices, stage.expression or "", lost).detail
+        case "in-use":
+            return f"{len(lost)} held: {held_by(devices.holders(dict.fromkeys(lost)))}"
+        case "taints":
+            return selectors.tally(loss.taint or "" for loss in stage.lost)
+        case "counters":
+            return selectors.tally(f"{loss.counter_set} {loss.counter}" for loss in stage.lost)
+        case "capacity":
+            return _capacity(stage.lost)
+        case "constraint":
+            return f"{len(lost)} lack it"
+        case _:
+            return stage.lost[0].message
+
+
+def _capacity(lost: Sequence[Loss]) -> str:
+    first = lost[0]
+    if first.code == "capacity-short":
+        return selectors.tally(f"{loss.free} free" for loss in lost)
+    return first.message
+
+
+def held_by(holders: Sequence[Holder], most: int = 2) -> str:
+    """``claim ml/eval-3 ×8, claim ml/dev, …``."""
+    counts = {h.claim: len(h.devices) for h in holders}
+    told = [f"claim {claim}{f' ×{n}' if n > 1 else ''}" for claim, n in counts.items()]
+    return ", ".join(told[:most]) + (", …" if len(told) > most else "") or "not in the source"

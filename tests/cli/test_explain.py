@@ -1,0 +1,226 @@
+"""The subcommand explain: sources, subjects, formats and exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dractl.cli.main import main
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of
+
+EXAMPLES = str(Path(__file__).resolve().parents[2] / "examples" / "explain")
+CLASS = device_class("gpu", "device.driver == 'gpu.example.com'")
+
+
+def dump(folder: Path, *objects: dict[str, Any], name: str = "dump.json") -> str:
+    path = folder / name
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+    return str(path)
+
+
+def busy_cluster() -> list[dict[str, Any]]:
+    """Two nodes with a GPU each; that of node-1 is held by pod eval."""
+    held = claim("eval", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="eval"))
+    running = pod(
+        "eval", {"name": "g", "resourceClaimName": "eval"}, spec={"nodeName": "node-1"}, status={"phase": "Running"}
+    )
+    slices = [slice_of("gpu.example.com", f"node-{i}", device("gpu-0", memory=40)) for i in (1, 2)]
+    return [CLASS, node("node-1"), node("node-2"), held, running, *slices]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["explain", "--isolated", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_example_names_the_roots_and_what_each_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, EXAMPLES)
+    assert code == 1
+    assert re.search(r"pci0000:17 +2 gpu · 0 nic", out)
+    assert re.search(r"pci0000:5d +1 gpu \(\+1 in use\) · 1 nic", out)
+    assert "Would fit if" in out
+    assert "pod ml/eval-3 ends" in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_ascii_where_the_terminal_has_no_unicode(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dractl.cli.terminal.use_unicode", lambda stream: False)
+    _, out, _ = run(capsys, EXAMPLES)
+    assert out.isascii()
+
+
+def test_json_has_the_documented_shape(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "-f", EXAMPLES, "pod/train-0", "-o", "json")
+    answer = json.loads(out)
+    assert code == 1
+    assert answer["schema"] == "dractl/explain/v1"
+    assert answer["subject"] == {
+        "kind": "Pod",
+        "namespace": "ml",
+        "name": "train-0",
+        "podClaims": {"devices": "train-0-devices"},
+    }
+    assert (answer["verdict"], answer["kubernetesVersion"]) == ("unallocatable", "1.36")
+    assert answer["reasons"][0]["code"] == "constraint-conflict"
+    assert answer["schedulerMessage"].startswith("0/1 nodes are available: 1 cannot allocate all claims.")
+    (one,) = answer["nodes"]
+    assert {"request": "nic", "stage": "1 × dranet", "kept": 1, "of": 5, "detail": ""} in one["funnel"]
+    ranks = [fix["rank"] for fix in answer["fixes"]]
+    assert ranks == list(range(1, len(ranks) + 1))
+    assert all(fix["verified"] and fix["nodes"] == ["node-1"] for fix in answer["fixes"])
+    assert any(fix["changes"] == [{"delete": "Pod/ml/eval-3"}] for fix in answer["fixes"])
+
+
+def test_several_subjects_come_under_subjects_worst_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fits = claim("fits", request("r", "gpu"))
+    never = claim("never", request("r", "gpu", 9))
+    missing = claim("missing", request("r", "gpus"))
+    path = dump(tmp_path, *busy_cluster(), fits, never, missing)
+    code, out, _ = run(capsys, "-f", path, "-o", "json")
+    found = [(s["subject"]["name"], s["verdict"]) for s in json.loads(out)["subjects"]]
+    assert found == [("missing", "blocked"), ("never", "unallocatable"), ("fits", "allocatable")]
+    assert code == 1
+
+
+def test_what_fits_says_where_and_with_which_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = dump(tmp_path, *busy_cluster(), claim("one", request("r", "gpu")))
+    code, out, _ = run(capsys, "-f", path, "claim/one")
+    assert code == 0
+    assert "fits on node-2" in out
+    assert "gpu.example.com/node-2/gpu-0" in out
+
+
+def test_one_node_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = dump(tmp_path, *busy_cluster(), claim("two", request("r", "gpu", 2)))
+    _, out, _ = run(capsys, "-f", path, "claim/two", "--node", "node-1", "-o", "json")
+    assert [n["name"] for n in json.loads(out)["nodes"]] == ["node-1"]
+
+
+def test_a_node_shows_who_holds_its_devices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "-f", dump(tmp_path, *busy_cluster()), "node/node-1")
+    assert code == 0
+    assert re.search(r"gpu.example.com/node-1/gpu-0 +held +claim ml/eval \(pod ml/eval\)", out)
+    assert "1 of 1 in use" in out
+    _, out, _ = run(capsys, "-f", dump(tmp_path, *busy_cluster()), "node/node-2")
+    assert "it can be restarted" in out
+
+
+def test_a_workload_without_pods_is_asked_for_its_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = {
+        "containers": [{"name": "m", "image": "x"}],
+        "resourceClaims": [{"name": "g", "resourceClaimTemplateName": "t"}],
+    }
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "t", "namespace": "ml"},
+    }
+    template["spec"] = {"spec": {"devices": {"requests": [request("r", "gpu", 2)]}}}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "ml"},
+        "spec": {"template": {"metadata": {"labels": {"app": "web"}}, "spec": spec}},
+    }
+    path = dump(tmp_path, *busy_cluster(), template, deployment)
+    code, out, _ = run(capsys, "-f", path, "deploy/web", "-o", "json")
+    answer = json.loads(out)
+    assert code == 1
+    assert answer["subject"]["podClaims"] == {"g": "web-g"}
+    assert answer["reasons"][0]["code"] == "not-enough"
+
+
+def test_patch_prints_what_kubectl_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    import yaml
+
+    code, out, _ = run(capsys, EXAMPLES, "--patch")
+    assert code == 1
+    assert "kubectl patch resourceclaimtemplate gpus-and-nic -n ml --type=json" in out
+    (operation,) = yaml.safe_load(out)
+    assert operation["op"] == "replace"
+    assert operation["path"] == "/spec/spec/devices/constraints/0/matchAttribute"
+
+
+def test_html_is_one_page_that_needs_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, EXAMPLES, "-o", "html")
+    assert out.startswith("<!doctype html>")
+    assert "<svg" in out
+    assert "pci0000:5d" in out
+    assert not re.search(r"(src|href)\s*=", out)
+    assert "http" not in out
+
+
+def test_html_escapes_what_the_cluster_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evil = claim("c", request("r", "<script>alert(1)</script>"))
+    _, out, _ = run(capsys, "-f", dump(tmp_path, *busy_cluster(), evil), "-o", "html")
+    assert "<script>" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message", "hint"),
+    [
+        (["pod/train-1"], 3, "no pod train-1 in the source", "there is ml/train-0"),
+        (["pdo/train-0"], 2, "does not know the kind 'pdo'", "kinds:"),
+        (["claim/train-0"], 3, "no resourceclaim train-0", ""),
+        (["-o", "yaml"], 2, "--output does not know 'yaml'", "text, json, html"),
+        (["--kubernetes-version", "1.33"], 3, "1.33", "1.34"),
+        (["--kubernetes-version", "1.2"], 2, "1.2", ""),
+        (["--feature-gates", "DRANothing=true"], 2, "DRANothing", ""),
+    ],
+)
+def test_what_cannot_be_answered_is_one_message(
+    arguments: list[str], code: int, message: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, out, err = run(capsys, "-f", EXAMPLES, *arguments)
+    assert (found, out) == (code, "")
+    assert message in err
+    assert hint in err
+    assert "Traceback" not in err
+
+
+def test_a_file_that_is_missing_or_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "-f", str(tmp_path / "none.yaml"))
+    assert code == 3
+    assert "none.yaml" in err
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("a: [1\n")
+    code, _, err = run(capsys, "-f", str(broken))
+    assert code == 3
+    assert "broken.yaml:" in err
+
+
+def test_nothing_to_explain_says_what_there_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "-f", dump(tmp_path, CLASS, node("node-1")))
+    assert code == 3
+    assert "nothing to explain" in err
+    assert "1 DeviceClass, 1 Node" in err
+
+
+def test_an_object_that_no_server_would_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = claim("c", request("r", "gpu"))
+    odd["spec"]["devices"]["requests"] = "all"
+    code, _, err = run(capsys, "-f", dump(tmp_path, *busy_cluster(), odd), "claim/c")
+    assert code == 3
+    assert "ResourceClaim/ml/c" in err
+
+
+def test_exit_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, EXAMPLES, "--exit-zero")[0] == 0
+
+
+def test_without_nodes_those_of_the_slices_are_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    devices = dump(
+        tmp_path, slice_of("gpu.example.com", "node-7", device("gpu-0", memory=1)), CLASS, name="devices.json"
+    )
+    asked = dump(tmp_path, claim("c", request("r", "gpu")), name="claim.json")
+    code, out, _ = run(capsys, asked, "--devices", devices)
+    assert code == 0
+    assert "fits on node-7" in out
+    assert "no nodes" in out
