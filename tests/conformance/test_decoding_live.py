@@ -6,13 +6,10 @@ many documents each release is asked about, ``DRACTL_SEED`` which.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
 import re
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +20,7 @@ from dractl.validation import scalars
 from dractl.validation.decoding import decode
 from dractl.validation.schemas import of_release
 from dractl.validation.shapes import List, Map, Struct
+from tests.oracle import control_plane, create
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.conformance, pytest.mark.oracle, pytest.mark.live]
 
-PLURALS = {"DeviceClass": "deviceclasses"}
-CLUSTER_SCOPED = {"DeviceClass", "ResourceSlice", "DeviceTaintRule", "ResourcePoolStatusRequest", "Node", "Namespace"}
 ODD: list[Any] = [
     None, True, False, 0, 1, -1, 5.0, 1.5, -0.0, 1e-7, 1e20, 1e21, 2**31, 2**63, -(2**63) - 1, 2**64,
     "", "x", "1", "1.5", " 2 ", "1Gi", "1e3", "+5", "-", "1..", "Ki", "true", "25%", "a\nb", "1Gi\n", "é", "\u2003 1",
@@ -99,31 +95,8 @@ class Maker:
 
 @pytest.fixture(params=COMPARED)
 def cluster(request: pytest.FixtureRequest, shared: Path, tmp_path: Path) -> Iterator[Any]:
-    program = shared / "oracle" / "cluster.py"
-    spec = importlib.util.spec_from_file_location("oracle_cluster", program)
-    assert spec is not None
-    assert spec.loader is not None
-    oracle = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(oracle)
-    if not oracle.program(request.param).exists():
-        pytest.skip(f"{oracle.program(request.param)} is not built")
-    place = ["--dir", str(tmp_path / "cluster")]
-    subprocess.run([sys.executable, program, "up", "--release", request.param, "--no-scheduler", *place], check=True)
-    try:
-        yield oracle.attach(tmp_path / "cluster")
-    finally:
-        subprocess.run([sys.executable, program, "down", *place], check=True)
-
-
-def ask(cluster: Any, document: dict[str, Any]) -> tuple[int, str]:
-    """The status and message of an API server to a document that is created."""
-    version, kind = document["apiVersion"], document["kind"]
-    base = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    plural = PLURALS.get(kind, f"{kind.lower()}s")
-    where = plural if kind in CLUSTER_SCOPED else f"namespaces/default/{plural}"
-    path = f"{base}/{where}?dryRun=All&fieldValidation=Strict"
-    status, _, body = cluster.request("POST", path, json.dumps(document), "application/yaml")
-    return status, body.get("message", "") if isinstance(body, dict) else str(body)
+    with control_plane(shared, request.param, tmp_path) as running:
+        yield running
 
 
 def difference(status: int, message: str, document: dict[str, Any], shape: Struct, release: str) -> str | None:
@@ -144,7 +117,7 @@ def test_a_running_server_says_the_same(cluster: Any, record_property: Any) -> N
     wrong = {}
     for _ in range(number):
         document, shape = maker.document()
-        status, message = ask(cluster, document)
+        status, _, message = create(cluster, document)
         if found := difference(status, message, document, shape, cluster.release):
             wrong[json.dumps(document)] = f"the server says {status} {message[-500:]}; {found}"
     record_property("cases", number)

@@ -6,12 +6,9 @@ many documents each release is asked about, ``DRACTL_SEED`` which.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +16,7 @@ import pytest
 from dractl.model import Target
 from dractl.model.releases import COMPARED, parse_gates, served_versions
 from dractl.validation.validate import validate
+from tests.oracle import control_plane, create
 from tests.validation.rule_table import ALL, ROWS, Row
 
 if TYPE_CHECKING:
@@ -595,28 +593,11 @@ class Maker:
         }
 
 
-PLURALS = {"DeviceClass": "deviceclasses"}
-CLUSTER_SCOPED = {"DeviceClass", "ResourceSlice", "DeviceTaintRule", "ResourcePoolStatusRequest"}
-
-
 @pytest.fixture(params=[(release, gates) for release in COMPARED for gates in ("default", "all")], ids="-".join)
 def cluster(request: pytest.FixtureRequest, shared: Path, tmp_path: Path) -> Iterator[Any]:
     release, gates = request.param
-    program = shared / "oracle" / "cluster.py"
-    spec = importlib.util.spec_from_file_location("oracle_cluster", program)
-    assert spec is not None
-    assert spec.loader is not None
-    oracle = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(oracle)
-    if not oracle.program(release).exists():
-        pytest.skip(f"{oracle.program(release)} is not built")
-    place = ["--dir", str(tmp_path / "cluster")]
-    switches = ["--feature-gates", all_gates(shared, release)] if gates == "all" else []
-    subprocess.run(
-        [sys.executable, program, "up", "--release", release, "--no-scheduler", *switches, *place], check=True
-    )
-    try:
-        running = oracle.attach(tmp_path / "cluster")
+    switches = all_gates(shared, release) if gates == "all" else ""
+    with control_plane(shared, release, tmp_path, switches) as running:
         node = {
             "apiVersion": "v1",
             "kind": "Node",
@@ -624,9 +605,7 @@ def cluster(request: pytest.FixtureRequest, shared: Path, tmp_path: Path) -> Ite
             "status": {"declaredFeatures": ["DRANodeAllocatableResources", "DRAOptionalNodeOperations"]},
         }
         running.request("POST", "/api/v1/nodes", json.dumps(node))
-        yield running, Target.of(release, parse_gates(all_gates(shared, release)) if gates == "all" else {})
-    finally:
-        subprocess.run([sys.executable, program, "down", *place], check=True)
+        yield running, Target.of(release, parse_gates(switches))
 
 
 def all_gates(shared: Path, release: str) -> str:
@@ -634,24 +613,10 @@ def all_gates(shared: Path, release: str) -> str:
     return gates
 
 
-def ask(cluster: Any, document: dict[str, Any]) -> tuple[int, set[tuple[str, str]], str]:
-    """The status, causes and message of an API server to a document that is created."""
-    version, kind = document["apiVersion"], document["kind"]
-    base = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    plural = PLURALS.get(kind, f"{kind.lower()}s")
-    where = plural if kind in CLUSTER_SCOPED else f"namespaces/default/{plural}"
-    path = f"{base}/{where}?dryRun=All&fieldValidation=Strict"
-    status, _, body = cluster.request("POST", path, json.dumps(document), "application/yaml")
-    if not isinstance(body, dict):
-        return status, set(), str(body)
-    causes = (body.get("details") or {}).get("causes") or []
-    return status, {(cause["reason"], cause.get("field", "")) for cause in causes}, body.get("message", "")
-
-
 def difference(cluster: Any, target: Target, document: dict[str, Any]) -> str | None:
     found = {(v.type, v.field) for v in validate(document, target) if v.type}
     try:
-        status, causes, message = ask(cluster, document)
+        status, causes, message = create(cluster, document)
     except OSError:
         return None if found else "the server closed the connection"
     if status == 422:
@@ -666,7 +631,7 @@ def test_a_running_server_says_what_the_rule_table_has(cluster: Any, record_prop
     wrong = {}
     rows = [row for row in ROWS if row.release == target.release and gates_of(row) <= target.gates]
     for row in [row for row in rows if (row.gates == "default") == (target == Target.of(target.release))]:
-        status, causes, message = ask(running, row.document)
+        status, causes, message = create(running, row.document)
         if status != (422 if row.causes else 201) or causes != {(type_, field) for _, type_, field in row.causes}:
             wrong[json.dumps(row.document)] = f"the table has {set(row.causes)}, the server says {status} {message}"
     record_property("cases", len(rows))

@@ -1,0 +1,54 @@
+"""A running Kubernetes control plane to ask, where the programs of ``shared/oracle`` are built."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CLUSTER_SCOPED = {"DeviceClass", "ResourceSlice", "DeviceTaintRule", "ResourcePoolStatusRequest", "Node", "Namespace"}
+PLURALS = {"DeviceClass": "deviceclasses"}
+
+
+@contextmanager
+def control_plane(shared: Path, release: str, folder: Path, gates: str = "") -> Iterator[Any]:
+    """A kube-apiserver of a release with all its versions switched on; skips the test where it is not built."""
+    program = shared / "oracle" / "cluster.py"
+    spec = importlib.util.spec_from_file_location("oracle_cluster", program)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not module.program(release).exists():
+        pytest.skip(f"{module.program(release)} is not built")
+    place = ["--dir", str(folder / "cluster")]
+    switches = ["--feature-gates", gates] if gates else []
+    up = [sys.executable, program, "up", "--release", release, "--no-scheduler", *switches, *place]
+    subprocess.run(up, check=True)
+    try:
+        yield module.attach(folder / "cluster")
+    finally:
+        subprocess.run([sys.executable, program, "down", *place], check=True)
+
+
+def create(cluster: Any, document: dict[str, Any]) -> tuple[int, set[tuple[str, str]], str]:
+    """The status, the causes (type, field) and the message of an API server to a document that is created."""
+    version, kind = document["apiVersion"], document["kind"]
+    base = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    plural = PLURALS.get(kind, f"{kind.lower()}s")
+    where = plural if kind in CLUSTER_SCOPED else f"namespaces/default/{plural}"
+    path = f"{base}/{where}?dryRun=All&fieldValidation=Strict"
+    status, _, body = cluster.request("POST", path, json.dumps(document), "application/yaml")
+    if not isinstance(body, dict):
+        return status, set(), str(body)
+    causes = (body.get("details") or {}).get("causes") or []
+    return status, {(cause["reason"], cause.get("field", "")) for cause in causes}, body.get("message", "")
