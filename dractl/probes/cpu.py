@@ -37,7 +37,7 @@ def probe(root: SysRoot, note: Callable[[str, str], None]) -> Cpus:
             without.append(cpu)
             continue
         packages.setdefault(package, set()).add(cpu)
-        siblings = _members(root, f"{topology}/core_cpus_list") or _members(root, f"{topology}/thread_siblings_list")
+        siblings = _shared(root, f"{topology}/core_cpus") or _shared(root, f"{topology}/thread_siblings")
         group = (siblings & online) | {cpu}
         kind = (
             next((name for name, members in types.items() if cpu in members), "standard")
@@ -78,6 +78,17 @@ def _members(root: SysRoot, path: str) -> frozenset[int]:
         return frozenset()
 
 
+def _shared(root: SysRoot, path: str, *, mask: str = "") -> frozenset[int]:
+    """The members of a list file (``core_cpus_list``), or of the mask beside it on kernels too old for lists."""
+    found = _members(root, f"{path}_list")
+    if found:
+        return found
+    try:
+        return cpulist.parse_mask(root.text(f"{path}{mask}") or "")
+    except ValueError:
+        return frozenset()
+
+
 def _nodes(root: SysRoot) -> dict[int, int]:
     """The NUMA node of each CPU. Where firmware lists a CPU in several nodes, the first counts."""
     found: dict[int, int] = {}
@@ -98,7 +109,7 @@ def _l3(root: SysRoot, online: frozenset[int]) -> tuple[CacheGroup, ...]:
         for index in root.names(base):
             if root.text(f"{base}/{index}/level") != "3":
                 continue
-            members = _members(root, f"{base}/{index}/shared_cpu_list") & online | {cpu}
+            members = _shared(root, f"{base}/{index}/shared_cpu", mask="_map") & online | {cpu}
             number = root.integer(f"{base}/{index}/id")
             size = _size(root.text(f"{base}/{index}/size"))
             groups.setdefault(

@@ -39,7 +39,8 @@ def probe(
     uplinks = _uplinks(root, {f.name: _master(root, _base(f)) for f in found})
     rdma = tuple(rdma)
     if not found:
-        note("net", "no network interface is listed: /sys/class/net shows those of one network namespace only")
+        why = "no network interface is listed: /sys/class/net shows those of one network namespace only"
+        note("net", why if root.exists("sys/class/net") else "there is no /sys/class/net here: interfaces are unknown")
     return [_interface(root, f, rdma, links.get(f.name), f.name in uplinks) for f in found]
 
 

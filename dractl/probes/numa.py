@@ -33,13 +33,7 @@ def _node(
     base = f"{_NODES}/node{number}"
     cpus = _cpus(root, base)
     memory = _memory(root, base)
-    row = _row(root.text(f"{base}/distance"))
-    if len(row) != len(ids):
-        if row:
-            note(f"node{number}", f"its distance file has {len(row)} columns for {len(ids)} nodes and was not used")
-        else:
-            note(f"node{number}", "its distances to other nodes cannot be read")
-        row = ()
+    row = _distances(root, base, number, ids, note)
     return NumaNode(
         id=number,
         cpus=cpulist.show(cpus & online if online else cpus),
@@ -48,6 +42,25 @@ def _node(
         distances=row,
         huge_pages=_huge_pages(root, base),
     )
+
+
+def _distances(
+    root: SysRoot, base: str, number: int, ids: list[int], note: Callable[[str, str], None]
+) -> tuple[int, ...]:
+    """The row of the SLIT, a column for each of ``ids``. The kernel writes one for each node that it has online."""
+    row = _row(root.text(f"{base}/distance"))
+    try:
+        online = sorted(cpulist.parse(root.text(f"{_NODES}/online") or ""))
+    except ValueError:
+        online = []
+    for columns in (ids, online):
+        if len(row) == len(columns) and set(ids) <= set(columns):
+            return tuple(distance for node, distance in zip(columns, row, strict=True) if node in ids)
+    if row:
+        note(f"node{number}", f"its distance file has {len(row)} columns for {len(ids)} nodes and was not used")
+    else:
+        note(f"node{number}", "its distances to other nodes cannot be read")
+    return ()
 
 
 def _cpus(root: SysRoot, base: str) -> frozenset[int]:
@@ -80,13 +93,13 @@ def _huge_pages(root: SysRoot, base: str) -> tuple[HugePages, ...]:
 
 
 def _overlaps(nodes: list[NumaNode], note: Callable[[str, str], None]) -> None:
-    seen: dict[int, int] = {}
+    """One note where the firmware lists CPUs in more than one node."""
+    first: dict[int, int] = {}
+    again: set[int] = set()
     for node in nodes:
-        shared = sorted({seen[c] for c in cpulist.parse(node.cpus) if c in seen})
-        if shared:
-            note(
-                f"node{node.id}",
-                f"the firmware lists its CPUs in node {shared[0]} too: NUMA nodes cannot be told apart",
-            )
         for cpu in cpulist.parse(node.cpus):
-            seen.setdefault(cpu, node.id)
+            if first.setdefault(cpu, node.id) != node.id:
+                again.add(node.id)
+    if again:
+        which = f"node {cpulist.show(again)}" if len(again) == 1 else f"nodes {cpulist.show(again)}"
+        note("numa", f"the firmware lists CPUs of {which} in another node too: the nodes cannot be told apart")

@@ -66,8 +66,11 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
     ]
     amds, xgmi = amd.probe(root, devices)
     gpus = _gpus(devices, answer, amds, note)
-    gpus = tuple(_memory_node(root, gpu) for gpu in gpus)
-    memory_of_gpus = {g.memory_numa_node for g in gpus if g.memory_numa_node is not None}
+    told = _memory_nodes(root)
+    gpus = tuple(
+        replace(g, memory_numa_node=told[g.bdf]) if g.bdf in told and g.memory_numa_node is None else g for g in gpus
+    )
+    memory_of_gpus = {*told.values(), *(g.memory_numa_node for g in gpus if g.memory_numa_node is not None)}
     nodes = [replace(n, memory_kind="gpu") if n.id in memory_of_gpus and not n.cpus else n for n in nodes]
     denied = root.denied
     if denied:
@@ -170,13 +173,15 @@ def _gpus(
     return tuple(found)
 
 
-def _memory_node(root: SysRoot, gpu: Gpu) -> Gpu:
-    """The GPU with the node of its memory, where NVIDIA's kernel module says it and NVML did not (POWER9 and GPUs of
-    trees).
-    """
-    status = root.text(f"proc/driver/nvidia/gpus/{gpu.bdf}/numa_status") or ""
-    match = re.search(r"^Node:\s*(\d+)", status, re.MULTILINE)
-    return replace(gpu, memory_numa_node=int(match[1])) if match and gpu.memory_numa_node is None else gpu
+def _memory_nodes(root: SysRoot) -> dict[str, int]:
+    """The NUMA nodes of GPUs' memory as NVIDIA's kernel module says (POWER9; on Grace, NVML says it too)."""
+    base = "proc/driver/nvidia/gpus"
+    found = {}
+    for bdf in root.names(base):
+        match = re.search(r"^Node:\s*(\d{1,6})\b", root.text(f"{base}/{bdf}/numa_status") or "", re.MULTILINE)
+        if match:
+            found[bdf] = int(match[1])
+    return found
 
 
 def _unmanaged(driver: str | None) -> str:

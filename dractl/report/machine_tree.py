@@ -146,8 +146,7 @@ class _Drawing:
             driver = f" ({first.driver})" if first.driver else " (no driver)"
         bdf = first.bdf
         if len(devices) > 1:
-            alone = first.bdf.rpartition(".")[0] == devices[-1].bdf.rpartition(".")[0]
-            bdf += "-" + (devices[-1].bdf.rpartition(".")[2] if alone else devices[-1].bdf.partition(":")[2])
+            bdf = _span(devices)
             text = f"{len(devices)}× {text}"
         return _Row(
             lead,
@@ -160,6 +159,14 @@ class _Drawing:
             slow=slow,
             style=words.STYLES[first.kind],
         )
+
+
+def _span(devices: tuple[PciDevice, ...]) -> str:
+    """The addresses of several functions: ``0000:02:00.0-3``, ``0000:02:00.0,3``, ``0000:3b:00.2-3b:01.1``."""
+    first, last = devices[0].bdf, devices[-1].bdf
+    if first.rpartition(".")[0] != last.rpartition(".")[0]:
+        return f"{first}-{last.partition(':')[2]}"
+    return f"{first.rpartition('.')[0]}.{cpulist.show(int(d.bdf.rpartition('.')[2]) for d in devices)}"
 
 
 def _alike(a: PciDevice, b: PciDevice) -> bool:

@@ -62,7 +62,7 @@ def test_cpus_without_topology_are_noted(tmp_path: Path) -> None:
 def test_firmware_that_lists_cpus_in_several_nodes(tmp_path: Path) -> None:
     nodes = [{**NODE, "id": n, "distance": [10, 10]} for n in (0, 1)]
     found = machine(tmp_path, nodes=nodes)
-    assert "too: NUMA nodes cannot be told apart" in notes(found)["node1"]
+    assert "lists CPUs of node 1 in another node too" in notes(found)["numa"]
     assert {c.numa_node for c in found.cpus.cores} == {0}
 
 
@@ -77,6 +77,30 @@ def test_distances_that_do_not_fit_the_nodes_are_not_used(tmp_path: Path) -> Non
     found = machine(tmp_path, nodes=[{**NODE, "distance": [10, 20, 30]}])
     assert found.numa_nodes[0].distances == ()
     assert "3 columns for 1 nodes" in notes(found)["node0"]
+
+
+def test_distances_have_a_column_for_each_online_node(tmp_path: Path) -> None:
+    """A tree may show fewer nodes than are online; the columns of the others are left out."""
+    machine(tmp_path, nodes=[{**NODE, "id": 1, "distance": [21, 10]}])
+    (tmp_path / "sys/devices/system/node/online").write_text("0-1")
+    assert probes.read(tmp_path).numa_nodes[0].distances == (10,)
+
+
+def test_very_old_kernels_have_masks_of_siblings(tmp_path: Path) -> None:
+    machine(tmp_path)
+    for cpu in (0, 1):
+        topology = tmp_path / f"sys/devices/system/cpu/cpu{cpu}/topology"
+        (topology / "core_cpus_list").unlink()
+        (topology / "thread_siblings").write_text("00000003")
+    assert [c.cpus for c in probes.read(tmp_path).cpus.cores] == ["0-1"]
+
+
+def test_ports_of_one_card_that_are_not_in_a_row(tmp_path: Path) -> None:
+    from dractl.report import machine_tree
+    from dractl.report.canvas import Canvas
+
+    pci = [{"path": f"pci0000:00/0000:00:02.0/0000:02:00.{n}", "is": "e810"} for n in (0, 3)]
+    assert "0000:02:00.0,3" in machine_tree.render(machine(tmp_path, pci=pci), Canvas(120))
 
 
 def test_sparse_nodes_of_power9_and_gpu_memory_as_nodes(tmp_path: Path) -> None:
