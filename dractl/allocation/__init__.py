@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dractl.allocation.allocator import DEFAULT_BUDGET, Allocator
 from dractl.allocation.bugs import BUGS, Bug
+from dractl.allocation.extended import ExtendedResources, backing_classes, extended_resources
 from dractl.allocation.features import Features
 from dractl.allocation.result import (
     FILTER_TIMEOUT,
@@ -51,6 +52,7 @@ __all__ = [
     "Cost",
     "DeviceID",
     "Exhausted",
+    "ExtendedResources",
     "Fatal",
     "Features",
     "Loss",
@@ -65,4 +67,6 @@ __all__ = [
     "Verdict",
     "apply_taint_rules",
     "as_json",
+    "backing_classes",
+    "extended_resources",
 ]

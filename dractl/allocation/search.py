@@ -3,8 +3,8 @@
 The walk is upstream's: requests in order, devices in order, the first full solution is taken (``allocateOne`` and
 ``allocateDevice`` of k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go). Where nothing in the
 rest of the search can abort the attempt or leave a trace behind (the rest is *pure*), a part of it that holds no
-solution may be left out without a difference. Three things find such parts: bounds (:mod:`dractl.allocation.bounds`), the
-symmetry of devices of one kind, and the memory of states that failed. None of them costs anything before the first
+solution may be left out without a difference. Three things find such parts: bounds (:mod:`dractl.allocation.bounds`),
+the symmetry of devices of one kind, and the memory of states that failed. None of them costs anything before the first
 failure.
 """
 

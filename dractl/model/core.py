@@ -105,13 +105,17 @@ class ResourceRequirements:
 
 @dataclass(frozen=True, slots=True)
 class Container:
+    """``restart_policy`` Always makes an init container a sidecar."""
+
     name: str
     image: str
     resources: ResourceRequirements
+    restart_policy: str | None = None
 
     @classmethod
     def read(cls, r: Reader) -> Container:
-        return cls(r.text("name"), r.text("image"), ResourceRequirements.read(r.child("resources")))
+        resources = ResourceRequirements.read(r.child("resources"))
+        return cls(r.text("name"), r.text("image"), resources, r.optional_text("restartPolicy"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,176 @@
+"""Extended resources that devices back: a pod's ``vendor.com/gpu: 2`` becomes a claim of its own.
+
+kubernetes pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go and
+k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache (1.37; alpha in 1.34 and 1.35).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from dractl.model.claims import (
+    DeviceClaim,
+    DeviceRequest,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+    ResourceClaimStatus,
+)
+from dractl.model.core import ContainerExtendedResourceRequest
+from dractl.model.meta import ObjectMeta
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dractl.allocation.features import Features
+    from dractl.model import Container, DeviceClass, Node, Pod, Quantity
+
+CLAIM_NAME: Final = "<extended-resources>"
+"""The name that the scheduler's messages give the claim, which exists in its memory only."""
+
+IMPLICIT_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
+"""Every class has an extended resource with this prefix (ResourceDeviceClassPrefix)."""
+
+_ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendedResources:
+    """What a pod's extended resources need on one node.
+
+    ``claim`` is None where devices back none of them there. ``mappings`` say which container uses which request.
+    ``misfit`` is a resource that neither the node has nor a class backs: the scheduler says ``cannot fit resource``.
+    """
+
+    claim: ResourceClaim | None
+    mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
+    misfit: str | None = None
+
+
+def backing_classes(classes: Iterable[DeviceClass], features: Features) -> dict[str, DeviceClass]:
+    """By extended resource the class that backs it: of several the newest, then the first by name."""
+    found: dict[str, DeviceClass] = {}
+    if not features.enabled("DRAExtendedResource"):
+        return found
+    # Time stamps of the API are text that sorts by time; the last one written wins.
+    by_name = sorted(classes, key=lambda c: c.metadata.name, reverse=True)
+    for device_class in sorted(by_name, key=lambda c: c.metadata.creation_timestamp or ""):
+        if device_class.spec.extended_resource_name:
+            found[device_class.spec.extended_resource_name] = device_class
+        if features.at_least("1.35"):
+            found[IMPLICIT_PREFIX + device_class.metadata.name] = device_class
+    return found
+
+
+def extended_resources(pod: Pod, node: Node, classes: Iterable[DeviceClass], features: Features) -> ExtendedResources:
+    """The claim that kube-scheduler makes for a pod's extended resources on a node."""
+    backing = backing_classes(classes, features)
+    containers = (*pod.spec.init_containers, *pod.spec.containers)
+    wanted = sorted(
+        {name for c in containers for name, amount in _requests(c).items() if _is_extended(name) and amount}
+    )
+    if not any(name in backing for name in wanted):
+        return ExtendedResources(None)
+    served: list[str] = []
+    for name in wanted:
+        allocatable = node.status.allocatable.get(name)
+        if name in backing and (allocatable is None or not allocatable.sign()):
+            served.append(name)
+        elif allocatable is None:
+            return ExtendedResources(None, misfit=name)
+    if not served:
+        return ExtendedResources(None)
+    requests: list[DeviceRequest] = []
+    mappings: list[ContainerExtendedResourceRequest] = []
+    for name in served:
+        own, used = _requests_for(name, backing[name].metadata.name, pod, containers)
+        requests += own
+        mappings += used
+    requests.sort(key=lambda request: request.name)
+    return ExtendedResources(_claim(pod, requests), tuple(mappings))
+
+
+def _claim(pod: Pod, requests: Sequence[DeviceRequest]) -> ResourceClaim:
+    metadata = ObjectMeta(
+        name=CLAIM_NAME,
+        namespace=pod.metadata.namespace,
+        labels={},
+        annotations={_ANNOTATION: "true"},
+        uid="",
+        creation_timestamp=None,
+        deletion_timestamp=None,
+        owner_references=(),
+        generate_name=f"{pod.metadata.name}-extended-resources-",
+        finalizers=(),
+        generation=None,
+    )
+    return ResourceClaim(metadata, ResourceClaimSpec(DeviceClaim(tuple(requests))), ResourceClaimStatus())
+
+
+def _requests(container: Container) -> dict[str, int]:
+    """What a container requests, in whole numbers; the API server takes a limit for a request that is not written."""
+    amounts: Mapping[str, Quantity] = {**container.resources.limits, **container.resources.requests}
+    return {name: amount.value() for name, amount in amounts.items() if amount.is_int64()}
+
+
+def _is_extended(name: str) -> bool:
+    """IsDRAExtendedResourceName in pkg/scheduler/util/utils.go."""
+    if name.startswith(IMPLICIT_PREFIX):
+        return True
+    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
+
+
+def _requests_for(
+    resource: str, device_class: str, pod: Pod, containers: Sequence[Container]
+) -> tuple[list[DeviceRequest], list[ContainerExtendedResourceRequest]]:
+    """The requests for one resource. Init containers use what later containers have anyway, and share one request."""
+    init = len(pod.spec.init_containers)
+    short = [n for n, c in enumerate(containers) if n < init and c.restart_policy != "Always"]
+    kept: list[DeviceRequest | None] = [None] * len(containers)
+    mappings: list[ContainerExtendedResourceRequest] = []
+    for number, container in enumerate(containers):
+        if number not in short:
+            kept[number], used = _container_request(number, container, resource, device_class, ())
+            mappings += used
+    largest: DeviceRequest | None = None
+    names: set[str] = set()
+    shared: list[ContainerExtendedResourceRequest] = []
+    for number in short:
+        request, used = _container_request(number, containers[number], resource, device_class, kept[number:])
+        if request is not None:
+            names.add(request.name)
+            if largest is None or _count(largest) < _count(request):
+                largest = request
+        shared += used
+    if largest is not None:
+        shared = [replace(m, request_name=largest.name) if m.request_name in names else m for m in shared]
+    found = [request for request in (largest, *kept) if request is not None]
+    return found, [*mappings, *shared]
+
+
+def _count(request: DeviceRequest) -> int:
+    assert request.exactly is not None
+    return request.exactly.count or 0
+
+
+def _container_request(
+    number: int, container: Container, resource: str, device_class: str, reusable: Sequence[DeviceRequest | None]
+) -> tuple[DeviceRequest | None, list[ContainerExtendedResourceRequest]]:
+    amounts = _requests(container)
+    wanted = amounts.get(resource, 0)
+    if not wanted:
+        return None, []
+    mappings: list[ContainerExtendedResourceRequest] = []
+    covered = 0
+    for request in reusable:
+        if request is not None:
+            covered += _count(request)
+            mappings.append(ContainerExtendedResourceRequest(container.name, resource, request.name))
+            if covered >= wanted:
+                return None, mappings
+    position = sorted({**container.resources.limits, **container.resources.requests}).index(resource)
+    name = f"container-{number}-request-{position}"
+    spec = ExactDeviceRequest(device_class, allocation_mode="ExactCount", count=wanted - covered)
+    mappings.append(ContainerExtendedResourceRequest(container.name, resource, name))
+    return DeviceRequest(name, spec), mappings
