@@ -41,7 +41,15 @@ def probe(
     if not found:
         why = "no network interface is listed: /sys/class/net shows those of one network namespace only"
         note("net", why if root.exists("sys/class/net") else "there is no /sys/class/net here: interfaces are unknown")
-    return [_interface(root, f, rdma, links.get(f.name), f.name in uplinks) for f in found]
+    interfaces = [_interface(root, f, rdma, links.get(f.name), f.name in uplinks) for f in found]
+    unknown = [i.name for i in interfaces if i.kind is None]
+    if unknown:
+        note(
+            "net",
+            f"the link kind of {', '.join(unknown[:8])} is unknown: sysfs does not name it, netlink does on a "
+            "live node",
+        )
+    return interfaces
 
 
 def _base(found: Found) -> str:

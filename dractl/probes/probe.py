@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from dractl.probes.root import SysRoot
 
 
+# GPUs whose memory and model are not in sysfs, or not without their driver.
+_ASKED_ELSEWHERE = {
+    classes.INTEL: "its memory is known to the DRM driver only (an ioctl that needs privileges): it is left out",
+    classes.AMD: "no amdgpu driver is bound to it: its memory and partitions are unknown",
+}
+
+
 def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator | None = None) -> Machine:
     """What ``root`` shows. Only a live root is asked through libudev, netlink and NVML, which know no other machine
     than this one.
@@ -167,6 +174,8 @@ def _gpus(
             note(device.bdf, "this is the GPU that NVML cannot reach; what PCI shows of it stays valid")
         elif _nvidia_gpu(device) and answer.driver is not None:
             note(device.bdf, _unmanaged(device.driver))
+        elif device.vendor in _ASKED_ELSEWHERE:
+            note(device.bdf, _ASKED_ELSEWHERE[device.vendor])
     for gpu in told.values():
         note(str(gpu.bdf), "NVML names this GPU but /sys does not show it: its root and NUMA node are unknown")
         found.append(gpu)

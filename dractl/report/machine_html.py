@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #59636e; --paper: #ffffff; --box: #f3f5f8; --edge: #c3cad3;
-  --pix: #1a8f3c; --pxb: #0a7ea4; --phb: #a36a00; --node: #c2410c; --sys: #c01f3a; --nv: #7a3fd0; }
+  --pix: #1a8f3c; --pxb: #0a7ea4; --phb: #7d6b00; --node: #d4730a; --sys: #c01f3a; --nv: #7a3fd0; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --soft: #9aa4b2; --paper: #14171c; --box: #1e232b;
-  --edge: #414a57; --pix: #4cc96f; --pxb: #46b8dd; --phb: #e0a63a; --node: #f08a4b; --sys: #f0657c; --nv: #b08cf5; } }
+  --edge: #414a57; --pix: #4cc96f; --pxb: #46b8dd; --phb: #d9c24a; --node: #f39a4b; --sys: #f0657c; --nv: #b08cf5; } }
 body { margin: 0; padding: 20px; color: var(--ink); background: var(--paper);
   font: 14px ui-sans-serif, system-ui, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif; }
 h1 { font-size: 18px; margin: 0 0 12px; } h2 { font-size: 15px; margin: 28px 0 8px; }

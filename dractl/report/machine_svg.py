@@ -5,6 +5,7 @@ A picture for tickets and documents: no script, no font and no image from elsewh
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from dractl.topology.machine import PciDevice
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dractl.topology.machine import Gpu, Machine
+    from dractl.topology.machine import Gpu, Link, Machine
     from dractl.topology.tree import Switch
 
 ROW = 30
@@ -33,16 +34,16 @@ LEVEL_WORDS = {
     "phb": "PHB: across the PCIe root",
     "node": "NODE: across roots of one NUMA node",
     "sys": "SYS: across NUMA nodes",
-    "nv": "NV#: NVLinks",
+    "nv": "NV# or XGMI: links between GPUs",
 }
 
 STYLE = """
 svg.dractl { --ink: #1b1f24; --soft: #59636e; --paper: #ffffff; --box: #f3f5f8; --edge: #c3cad3;
-  --pix: #1a8f3c; --pxb: #0a7ea4; --phb: #a36a00; --node: #c2410c; --sys: #c01f3a; --nv: #7a3fd0;
+  --pix: #1a8f3c; --pxb: #0a7ea4; --phb: #7d6b00; --node: #d4730a; --sys: #c01f3a; --nv: #7a3fd0;
   --gpu: #1a8f3c; --nic: #0a7ea4; --nvme: #a36a00; --other: #7b8794;
   font: 12px ui-sans-serif, system-ui, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif; background: var(--paper); }
 @media (prefers-color-scheme: dark) { svg.dractl { --ink: #e6e9ee; --soft: #9aa4b2; --paper: #14171c; --box: #1e232b;
-  --edge: #414a57; --pix: #4cc96f; --pxb: #46b8dd; --phb: #e0a63a; --node: #f08a4b; --sys: #f0657c; --nv: #b08cf5;
+  --edge: #414a57; --pix: #4cc96f; --pxb: #46b8dd; --phb: #d9c24a; --node: #f39a4b; --sys: #f0657c; --nv: #b08cf5;
   --gpu: #4cc96f; --nic: #46b8dd; --nvme: #e0a63a; --other: #8a94a3; } }
 svg.dractl text { fill: var(--ink); } svg.dractl .soft { fill: var(--soft); } svg.dractl .bold { font-weight: 600; }
 svg.dractl .mono { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 11px; }
@@ -144,15 +145,20 @@ def _group(group: tree.Group, machine: Machine) -> _Box:
 
 def _items(items: Iterable[Switch | PciDevice], above: str = "phb") -> Iterator[_Box | _Leaf]:
     hidden = 0
+    virtual: Counter[str] = Counter()
     for item in items:
         if not isinstance(item, PciDevice):
             name = words.product(item.device) if item.device else "switch"
             address = item.device.bdf if item.device else ""
             yield _Box(f"switch {address}", name, tuple(_items(item.inside, "pix")), "pxb" if above == "pix" else "phb")
+        elif item.sriov and item.sriov.physical_function:
+            virtual[item.sriov.physical_function] += 1
         elif item.kind in ENDPOINTS or item.names or words.is_nvswitch(item):
             yield _Leaf(item)
         else:
             hidden += 1
+    for physical, count in virtual.items():
+        yield _Leaf(None, f"+ {count} virtual function{'s' if count > 1 else ''} of {physical}")
     if hidden:
         yield _Leaf(None, f"+ {hidden} other function{'s' if hidden > 1 else ''}")
 
@@ -197,7 +203,7 @@ class _Drawing:
             )
         title, hover = _PLAIN.cut(box.title, width // 7), f"{box.title}\n{box.detail}".strip()
         lines = [part for part in box.detail.split(" · ") if part]
-        details = [_PLAIN.cut(line, width // 7 + 1) for line in lines[: max(0, int(bottom - top - 28) // 17)]]
+        details = [_PLAIN.cut(line, width // 7 - 2) for line in lines[: max(0, int(bottom - top - 28) // 17)]]
         self.parts[slot:slot] = [
             f"<g><title>{escape(hover)}</title>",
             f'<rect class="box" x="{left}" y="{top:g}" width="{width}" height="{bottom - top:g}" rx="6"/>',
@@ -228,7 +234,7 @@ class _Drawing:
         columns = [
             (14, "bold", self._labels.get(device.bdf, "")),
             (74, "mono", device.bdf),
-            (170, "bold", _PLAIN.cut(names, 22)),
+            (170, "bold", _PLAIN.cut(names, 19)),
             (320, "", _PLAIN.cut(text, 48)),
             (660, "warn" if slow else "soft", speed),
         ]
@@ -256,7 +262,9 @@ class _Drawing:
 
     def fabric(self, bottom: float) -> float:
         """NVLinks, right of the devices: one bar where every GPU reaches every other equally, else an arc a pair."""
-        links = [x for x in self._machine.links if x.kind == "nvlink" and x.a in self._rows and x.b in self._rows]
+        links = [
+            x for x in self._machine.links if x.kind in ("nvlink", "xgmi") and x.a in self._rows and x.b in self._rows
+        ]
         if not links:
             return bottom
         ends = sorted({end for x in links for end in (x.a, x.b)}, key=self._rows.__getitem__)
@@ -270,7 +278,7 @@ class _Drawing:
             self.parts += [
                 f'<path class="wire" stroke="var(--nv)" d="M{right} {self._rows[end]:g}H{right + 30}"/>' for end in ends
             ]
-            label = f"NV{links[0].count}, all to all"
+            label = f"{_direct(links[0])}, all to all"
             self.parts.append(f'<text x="{right + 38}" y="{(top + low) / 2 + 4:g}">{label}</text>')
             return bottom
         for x in links:
@@ -278,14 +286,14 @@ class _Drawing:
             bend = right + min(100.0, 24 + (b - a) / 6)
             self.parts.append(
                 f'<path class="wire" stroke="var(--nv)" d="M{right} {a:g}C{bend:g} {a:g} {bend:g} {b:g} {right} {b:g}">'
-                f"<title>{escape(f'NV{x.count}: {x.a} and {x.b}')}</title></path>"
+                f"<title>{escape(f'{_direct(x)}: {x.a} and {x.b}')}</title></path>"
             )
         return bottom
 
     def legend(self, y: float) -> None:
         x = PAD
         for level, text in LEVEL_WORDS.items():
-            if level == "nv" and not any(link.kind == "nvlink" for link in self._machine.links):
+            if level == "nv" and not any(link.kind in ("nvlink", "xgmi") for link in self._machine.links):
                 continue
             self.parts.append(f'<path class="wire" stroke="var(--{level})" d="M{x} {y + 20:g}h22"/>')
             self.parts.append(f'<text class="soft" x="{x + 28}" y="{y + 24:g}">{escape(text)}</text>')
@@ -295,6 +303,10 @@ class _Drawing:
 def _leaf_level(box: _Box) -> str:
     """What lies between a device and its siblings in ``box``: the switch that the box is, or the root."""
     return "pix" if box.title.startswith("switch") else "phb"
+
+
+def _direct(link: Link) -> str:
+    return "XGMI" if link.kind == "xgmi" else f"NV{link.count}"
 
 
 def _hover(device: PciDevice, gpu: Gpu | None) -> str:

@@ -141,6 +141,19 @@ def test_a_function_whose_facts_are_missing(tmp_path: Path) -> None:
     assert (device.pcie_root, device.bridges, device.class_code) == ("pci0000:15", ("0000:15:01.0",), None)
 
 
+def test_a_kind_that_sysfs_does_not_name_is_said_to_be_unknown(tmp_path: Path) -> None:
+    found = machine(tmp_path, net=[{"path": "virtual/net/dummy0", "ifindex": 9}])
+    assert found.net_interfaces[0].kind is None
+    assert "the link kind of dummy0 is unknown" in notes(found)["net"]
+
+
+def test_intel_gpus_are_known_from_pci(tmp_path: Path) -> None:
+    pci = [{"path": "pci0000:00/0000:00:05.0", "is": "h100", "vendor": "0x8086", "device": "0x56c0", "driver": "xe"}]
+    found = machine(tmp_path, pci=pci)
+    assert (found.gpus[0].source, found.gpus[0].memory_bytes, found.pci_devices[0].driver) == ("pci", None, "xe")
+    assert "DRM driver" in notes(found)["0000:00:05.0"]
+
+
 def test_software_rdma_has_no_function(tmp_path: Path) -> None:
     rdma = {"sys/devices/virtual/infiniband/rxe0/ports/1/state": "4: ACTIVE"}
     (tmp_path / "sys/class/infiniband").mkdir(parents=True)
