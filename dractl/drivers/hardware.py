@@ -3,7 +3,8 @@
 A line: items joined by commas, each ``[COUNTx]PRODUCT`` or ``KEY=VALUE``. Products of one kind are spread evenly over
 the PCIe roots, roots evenly over the NUMA nodes; so the first GPU and the first NIC share a root. Keys: ``roots``
 (default: the largest count), ``numa`` (default 2, or 1 with one root), ``cpus`` (default none), ``threads`` a core
-(default 2), ``driver`` and ``cuda`` (NVIDIA's versions).
+(default 2), ``driver`` and ``cuda`` (NVIDIA's versions), ``mig`` (``on``: GPUs whose MIG profiles we know are in MIG
+mode).
 
 A YAML file says where things are: the same keys, and ``roots`` as a list of ``{numa: 0, devices: [2xH100, nic]}``.
 """
@@ -23,6 +24,7 @@ from dractl.topology.machine import (
     Cpus,
     Gpu,
     Machine,
+    MigProfile,
     NetInterface,
     NumaNode,
     Nvidia,
@@ -30,6 +32,7 @@ from dractl.topology.machine import (
     NvmeNamespace,
     Package,
     PciDevice,
+    Placement,
     RdmaDevice,
 )
 
@@ -41,7 +44,7 @@ _MAX_DEVICES = 512
 _MAX_PER_ROOT = 15  # a root is given 16 bus numbers, its own included
 _MAX_CPUS = 4096
 _NAMES = uuid.UUID("5d2f6f3e-6b0e-5e0a-9d53-0d7ac1d0b1a5")  # our own namespace: UUIDs are the same each time
-KEYS = ("roots", "numa", "cpus", "threads", "driver", "cuda")
+KEYS = ("roots", "numa", "cpus", "threads", "driver", "cuda", "mig")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,30 @@ GPUS = {
     "B200": _GpuModel("NVIDIA B200", "Blackwell", "10.0", 183359, "0x2901"),
     "GB200": _GpuModel("NVIDIA GB200", "Blackwell", "10.0", 189471, "0x2941"),
     "GB300": _GpuModel("NVIDIA GB300", "Blackwell", "10.3", 284208),
+}
+
+
+def _mig_profile(
+    number: int, name: str, slices: int, mib: int, processors: int, engines: tuple[int, int, int, int], *starts: int
+) -> MigProfile:
+    """``engines``: copy engines, decoders, JPEG engines, OFA engines; ``starts``: first memory slices of placements."""
+    copy, decoders, jpeg, ofa = engines
+    size = {40192: 8, 19968: 4, 9856: 2, 4864: 1}[mib]
+    places = tuple(Placement(start, size) for start in starts)
+    return MigProfile(number, name, slices, mib * _MIB, processors, copy, decoders, 0, jpeg, ofa, places)
+
+
+# GPU instance profiles of the A100 40GB: KEP 4815's example; ids and placements as `nvidia-smi mig -lgipp` has them.
+_MIG = {
+    "A100-40GB": (
+        _mig_profile(19, "1g.5gb", 1, 4864, 14, (1, 0, 0, 0), *range(7)),
+        _mig_profile(20, "1g.5gb+me", 1, 4864, 14, (1, 1, 1, 1), *range(7)),
+        _mig_profile(15, "1g.10gb", 1, 9856, 14, (1, 1, 0, 0), 0, 2, 4, 6),
+        _mig_profile(14, "2g.10gb", 2, 9856, 28, (2, 1, 0, 0), 0, 2, 4),
+        _mig_profile(9, "3g.20gb", 3, 19968, 42, (3, 2, 0, 0), 0, 4),
+        _mig_profile(5, "4g.20gb", 4, 19968, 56, (4, 2, 0, 0), 0),
+        _mig_profile(0, "7g.40gb", 7, 40192, 98, (7, 5, 1, 1), 0),
+    )
 }
 
 
@@ -174,6 +201,8 @@ def _settings(settings: Mapping[str, Any]) -> dict[str, int]:
     for key, value in settings.items():
         if key not in KEYS:
             raise UsageError(f"--hardware does not know the key {key!r}", hint=f"keys are {', '.join(KEYS)}")
+        if key == "mig" and value not in ("on", "off", True, False):
+            raise UsageError(f"--hardware: mig is on or off, not {value!r}")
         if key in limits:
             if not str(value).isdecimal() or not 1 <= int(value) <= limits[key]:
                 raise UsageError(f"--hardware: {key} is a number from 1 to {limits[key]}, not {value!r}")
@@ -296,6 +325,8 @@ def _gpu(bdf: str, product: str, number: int, settings: Mapping[str, Any]) -> Gp
         cuda_compute_capability=model.compute,
         memory_bytes=model.memory_mib * _MIB,
         driver_version=str(settings.get("driver", "580.65.06")),
+        mig_mode=settings.get("mig") in ("on", True) if product in _MIG else None,
+        mig_profiles=_MIG.get(product, ()),
     )
 
 

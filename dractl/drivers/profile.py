@@ -89,12 +89,13 @@ class Options:
 class Inventory:
     """The devices that a driver would publish, in its own order, and what a person should know about them.
 
-    A device is the mapping of a ``resource.k8s.io/v1`` Device, a counter set that of a CounterSet. ``comments`` belong
-    to devices by name.
+    A device is the mapping of a ``resource.k8s.io/v1`` Device, a counter set that of a CounterSet. ``apart`` are names
+    of devices that the driver puts into a slice of their own. ``comments`` belong to devices by name.
     """
 
     devices: tuple[dict[str, Any], ...] = ()
     counter_sets: tuple[dict[str, Any], ...] = ()
+    apart: tuple[tuple[str, ...], ...] = ()
     comments: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
 

@@ -79,9 +79,10 @@ def _slices(profile: Profile, inventory: Inventory, options: Options, notices: l
     if inventory.counter_sets:
         whole["sharedCounters"] = list(inventory.counter_sets)
     _drop(whole, "slice", options, profile.name, notices)
-    parts = _parts(profile.name, whole["devices"], whole.get("sharedCounters", []), options)
+    groups = _groups(whole["devices"], inventory.apart)
+    parts = _parts(profile.name, groups, whole.get("sharedCounters", []), options)
     with_devices = sum("devices" in part for part in parts)
-    if with_devices > 1:
+    if with_devices > len(groups):
         count = len(inventory.devices)
         notices.append(f"{profile.name}: {count} devices in {with_devices} slices; the API has a limit for one")
     return [
@@ -100,23 +101,38 @@ def _slices(profile: Profile, inventory: Inventory, options: Options, notices: l
     ]
 
 
+def _groups(devices: list[dict[str, Any]], apart: tuple[tuple[str, ...], ...]) -> list[list[dict[str, Any]]]:
+    """The devices of each slice as the driver has it: those that it keeps apart, and the others."""
+    by_name = {device["name"]: device for device in devices}
+    named = {name for names in apart for name in names}
+    others = [device for device in devices if device["name"] not in named]
+    return [group for group in ([by_name[name] for name in names] for names in apart) if group] + (
+        [others] if others else []
+    )
+
+
 def _parts(
-    driver: str, devices: list[dict[str, Any]], counter_sets: list[dict[str, Any]], options: Options
+    driver: str, groups: list[list[dict[str, Any]]], counter_sets: list[dict[str, Any]], options: Options
 ) -> list[dict[str, Any]]:
     """What each slice of the pool holds: from 1.35 on either counter sets or devices, in 1.34 both."""
-    chunks = [{"devices": chunk} for chunk in _chunks(devices)]
+    chunks = [{"devices": chunk} for group in groups for chunk in _chunks(group)]
     if not counter_sets:
         return chunks
     if options.target.at_least("1.35"):
         starts = range(0, len(counter_sets), MAX_COUNTER_SETS)
         return [{"sharedCounters": counter_sets[start : start + MAX_COUNTER_SETS]} for start in starts] + chunks
-    if len(chunks) > 1 or len(counter_sets) > MAX_COUNTER_SETS:
-        raise Unsupported(
-            f"{driver}: Kubernetes {options.target.release} wants devices and their counters in one slice; these are "
-            "too many for that",
-            hint="give a later --kubernetes-version, or fewer devices",
-        )
-    return [{"sharedCounters": counter_sets, **chunk} for chunk in chunks]
+    parts = []
+    for group in groups:
+        used = {use["counterSet"] for device in group for use in device.get("consumesCounters", ())}
+        shared = [item for item in counter_sets if item["name"] in used]
+        if len(group) > MAX_ADVANCED_DEVICES or len(shared) > MAX_COUNTER_SETS:
+            raise Unsupported(
+                f"{driver}: Kubernetes {options.target.release} wants devices and their counters in one slice, "
+                "and these are too many for that",
+                hint="give a later --kubernetes-version, or fewer devices",
+            )
+        parts.append({"sharedCounters": shared, "devices": group} if shared else {"devices": group})
+    return parts
 
 
 def slice_name(number: int, driver: str, node: str) -> str:

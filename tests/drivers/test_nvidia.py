@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dractl.drivers import Options, find
+from dractl.drivers import Options, find, render
+from dractl.drivers.hardware import machine as drawn
 from dractl.errors import UsageError
 from dractl.model.releases import Target
 from dractl.topology import Gpu, Machine, MigDevice, MigProfile, Nvidia, PciDevice
@@ -200,3 +201,75 @@ def test_device_classes() -> None:
         ],
         "extendedResourceName": "nvidia.com/gpu",
     }
+
+
+# --- DynamicMIG --------------------------------------------------------------------------------------------------
+
+DYNAMIC = {"gpu.nvidia.com": {"dynamicMIG": "true"}}
+
+
+def dynamic(spec: str, release: str = "1.37", gates: dict[str, bool] | None = None):
+    target = Target.of(release, gates or {})
+    return render(drawn(spec), Options("node-1", target, settings=DYNAMIC), ["gpu.nvidia.com"])
+
+
+def test_partitions_of_an_a100_in_mig_mode() -> None:
+    found = dynamic("2xA100-40GB,mig=on")
+    counters, first, second = (item["spec"] for item in found.slices)
+    assert [item["name"] for item in counters["sharedCounters"]] == ["gpu-0-counter-set", "gpu-1-counter-set"]
+    # KEP 4815's example of an A100 40GB: the sum of a GPU is the most that any profile has
+    amounts = {name: item["value"] for name, item in counters["sharedCounters"][0]["counters"].items()}
+    assert amounts == {
+        "multiprocessors": "98",
+        "copy-engines": "7",
+        "decoders": "5",
+        "encoders": "0",
+        "jpeg-engines": "1",
+        "ofa-engines": "1",
+        "memory": "40192Mi",
+        **{f"memory-slice-{number}": "1" for number in range(8)},
+    }
+    names = [device["name"] for device in first["devices"]]
+    assert len(names) == 7 + 7 + 4 + 3 + 2 + 1 + 1
+    assert names == sorted(names)
+    assert not [name for name in names if name == "gpu-0"]  # an Ampere GPU in MIG mode is not whole any more
+    assert {device["name"].split("-")[1] for device in second["devices"]} == {"1"}
+    part = next(device for device in first["devices"] if device["name"] == "gpu-0-mig-3g20gb-9-4")
+    assert "uuid" not in part["attributes"]
+    assert part["attributes"]["profile"] == {"string": "3g.20gb"}
+    assert part["capacity"]["memory"] == {"value": "19968Mi"}
+    assert not [name for name in part["capacity"] if name.startswith("memorySlice")]
+    (use,) = part["consumesCounters"]
+    assert use["counterSet"] == "gpu-0-counter-set"
+    assert [name for name in use["counters"] if "slice" in name] == [f"memory-slice-{number}" for number in range(4, 8)]
+
+
+def test_hopper_keeps_the_whole_gpu_beside_its_partitions() -> None:
+    gpu = replace(H100, minor=0, mig_mode=False, mig_profiles=(replace(PROFILES[0], placements=(Placement(0, 1),)),))
+    options = Options("node-1", Target.of("1.37"), settings=DYNAMIC)
+    found = find("gpu.nvidia.com").inventory(machine(gpu), options)
+    whole, part = found.devices
+    assert (whole["name"], part["name"]) == ("gpu-0", "gpu-0-mig-1g5gb-19-0")
+    assert whole["capacity"]["memory"] == {"value": "4864Mi"}  # the largest profile's, not the GPU's
+    assert whole["consumesCounters"][0]["counters"] == found.counter_sets[0]["counters"]
+
+
+def test_an_a100_without_mig_mode_stays_whole() -> None:
+    found = dynamic("A100-40GB")
+    (item,) = found.slices
+    assert [device["name"] for device in item["spec"]["devices"]] == ["gpu-0"]
+    assert "consumesCounters" not in item["spec"]["devices"][0]
+    assert any("DynamicMIG" in notice for notice in found.notices)
+
+
+def test_counters_beside_their_devices_in_1_34() -> None:
+    found = dynamic("2xA100-40GB,mig=on", "1.34", {"DRAPartitionableDevices": True})
+    assert [len(item["spec"]["sharedCounters"]) for item in found.slices] == [1, 1]
+    assert all(len(item["spec"]["devices"]) == 25 for item in found.slices)
+
+
+@pytest.mark.parametrize(("setting", "version"), [("yes", "0.4"), ("true", "25.8")])
+def test_dynamic_mig_that_cannot_be(setting: str, version: str) -> None:
+    options = Options("n", Target.of("1.37"), {"gpu.nvidia.com": version}, {"gpu.nvidia.com": {"dynamicMIG": setting}})
+    with pytest.raises(UsageError):
+        find("gpu.nvidia.com").inventory(machine(H100), options)

@@ -2,7 +2,7 @@
 
 ## What it does
 
-Looks at the values of capacities and shared counters.
+Looks at the values of capacities. Zero of one beside more of others is taken as meant: MIG devices have no encoders.
 
 ## Why is this bad
 
@@ -65,9 +65,12 @@ KINDS = ("ResourceSlice",)
 def check(run: Run) -> Iterator[Advice]:
     for subject in run.of("ResourceSlice"):
         for device in subject.devices:
-            for name, capacity in mapping(device.fields.get("capacity")).items():
-                value = capacity.get("value") if isinstance(capacity, dict) else capacity
-                if _sign(value) <= 0:
+            capacities = mapping(device.fields.get("capacity"))
+            signs = {name: _sign(_value(capacity)) for name, capacity in capacities.items()}
+            for name, capacity in capacities.items():
+                value = _value(capacity)
+                # MIG devices have 0 encoders and 14 multiprocessors, and that is what their driver means to say.
+                if signs[name] < 0 or (signs[name] == 0 and max(signs.values()) == 0):
                     path = (*device.path, "capacity", name, *(["value"] if isinstance(capacity, dict) else []))
                     yield Advice(
                         subject,
@@ -76,6 +79,10 @@ def check(run: Run) -> Iterator[Advice]:
                         help="leave the capacity out, or say how much there is",
                         confidence="likely",
                     )
+
+
+def _value(capacity: object) -> object:
+    return capacity.get("value") if isinstance(capacity, dict) else capacity
 
 
 def _sign(value: object) -> int:
