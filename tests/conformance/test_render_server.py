@@ -83,3 +83,8 @@ def test_the_example_driver_with_counters(server: tuple[Any, Target]) -> None:
 )
 def test_gathered_machines(server: tuple[Any, Target], shared: Path, archive: str) -> None:
     accepted(*server, read(shared / "machines" / archive))
+
+
+def test_partitions_of_mig(server: tuple[Any, Target]) -> None:
+    settings = {"gpu.nvidia.com": {"dynamicMIG": "true"}}
+    accepted(*server, machine("3xA100-40GB,mig=on"), ("gpu.nvidia.com",), settings=settings)
