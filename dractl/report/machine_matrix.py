@@ -113,7 +113,7 @@ def _disagreements(machine: Machine, labels: dict[str, str], canvas: Canvas) -> 
     pairs: dict[tuple[str, str], dict[str, str]] = {}
     asked = False
     for found in affinity(machine):
-        if found.source in ("sysfs", "nvml") and not found.level.startswith("NV"):
+        if not found.level.startswith("NV"):
             pairs.setdefault((found.a, found.b), {})[found.source] = found.level
             asked |= found.source == "nvml"
     if not asked:

@@ -92,22 +92,24 @@ def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
 def affinity(machine: Machine) -> Iterator[Affinity]:
     """Every pair of :func:`endpoints`, from sysfs; beside it what NVML says about the pair, where it says something."""
     told = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "pcie" and link.level}
-    direct = {frozenset((link.a, link.b)): link for link in machine.links if link.kind in ("nvlink", "xgmi")}
+    nvlinks = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "nvlink" and link.count}
     for a, b in combinations(endpoints(machine), 2):
         yield Affinity(a.bdf, b.bdf, level(a, b, machine), "sysfs")
         pair = frozenset((a.bdf, b.bdf))
         if pair in told:
             yield Affinity(a.bdf, b.bdf, str(told[pair].level), told[pair].source)
-        if pair in direct:
-            name = "XGMI" if direct[pair].kind == "xgmi" else f"NV{direct[pair].count}"
-            yield Affinity(a.bdf, b.bdf, name, direct[pair].source)
+        if pair in nvlinks:
+            yield Affinity(a.bdf, b.bdf, f"NV{nvlinks[pair].count}", nvlinks[pair].source)
 
 
 def nearest(machine: Machine) -> dict[tuple[str, str], str]:
-    """The nearest level known for every ordered pair of :func:`endpoints`: NVLink before NVML's PCIe answer before
+    """The nearest level known for every ordered pair of :func:`endpoints`: direct links before NVML's PCIe answer before
     sysfs.
     """
     best: dict[tuple[str, str], str] = {}
     for pair in affinity(machine):
         best[pair.a, pair.b] = best[pair.b, pair.a] = pair.level  # affinity yields them in rising order of authority
+    for link in machine.links:
+        if link.kind == "xgmi" and (link.a, link.b) in best:
+            best[link.a, link.b] = best[link.b, link.a] = "XGMI"
     return best
