@@ -1,0 +1,103 @@
+"""A driver would refuse its configuration.
+
+## What it does
+
+Compares `opaque.parameters` of claims and classes with what the driver that they are for takes: kinds, field names,
+types and values. dractl knows the configurations of gpu.nvidia.com, compute-domain.nvidia.com, dra.net, dra.cpu and
+gpu.example.com, as of their newest versions.
+
+## Why is this bad
+
+The API server takes any object as parameters. The driver looks at them when the pod is started on a node: the pod
+stays in ContainerCreating, with an event that says what is wrong.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.nvidia.com}
+    config:
+    - opaque:
+        driver: gpu.nvidia.com
+        parameters:
+          apiVersion: resource.nvidia.com/v1beta1
+          kind: GpuConfig
+          sharing: {strategy: TimeSlice}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.nvidia.com}
+    config:
+    - opaque:
+        driver: gpu.nvidia.com
+        parameters:
+          apiVersion: resource.nvidia.com/v1beta1
+          kind: GpuConfig
+          sharing: {strategy: TimeSlicing}
+```
+
+## Source
+
+schemas/drivers names each driver's own types and validation; api.md section 6, row 37
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice, Replacement
+from dractl.lint.run import items, mapping, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run, Subject
+    from dractl.validation.violation import Path
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for claim in run.claims:
+        yield from _configurations(claim.subject, (*claim.path, "config"), claim.devices.get("config"))
+    for subject in run.of("DeviceClass"):
+        yield from _configurations(subject, ("spec", "config"), subject.spec.get("config"))
+
+
+def _configurations(subject: Subject, path: Path, listed: object) -> Iterator[Advice]:
+    for at, item in enumerate(items(listed)):
+        opaque = mapping(mapping(item).get("opaque"))
+        driver, parameters = text(opaque.get("driver")), opaque.get("parameters")
+        if not driver or not isinstance(parameters, dict):
+            continue
+        from dractl.drivers import opaque as schemas
+
+        for fault in schemas.check(driver, parameters):
+            place = (*path, at, "opaque", "parameters", *fault.path)
+            yield Advice(
+                subject,
+                place,
+                f"{driver} would refuse this: {fault.message}",
+                help=f"did you mean {fault.nearest}?" if fault.nearest else None,
+                key=fault.key,
+                confidence="likely",
+                fix=Replacement(f"write {fault.nearest}", place, fault.nearest, key=fault.key, safe=False)
+                if fault.nearest
+                else None,
+            )
