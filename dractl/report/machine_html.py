@@ -31,7 +31,7 @@ th { background: var(--box); } .PIX { color: var(--pix); } .PXB { color: var(--p
 .NODE { color: var(--node); } .SYS { color: var(--sys); } .NV { color: var(--nv); font-weight: 600; } .X { color:
 var(--soft); }
 tr.at td, tr.at th { background: var(--box); } dt { font-weight: 600; } dd { margin: 0 0 8px; }
-svg .device { cursor: default; } svg .device.at rect { stroke: var(--ink); stroke-width: 2; }
+svg .device { cursor: default; } svg.dractl .device.at > rect:first-of-type { stroke: var(--ink); stroke-width: 2; }
 svg .device.lit > rect:first-of-type { stroke: var(--lit); stroke-width: 2; }
 p { color: var(--soft); max-width: 70em; }
 """.strip()

@@ -37,19 +37,17 @@ def labels(machine: Machine, devices: Iterable[PciDevice]) -> dict[str, str]:
 
 def description(device: PciDevice, gpu: Gpu | None) -> str:
     """What the device is: its product, and for a GPU what NVML adds."""
-    if gpu is not None and gpu.name:
-        parts = [gpu.name]
+    parts = [gpu.name if gpu is not None and gpu.name else product(device)]
+    if gpu is not None:
         if gpu.memory_bytes is not None:
             parts.append(size(gpu.memory_bytes))
         if gpu.mig_mode:
-            parts.append(f"MIG on, {len(gpu.mig_devices)} devices")
-        if gpu.health != "ok":
+            parts.append(f"MIG on, {_plural(len(gpu.mig_devices), 'device')}")
+        if gpu.amd is not None and gpu.amd.compute_partition not in (None, "spx"):
+            parts.append(f"{gpu.amd.compute_partition}/{gpu.amd.memory_partition}")
+        if gpu.health in ("lost", "reset-required"):
             parts.append(gpu.health.upper())
-        return ", ".join(parts)
-    name = product(device)
-    if gpu is not None and gpu.health in ("lost", "reset-required"):
-        return f"{name}, {gpu.health.upper()}"
-    return name
+    return ", ".join(parts)
 
 
 def is_nvswitch(device: PciDevice) -> bool:

@@ -90,7 +90,7 @@ def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
 
 
 def affinity(machine: Machine) -> Iterator[Affinity]:
-    """Every pair of :func:`endpoints`, from sysfs; beside it what NVML says about the pair, where it says something."""
+    """Every pair of :func:`endpoints`, from sysfs; beside it what NVML says about the pair, where it does."""
     told = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "pcie" and link.level}
     nvlinks = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "nvlink" and link.count}
     for a, b in combinations(endpoints(machine), 2):
