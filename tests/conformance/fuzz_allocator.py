@@ -155,17 +155,11 @@ class Maker:
         self.seed = seed
         r = self.random
         # Which parts a case uses is drawn first, so that cases with few parts are as frequent as mixed ones.
-        self.parts = {
-            part
-            for part in PARTS
-            if r.random() < RARE.get(part, 0.3)
-        }
+        self.parts = {part for part in PARTS if r.random() < RARE.get(part, 0.3)}
         # Tight cases have nothing that ends them early: they fail late, and often, in the search.
         self.tight = r.random() < 0.35
         if self.tight:
-            self.parts -= set(
-                ["errors", "incomplete", "invalid", "generations", "othernodes", "derived", "perdevice", "nodeselector"]
-            )
+            self.parts -= ENDS_EARLY
             self.parts |= {"claims"}
         self.features, self.cel = self._features()
         for part, gate in NEEDS.items():
@@ -587,7 +581,6 @@ NEEDED = (
     "firstAvailable",
     "deviceClassName",
     "allocationMode",
-    ,
 )
 """Keys without which a case means something else."""
 
