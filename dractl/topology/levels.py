@@ -103,7 +103,7 @@ def affinity(machine: Machine) -> Iterator[Affinity]:
 
 
 def nearest(machine: Machine) -> dict[tuple[str, str], str]:
-    """The nearest level known for every ordered pair of :func:`endpoints`: direct links before NVML's PCIe answer before
+    """Every pair of :func:`endpoints`, from sysfs, and beside it what NVML says about the pair, where it does."""
     sysfs.
     """
     best: dict[tuple[str, str], str] = {}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dractl.topology.levels import affinity, level, nearest
+from dractl.topology.levels import LEVELS, affinity, level, nearest, rank
 from dractl.topology.machine import Cpus, Kind, Link, Machine, NumaNode, Package, PciDevice
 
 _SWITCH = "pci0000:10/0000:10:01.0/0000:11:00.0"
@@ -89,3 +91,25 @@ def test_bridges_and_virtual_functions_have_no_distances_of_their_own() -> None:
     virtual = replace(physical, bdf="0000:11:00.1", sriov=SrIov(physical_function="0000:11:00.0"))
     port = device("pci0000:10/0000:10:01.0", kind="bridge")
     assert list(affinity(machine(port, physical, virtual))) == []
+
+
+_ADDRESSES = st.integers(0, 3).flatmap(
+    lambda root: st.tuples(
+        st.just(root), st.lists(st.integers(0, 1), max_size=5), st.integers(0, 1), st.sampled_from([None, 0, 1])
+    )
+)
+
+
+@given(st.lists(_ADDRESSES, min_size=2, max_size=2, unique_by=str))
+def test_any_two_functions_have_one_level_both_ways(places: list[tuple[int, list[int], int, int | None]]) -> None:
+    """Any tree: symmetric, known to the legend, and never nearer across roots than within one."""
+    devices = []
+    for i, (root, bridges, slot, numa) in enumerate(places):
+        parts = [f"0000:{root}{len(bridges[:n])}:{port:02x}.{n}" for n, port in enumerate(bridges)]
+        devices.append(device("/".join([f"pci0000:{root}0", *parts, f"0000:{root}f:{slot:02x}.{i}"]), numa))
+    one, other = devices
+    both = machine(one, other)
+    found = level(one, other, both)
+    assert found == level(other, one, both)
+    assert found in LEVELS
+    assert (one.pcie_root == other.pcie_root) == (rank(found) <= rank("PHB"))
