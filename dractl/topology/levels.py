@@ -103,8 +103,9 @@ def affinity(machine: Machine) -> Iterator[Affinity]:
 
 
 def nearest(machine: Machine) -> dict[tuple[str, str], str]:
-    """Every pair of :func:`endpoints`, from sysfs, and beside it what NVML says about the pair, where it does."""
-    sysfs.
+    """The nearest level known for every ordered pair of :func:`endpoints`.
+
+    Direct links come before NVML's PCIe answer, and that before sysfs.
     """
     best: dict[tuple[str, str], str] = {}
     for pair in affinity(machine):
