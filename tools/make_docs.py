@@ -27,8 +27,8 @@ GROUPS = {
 }
 
 
-def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...]]]:
-    """(code, name, severity, server, kinds) of every rule file, without importing it."""
+def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...], bool]]:
+    """What the index holds of every rule file, without importing it."""
     found = []
     for path in sorted(RULES.glob("dra[0-9]*.py")):
         match = re.fullmatch(r"(dra\d{3})_(\w+)", path.stem)
@@ -38,7 +38,7 @@ def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...]]]:
             for node in ast.parse(path.read_text(encoding="utf-8")).body
             if isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Name)
-            and node.targets[0].id in ("SEVERITY", "SERVER", "KINDS")
+            and node.targets[0].id in ("SEVERITY", "SERVER", "KINDS", "DEVICES")
         }
         found.append(
             (
@@ -47,6 +47,7 @@ def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...]]]:
                 constants["SEVERITY"],
                 constants.get("SERVER", ()),
                 constants.get("KINDS", ()),
+                constants.get("DEVICES", False),
             )
         )
     return found
@@ -54,16 +55,19 @@ def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...]]]:
 
 def index() -> str:
     lines = [
-        '"""The rules of lint: code, name, severity, violations that it reports, kinds that it looks at.',
+        '"""The rules of lint: code, name, severity, violations that it reports, kinds that it looks at',
+        "and whether it needs devices.",
         "",
         "Made by tools/make_docs.py from the files in rules/; not to be edited.",
         '"""',
         "",
         "from __future__ import annotations",
         "",
-        "INDEX: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...]], ...] = (",
+        "# ruff: noqa: E501",
+        "INDEX: tuple[tuple[object, ...], ...] = (",
     ]
-    lines += [f"    {row!r},".replace("'", '"') for row in rows()]
+    # What a rule has by default is left out.
+    lines += [f"    {row if row[-1] else row[:-1]!r},".replace("'", '"') for row in rows()]
     return "\n".join([*lines, ")", ""]).replace("INDEX:", "# fmt: off\nINDEX:") + "# fmt: on\n"
 
 

@@ -1,12 +1,14 @@
-"""The rules of lint: code, name, severity, violations that it reports, kinds that it looks at.
+"""The rules of lint: code, name, severity, violations that it reports, kinds that it looks at
+and whether it needs devices.
 
 Made by tools/make_docs.py from the files in rules/; not to be edited.
 """
 
 from __future__ import annotations
 
+# ruff: noqa: E501
 # fmt: off
-INDEX: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...]], ...] = (
+INDEX: tuple[tuple[object, ...], ...] = (
     ("DRA001", "unreadable-document", "error", (), ()),
     ("DRA002", "wrong-type", "error", ("wrong-type",), ()),
     ("DRA003", "unknown-field", "error", ("unknown-field",), ()),
@@ -133,11 +135,12 @@ INDEX: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("DRA708", "unreachable-subrequest", "warning", (), ("ResourceClaim", "ResourceClaimTemplate")),
     ("DRA709", "config-for-another-driver", "warning", (), ("ResourceClaim", "ResourceClaimTemplate")),
     ("DRA710", "all-under-a-constraint", "info", (), ("ResourceClaim", "ResourceClaimTemplate")),
-    ("DRA751", "selector-fails", "error", (), ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")),
-    ("DRA752", "selector-matches-nothing", "warning", (), ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")),
-    ("DRA753", "attribute-not-published", "error", (), ("ResourceClaim", "ResourceClaimTemplate")),
-    ("DRA754", "capacity-not-published", "error", (), ("ResourceClaim", "ResourceClaimTemplate")),
-    ("DRA755", "unknown-class", "error", (), ("ResourceClaim", "ResourceClaimTemplate")),
+    ("DRA711", "parameters-refused", "warning", (), ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")),
+    ("DRA751", "selector-fails", "error", (), ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"), True),
+    ("DRA752", "selector-matches-nothing", "warning", (), ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"), True),
+    ("DRA753", "attribute-not-published", "error", (), ("ResourceClaim", "ResourceClaimTemplate"), True),
+    ("DRA754", "capacity-not-published", "error", (), ("ResourceClaim", "ResourceClaimTemplate"), True),
+    ("DRA755", "unknown-class", "error", (), ("ResourceClaim", "ResourceClaimTemplate"), True),
     ("DRA801", "not-served", "error", ("not-served",), ()),
     ("DRA802", "field-dropped", "warning", ("dropped-field",), ()),
     ("DRA803", "served-on-demand", "warning", ("served-on-demand",), ()),

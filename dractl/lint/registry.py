@@ -5,7 +5,8 @@ A rule file ``dra116_count_not_positive.py`` gives the code and the name; it hol
 headings of :data:`HEADINGS`), ``SEVERITY`` and either
 
 - ``SERVER``: the ids of the violations (:class:`dractl.validation.violation.Violation`) that it reports, or
-- ``KINDS`` and ``check(run)``: advice of dractl's own, asked for if the run holds an object of one of the kinds.
+- ``KINDS`` and ``check(run)``: advice of dractl's own, asked for if the run holds an object of one of the kinds (and,
+  with ``DEVICES = True``, has devices to try it on).
 
 After adding one, run ``python tools/make_docs.py``.
 """
@@ -37,6 +38,7 @@ class Rule(NamedTuple):
     severity: Severity
     server: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    devices: bool = False
 
     @property
     def module(self) -> str:
@@ -69,7 +71,8 @@ class Rule(NamedTuple):
 @cache
 def rules() -> dict[str, Rule]:
     """Every rule by its code, in order."""
-    return {row[0]: Rule(*row) for row in INDEX}  # type: ignore[arg-type]
+    found = (Rule(*row) for row in INDEX)  # type: ignore[arg-type]
+    return {rule.code: rule for rule in found}
 
 
 @cache

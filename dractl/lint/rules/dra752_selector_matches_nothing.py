@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+DEVICES = True
 
 
 def check(run: Run) -> Iterator[Advice]:
