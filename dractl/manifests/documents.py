@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
 Path = tuple["str | int", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """What strict decoding of a document that can be read complains about, such as a key that is given twice."""
 
     message: str
@@ -22,19 +20,17 @@ class Fault:
     position: Position
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(NamedTuple):
     """A document that cannot be read: why, in the API server's words where it has some, and where."""
 
     file: str
-    index: int
+    index: int  # type: ignore[assignment]  # instead of tuple.index, which nobody asks a document for
     position: Position
     message: str
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """A file that was found and deliberately not read: why, and what to do about it."""
 
     file: str
@@ -135,8 +131,7 @@ class Document:
         return f"<Document {self.file}[{self.index}] {self.kind} {self.namespace or ''}/{self.name}>"
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(NamedTuple):
     """Everything that was loaded, in a stable order; ``files`` counts the files that were looked into."""
 
     documents: tuple[Document, ...]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from dractl.errors import InputError
 from dractl.manifests.documents import Skipped
@@ -23,8 +22,7 @@ _VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 _COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "lzma"))
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """The bytes of one manifest file.
 
     ``named``: the user asked for this very file (or stream); ``chart``: the packed chart it is a template of.

@@ -28,7 +28,7 @@ _RELEVANT = (
 )
 # A device class may stand behind an extended resource such as example.com/gpu: 1.
 _EXTENDED = re.compile(rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+["']?\s*:\s*["']?[0-9]""")
-_NAMESPACE = re.compile(rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b""")  # adminAccess needs their labels
+_NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
 _MAX_YAML_FALLBACK = 1024 * 1024
 
@@ -85,7 +85,7 @@ def is_relevant(data: bytes) -> bool:
         any(word in data for word in _RELEVANT)
         or (b"requests" in data and _EXTENDED.search(data) is not None)
         or (b"devices" in data and b"kind" not in data)  # a claim that does not say what it is
-        or (b"Namespace" in data and _NAMESPACE.search(data) is not None)
+        or (b"Namespace" in data and re.search(_NAMESPACE, data) is not None)
         or data.startswith(_WIDE)
     )
 

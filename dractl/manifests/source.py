@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _LINE_END = re.compile(r"\r\n?|\n")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """A range of a file: lines and columns count from 1, columns count code points, the end is exclusive."""
 
     file: str
@@ -61,4 +59,4 @@ class Source:
             return ""
         end = starts[number] if number < len(starts) else len(self.text)
         # Bytes that are no UTF-8 are kept as lone surrogates (see text.decode), which no terminal can be given.
-        return _SURROGATE.sub("\ufffd", self.text[starts[number - 1] : end].rstrip("\r\n"))
+        return re.sub("[\ud800-\udfff]", "\ufffd", self.text[starts[number - 1] : end].rstrip("\r\n"))

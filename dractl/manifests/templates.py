@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 
-_BLOCK_HEADER = re.compile(r"(?:^|[\s:\-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$")
-_STRING_OR_COMMENT = re.compile(
-    r"""(?<![^\s:,\[{(=-])"(?:\\.|[^"\\])*"|(?<![^\s:,\[{(=-])'(?:''|[^'])*'|(?:(?<=\s)|^)\#.*""",
-)
+# Compiled when first used: most files hold no `{{`.
+_BLOCK_HEADER = r"(?:^|[\s:\-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$"
+_STRING_OR_COMMENT = r"""(?<![^\s:,\[{(=-])"(?:\\.|[^"\\])*"|(?<![^\s:,\[{(=-])'(?:''|[^'])*'|(?:(?<=\s)|^)\#.*"""
 
 
 def chart_of(path: str) -> str | None:
@@ -39,10 +38,10 @@ def holds_template(text: str) -> bool:
             if indent > block_indent:
                 continue
             block_indent = None
-        bare = _STRING_OR_COMMENT.sub('""', line)
+        bare = re.sub(_STRING_OR_COMMENT, '""', line)
         if "{{" in bare:
             return True
-        if _BLOCK_HEADER.search(bare):
+        if re.search(_BLOCK_HEADER, bare):
             block_indent = indent
     return False
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dractl.manifests.source import Position, Source
 
 _SEPARATOR = re.compile(r"^---([^\r\n]*)(?:\r\n?|\n|\Z)", re.MULTILINE)
-_HELM_SOURCE = re.compile(r"^# Source: (\S[^\r\n]*)", re.MULTILINE)
+_HELM_SOURCE = r"(?m)^# Source: (\S[^\r\n]*)"
 _BLANK_OR_COMMENT = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|\Z))*")
 _LONG_LINE = re.compile(r"[^\r\n]{1000}")
 _PLAIN = ""  # the tag of scalars without one, where their text decides
@@ -103,7 +103,8 @@ def _document(source: Source, chunk: Chunk, index: int) -> Document | None:
     if value is None:
         return None
     leading = _BLANK_OR_COMMENT.match(text, chunk.start, chunk.end)
-    origin = _HELM_SOURCE.search(text, chunk.start, leading.end()) if leading is not None else None
+    above = leading.group() if leading is not None else ""
+    origin = re.search(_HELM_SOURCE, above) if "# Source:" in above else None
     locator = YamlLocator(source, chunk, tuple(decoder.faults))
     return Document(source.name, index, value, locator, origin=origin[1].rstrip() if origin else None)
 
