@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Replacement
 from dractl.lint.finding import Edit, Fix
+from dractl.manifests import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dractl.manifests import Document, Position
+    from dractl.manifests import Document
     from dractl.validation.violation import Path, Violation
 
 
@@ -45,7 +46,7 @@ def replacement(document: Document, wanted: Replacement) -> Fix:
     if wanted.start is not None and wanted.end is not None:
         first = document.locate(wanted.path, offset=wanted.start)
         last = document.locate(wanted.path, offset=wanted.end - 1)
-        position = type(first)(first.file, first.line, first.column, last.end_line, last.end_column)
+        position = Position(first.file, first.line, first.column, last.end_line, last.end_column)
         return Fix(wanted.title, (Edit(position, wanted.text),), wanted.safe)
     position = document.locate(wanted.path, key=wanted.key)
     quote = document.line(position.line)[position.column - 1 : position.column]
@@ -78,7 +79,7 @@ def _below_exactly(document: Document, path: Path) -> Fix | None:
 
 def _before(position: Position, line: int) -> Position:
     """The empty range at the beginning of a line."""
-    return type(position)(position.file, line, 1, line, 1)
+    return Position(position.file, line, 1, line, 1)
 
 
 def value_at(document: Document, path: Path) -> object:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint import registry
 from dractl.lint.finding import Api, Finding, ObjectRef, Related, yaml_path
 from dractl.lint.fixes import for_violation, replacement
+from dractl.manifests import Position
 
 if TYPE_CHECKING:
     from dractl.lint.advice import Advice
@@ -89,7 +89,7 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Placed:
     position = document.locate(advice.path, key=advice.key, offset=advice.offset)
     if advice.offset is not None and advice.end is not None and advice.end > advice.offset:
         last = document.locate(advice.path, offset=advice.end - 1)
-        position = replace(position, end_line=last.end_line, end_column=last.end_column)
+        position = Position(position.file, position.line, position.column, last.end_line, last.end_column)
     finding = Finding(
         rule.code,
         rule.name,
