@@ -114,6 +114,16 @@ SERVED: Final = (
     Served("resource.k8s.io/v1alpha3", "DeviceTaintRule", "1.33", "1.39", default=False),
     Served("resource.k8s.io/v1alpha3", "ResourcePoolStatusRequest", "1.36", "1.42", default=False),
     Served("resource.k8s.io/v1alpha3", "PodSchedulingContext", "1.31", "1.32", default=False),
+    Served("scheduling.k8s.io/v1alpha1", "Workload", "1.35", "1.36", default=False),
+    *(
+        Served(f"scheduling.k8s.io/{version}", kind, since, removed, default=False)
+        for kind in ("Workload", "PodGroup")
+        for version, since, removed in (
+            ("v1beta1", "1.37", None),
+            ("v1alpha3", "1.37", None),
+            ("v1alpha2", "1.36", "1.37"),
+        )
+    ),
     *(Served("v1", kind) for kind in ("Pod", "Node", "Namespace", "PodTemplate", "ReplicationController")),
     *(Served("apps/v1", kind) for kind in ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")),
     *(Served("batch/v1", kind) for kind in ("Job", "CronJob")),
@@ -128,7 +138,7 @@ class Field(NamedTuple):
     dropped). Where ``gates`` are not all enabled, the API server drops it without a word, from ``dropped_since`` on.
     """
 
-    spec: str  # "claim", "class", "slice", "pool-status"
+    spec: str  # "claim", "class", "slice", "pool-status", "pod-group", "workload"
     path: str
     since: str
     gates: tuple[str, ...] = ()
@@ -180,6 +190,8 @@ FIELDS: Final = (
     Field("slice", "partitionTypeAttribute", "1.37", ("DRAPartitionableDevicesType",)),
     Field("slice", "skipNodeOperations", "1.37", ("DRAOptionalNodeOperations",)),
     Field("pool-status", "defaultPartitionTypeAttribute", "1.37", ("DRAPartitionableDevicesType",)),
+    Field("pod-group", "resourceClaims", "1.36", ("DRAWorkloadResourceClaims",)),
+    Field("workload", "podGroupTemplates[].resourceClaims", "1.36", ("DRAWorkloadResourceClaims",)),
 )
 
 

@@ -25,6 +25,8 @@ _SPEC = {
     "DeviceClass": ("class", ["spec"]),
     "ResourceSlice": ("slice", ["spec"]),
     "ResourcePoolStatusRequest": ("pool-status", ["spec"]),
+    "PodGroup": ("pod-group", ["spec"]),
+    "Workload": ("workload", ["spec"]),
 }
 """Kind to the spec it holds and where."""
 

@@ -1,7 +1,8 @@
 """The validation rules by kind: what an API server says to a document once it is decoded, defaulted and converted.
 
 ``RULES`` names every rule: ``RC`` and ``RS`` as upstream's order of checks gives them (claims and templates, slices),
-``DC`` classes, ``DT`` taint rules, ``PS`` pool status requests, ``PC`` claims of pods, ``OM`` object metadata.
+``DC`` classes, ``DT`` taint rules, ``PS`` pool status requests, ``CS`` the status of claims, ``PC`` claims of pods,
+``OM`` object metadata.
 """
 
 from __future__ import annotations
@@ -114,6 +115,20 @@ RULES: Final[Mapping[str, str]] = {
     "PS-02": "the pool's name",
     "PS-03": "a limit that is not 1 to 1000",
     "PS-04": "defaultPartitionTypeAttribute",
+    "CS-01": "reservedFor: too many, one twice, or incomplete",
+    "CS-02": "a claim is reserved, but not allocated",
+    "CS-03": "more than 32 allocated devices, or 64 configurations",
+    "CS-04": "a device is allocated for a request that is not there",
+    "CS-05": "the driver, pool, name or share of an allocated device",
+    "CS-06": "an allocated device's conditions, tolerations or operations to skip",
+    "CS-07": "a configuration of the allocation",
+    "CS-08": "the node selector of the allocation",
+    "CS-09": "a device is allocated with adminAccess in a namespace without the label for it",
+    "CS-10": "the driver, pool, name or share of a device that a status is about, or two statuses of one device",
+    "CS-11": "the status of a device that is not allocated",
+    "CS-12": "conditions of a device",
+    "CS-13": "a device's data are no object, or longer than 10 KiB",
+    "CS-14": "network data of a device",
     "PC-01": "a pod's claim without name",
     "PC-02": "two claims of one name",
     "PC-03": "a pod's claim has a name that is no DNS label",
@@ -127,6 +142,7 @@ RULES: Final[Mapping[str, str]] = {
     "PC-11": "claims for the pod as a whole",
     "PC-12": "an ephemeral container, or its resources",
     "PC-13": "an extended resource's request and limit",
+    "PC-14": "more than 4 claims in a pod group, or 8 groups in a workload",
     "OM-01": "no name",
     "OM-02": "the name or namespace",
     "OM-03": "generateName, or what is made of it",
@@ -187,6 +203,14 @@ def _check(
             from dractl.validation import taints
 
             yield from taints.pool_status_request_spec(spec, target)
+        case "PodGroup":
+            from dractl.validation import podgroups
+
+            yield from podgroups.pod_group(spec)
+        case "Workload":
+            from dractl.validation import podgroups
+
+            yield from podgroups.workload(spec)
         case _:
             from dractl.validation.pods import pods
 

@@ -1,0 +1,57 @@
+"""What pod groups and workloads say about claims (pkg/apis/scheduling/validation; generated validation from 1.36)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from dractl.validation.causes import duplicate, invalid, required, too_many
+from dractl.validation.formats import label, subdomain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.validation.place import Place
+    from dractl.validation.violation import Violation
+
+MAX_CLAIMS: Final = 4  # scheduling/v1alpha2 types.go MaxPodGroupResourceClaims
+MAX_TEMPLATES: Final = 8  # WorkloadMaxPodGroupTemplates
+
+
+def pod_group(spec: Place) -> Iterator[Violation]:
+    """``spec`` of a PodGroup."""
+    yield from _claims(spec.child("resourceClaims"))
+
+
+def workload(spec: Place) -> Iterator[Violation]:
+    """``spec`` of a Workload."""
+    templates = spec.child("podGroupTemplates")
+    if templates.size > MAX_TEMPLATES:
+        yield too_many("PC-14", templates, MAX_TEMPLATES)
+        return
+    for template in templates.items():
+        yield from _claims(template.child("resourceClaims"))
+
+
+def _claims(places: Place) -> Iterator[Violation]:
+    if places.size > MAX_CLAIMS:
+        yield too_many("PC-14", places, MAX_CLAIMS)
+        return
+    names = set()
+    for claim in places.items():
+        name = claim.child("name")
+        if name.text in names:
+            yield duplicate("PC-02", claim, claim.value)
+        names.add(name.text)
+        if name.text:
+            yield from label("PC-03", name)
+        else:
+            yield required("PC-01", name)
+        references = [claim.child(n) for n in ("resourceClaimName", "resourceClaimTemplateName")]
+        found = [reference for reference in references if reference.set]
+        if len(found) == 2:
+            detail = "must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"
+            yield invalid("PC-04", claim, detail)
+        elif not found:
+            yield invalid("PC-05", claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+        for reference in found:
+            yield from subdomain("PC-06", reference)
