@@ -15,10 +15,10 @@ NVIDIA, AMD, INTEL = "0x10de", "0x1002", "0x8086"
 # Display controllers of other vendors (ASPEED, Matrox, Cirrus, QXL ...) drive consoles, not workloads.
 GPU_VENDORS = frozenset({NVIDIA, AMD, INTEL, "0x1ed5"})  # the last: Moore Threads
 
-# Accelerators whose class code says too little, by (vendor, device). Sources: the drivers' own PCI tables.
+# Accelerators whose class code says too little, by (vendor, device). Sources: pkg/tpu of dra-driver-google-tpu; pci.ids.
 ACCELERATORS = frozenset(
     {
-        ("0x1ae0", "0x0027"),  # Google TPU v2, v3 (dra-driver-google-tpu pkg/tpu)
+        ("0x1ae0", "0x0027"),  # Google TPU v3
         ("0x1ae0", "0x005e"),  # TPU v4
         ("0x1ae0", "0x0062"),  # TPU v5p
         ("0x1ae0", "0x0063"),  # TPU v5e
@@ -26,16 +26,14 @@ ACCELERATORS = frozenset(
         ("0x1d0f", "0x7064"),  # AWS Inferentia
         ("0x1d0f", "0x7164"),  # AWS Trainium
         ("0x1d0f", "0x7264"),  # AWS Inferentia2
-        ("0x1d0f", "0x7364"),  # AWS Trainium2
-        ("0x17cb", "0xa100"),  # Qualcomm Cloud AI 100
     }
 )
 
-# Vendors that make nothing but accelerators, or whose accelerators carry an unassigned class.
+# Vendors that make nothing but accelerators, or whose accelerators carry an unassigned class. Sources: pci.ids;
+# Tenstorrent: enumerate.h of tt-kmd.
 ACCELERATOR_VENDORS = {
     "0x1da3": "Habana Labs",
     "0x1e52": "Tenstorrent",
-    "0x1eff": "Rebellions",
     "0x1ed2": "FuriosaAI",
     "0x1d95": "Graphcore",
 }
