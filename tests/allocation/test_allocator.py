@@ -1,0 +1,356 @@
+"""What kube-scheduler would allocate, and what it says where it cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.allocation import (
+    Allocated,
+    AllocatedState,
+    DeviceID,
+    Exhausted,
+    Fatal,
+    Features,
+    NodeError,
+    Unallocatable,
+    Unsupported,
+    apply_taint_rules,
+    as_json,
+)
+from dractl.errors import Unsupported as UnsupportedError
+from dractl.errors import UsageError
+from dractl.model import decode
+
+from .conftest import API, Cluster, claim, node, taken, want
+
+
+def gpu(name: str, **attributes: Any) -> dict[str, Any]:
+    kinds = {int: "int", str: "string", bool: "bool"}
+    return {"name": name, "attributes": {key: {kinds[type(v)]: v} for key, v in attributes.items()}}
+
+
+def test_takes_the_first_devices_in_the_order_of_drivers_pools_slices_and_devices(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("b"), gpu("a")], "pool-2").pool("gpu.io", [gpu("z")], "pool-1")
+    verdict = cluster.allocator().allocate(node(), [claim(want("r", "gpu.io", 2))])
+    assert taken(verdict) == ["r=z", "r=b"]
+
+
+def test_mode_and_count_that_are_not_written_are_one_device(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("a"), gpu("b")])
+    verdict = cluster.allocator().allocate(node(), [claim({"name": "r", "exactly": {"deviceClassName": "gpu.io"}})])
+    assert taken(verdict) == ["r=a"]
+
+
+def test_local_devices_pin_the_claim_to_the_node(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("a")])
+    verdict = cluster.allocator().allocate(node(), [claim(want("r", "gpu.io"))])
+    assert isinstance(verdict, Allocated)
+    assert as_json(verdict.results[0])["nodeSelector"] == {
+        "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]}]
+    }
+
+
+def test_backtracks_over_requests(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("a", big=True), gpu("b", big=False)])
+    requests = want("any", "gpu.io"), want("big", "gpu.io", 1, 'device.attributes["gpu.io"].big')
+    verdict = cluster.allocator().allocate(node(), [claim(*requests)])
+    assert taken(verdict) == ["any=b", "big=a"]
+
+
+def test_an_alternative_is_kept_only_if_everything_after_it_fits(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("a"), gpu("b")])
+    alternatives = [
+        {"name": "two", "deviceClassName": "gpu.io", "count": 2},
+        {"name": "one", "deviceClassName": "gpu.io", "count": 1},
+    ]
+    verdict = cluster.allocator().allocate(
+        node(), [claim({"name": "r", "firstAvailable": alternatives}, want("other", "gpu.io"))]
+    )
+    assert taken(verdict) == ["r/one=a", "other=b"]
+
+
+def test_match_attribute_finds_the_root_that_has_both(cluster: Cluster) -> None:
+    root = "resource.kubernetes.io/pcieRoot"
+    cluster.pool("gpu.io", [{"name": f"g{n}", "attributes": {root: {"string": f"r{n % 2}"}}} for n in range(4)])
+    cluster.pool("nic.io", [{"name": "n", "attributes": {root: {"string": "r1"}}}])
+    both = claim(want("g", "gpu.io", 2), want("n", "nic.io"), constraints=[{"matchAttribute": root}])
+    assert taken(cluster.allocator().allocate(node(), [both])) == ["g=g1", "g=g3", "n=n"]
+    three = claim(want("g", "gpu.io", 3), want("n", "nic.io"), constraints=[{"matchAttribute": root}])
+    assert isinstance(cluster.allocator().allocate(node(), [three]), Unallocatable)
+
+
+def test_a_bare_attribute_lies_in_the_domain_of_its_driver(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("a", numa=0), gpu("b", numa=0)])
+    ours = claim(want("r", "gpu.io", 2), constraints=[{"matchAttribute": "gpu.io/numa"}])
+    other = claim(want("r", "gpu.io", 2), constraints=[{"matchAttribute": "nic.io/numa"}])
+    assert isinstance(cluster.allocator().allocate(node(), [ours]), Allocated)
+    assert isinstance(cluster.allocator().allocate(node(), [other]), Unallocatable)
+
+
+@pytest.mark.parametrize(("release", "expected"), [("1.36", ["r=a", "r=b", "r=c"]), ("1.37", ["r=a", "r=b", "r=d"])])
+def test_distinct_attribute_forgets_all_but_the_last_up_to_1_36(
+    cluster: Cluster, release: str, expected: list[str]
+) -> None:
+    """kubernetes#140438."""
+    cluster.pool("gpu.io", [gpu("a", numa=0), gpu("b", numa=1), gpu("c", numa=0), gpu("d", numa=2)])
+    distinct = claim(want("r", "gpu.io", 3), constraints=[{"distinctAttribute": "gpu.io/numa"}])
+    assert taken(cluster.allocator(release).allocate(node(), [distinct])) == expected
+    right = cluster.allocator(release, upstream_bugs=False).allocate(node(), [distinct])
+    assert taken(right) == ["r=a", "r=b", "r=d"]
+
+
+def test_devices_in_use_are_left_to_others_but_not_to_admins(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("a"), gpu("b")])
+    state = AllocatedState(devices=frozenset({DeviceID("gpu.io", "node-1", "a")}))
+    allocator = cluster.allocator(state=state)
+    assert taken(allocator.allocate(node(), [claim(want("r", "gpu.io"))])) == ["r=b"]
+    assert taken(allocator.allocate(node(), [claim(want("r", "gpu.io", adminAccess=True))])) == ["r=a"]
+
+
+def test_all_takes_every_device_and_fails_where_one_is_held(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("a"), gpu("b")])
+    everything = claim({"name": "r", "exactly": {"deviceClassName": "gpu.io", "allocationMode": "All"}})
+    assert taken(cluster.allocator().allocate(node(), [everything])) == ["r=a", "r=b"]
+    state = AllocatedState(devices=frozenset({DeviceID("gpu.io", "node-1", "b")}))
+    assert isinstance(cluster.allocator(state=state).allocate(node(), [everything]), Unallocatable)
+
+
+def test_a_selector_that_fails_ends_the_attempt_only_if_its_device_is_reached(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("a", model="H100"), gpu("b")])
+    selector = 'device.attributes["gpu.io"].model == "H100"'
+    allocator = cluster.allocator()
+    assert taken(allocator.allocate(node(), [claim(want("r", "gpu.io", 1, selector))])) == ["r=a"]
+    verdict = allocator.allocate(node(), [claim(want("r", "gpu.io", 2, selector))])
+    assert isinstance(verdict, Fatal)
+    assert verdict.message == (
+        "claim ns/c: selector #0 on device gpu.io/node-1/b: CEL runtime error: no such key: model. consider using CEL "
+        "optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields"
+    )
+
+
+def test_an_incomplete_pool_of_another_driver_keeps_all_from_its_devices(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("a")]).pool("nic.io", [gpu("n")], pool={"resourceSliceCount": 2})
+    everything = claim({"name": "r", "exactly": {"deviceClassName": "gpu.io", "allocationMode": "All"}})
+    verdict = cluster.allocator().allocate(node(), [everything])
+    assert isinstance(verdict, Fatal)
+    expected = "claim ns/c, request r: asks for all devices, but resource pool nic.io/node-1 is currently being updated"
+    assert verdict.message == expected
+    assert taken(cluster.allocator().allocate(node(), [claim(want("r", "gpu.io"))])) == ["r=a"]
+
+
+def test_an_invalid_pool_rejects_the_node_if_nothing_else_fits(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("a"), gpu("a")])
+    verdict = cluster.allocator().allocate(node(), [claim(want("r", "gpu.io"))])
+    assert isinstance(verdict, NodeError)
+    assert verdict.message == "invalid resource pools were encountered"
+
+
+def test_taints_are_tolerated_by_requests(cluster: Cluster) -> None:
+    bad = {**gpu("a"), "taints": [{"key": "broken", "value": "yes", "effect": "NoSchedule"}]}
+    noted = {**gpu("b"), "taints": [{"key": "broken", "effect": "None"}]}
+    cluster.pool("gpu.io", [bad, noted])
+    allocator = cluster.allocator()
+    assert taken(allocator.allocate(node(), [claim(want("r", "gpu.io"))])) == ["r=b"]
+    tolerant = want("r", "gpu.io", tolerations=[{"key": "broken", "operator": "Exists"}])
+    assert taken(allocator.allocate(node(), [claim(tolerant)])) == ["r=a"]
+
+
+@pytest.mark.parametrize(("release", "left"), [("1.36", 0), ("1.37", 1)])
+def test_a_rule_without_selector_taints_everything_up_to_1_36(cluster: Cluster, release: str, left: int) -> None:
+    cluster.pool("gpu.io", [gpu("a")])
+    rule: Any = decode(
+        {
+            "apiVersion": "resource.k8s.io/v1beta2",
+            "kind": "DeviceTaintRule",
+            "metadata": {"name": "r"},
+            "spec": {"taint": {"key": "k", "effect": "NoSchedule"}},
+        }
+    )
+    features = Features.for_release(release, {"DRADeviceTaintRules": True})
+    allocator = cluster.allocator(release, DRADeviceTaintRules=True)
+    tainted = allocator.replace(slices=apply_taint_rules(allocator.slices, [rule], features))
+    verdict = tainted.allocate(node(), [claim(want("r", "gpu.io"))])
+    assert isinstance(verdict, Allocated) == bool(left)
+
+
+def test_partitions_share_counters(cluster: Cluster) -> None:
+    def part(name: str, memory: str) -> dict[str, Any]:
+        return {
+            **gpu(name),
+            "consumesCounters": [{"counterSet": "gpu-0", "counters": {"memory": {"value": memory}}}],
+        }
+
+    cluster.pool(
+        "gpu.io",
+        [part("half", "40Gi"), part("whole", "80Gi"), part("other-half", "40Gi")],
+        pool={"resourceSliceCount": 2},
+    )
+    counters = [{"name": "gpu-0", "counters": {"memory": {"value": "80Gi"}}}]
+    cluster.pool("gpu.io", [], pool={"resourceSliceCount": 2}, sharedCounters=counters)
+    verdict = cluster.allocator().allocate(node(), [claim(want("r", "gpu.io", 2))])
+    assert taken(verdict) == ["r=half", "r=other-half"]
+    state = AllocatedState(devices=frozenset({DeviceID("gpu.io", "node-1", "whole")}))
+    assert isinstance(cluster.allocator(state=state).allocate(node(), [claim(want("r", "gpu.io"))]), Unallocatable)
+
+
+def test_shares_consume_capacity(cluster: Cluster) -> None:
+    policy = {"default": "1G", "validRange": {"min": "1G", "step": "1G"}}
+    nic = {"name": "n", "allowMultipleAllocations": True, "capacity": {"bw": {"value": "10G", "requestPolicy": policy}}}
+    cluster.pool("nic.io", [nic])
+
+    def share(name: str, amount: str) -> dict[str, Any]:
+        return want(name, "nic.io", capacity={"requests": {"bw": amount}})
+
+    verdict = cluster.allocator().allocate(node(), [claim(share("a", "2500M"), share("b", "7G"))])
+    assert isinstance(verdict, Allocated)
+    found = [result["consumedCapacity"] for result in as_json(verdict.results[0])["devices"]["results"]]
+    assert found == [{"bw": "3G"}, {"bw": "7G"}]
+    assert isinstance(
+        cluster.allocator().allocate(node(), [claim(share("a", "2500M"), share("b", "8G"))]), Unallocatable
+    )
+
+
+def test_state_is_gathered_from_allocated_claims(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("a"), gpu("b")])
+    result = {"request": "r", "driver": "gpu.io", "pool": "node-1", "device": "a"}
+    holder = claim(status={"allocation": {"devices": {"results": [result]}}})
+    admin = claim(status={"allocation": {"devices": {"results": [{**result, "device": "b", "adminAccess": True}]}}})
+    state = AllocatedState.from_claims([holder, admin, claim()], Features.for_release("1.37"))
+    assert state.devices == {DeviceID("gpu.io", "node-1", "a")}
+
+
+def test_shares_of_stored_claims_add_up() -> None:
+    def holder(share: str, amount: str) -> Any:
+        result = {"request": "r", "driver": "d", "pool": "p", "device": "n", "shareID": share}
+        return claim(status={"allocation": {"devices": {"results": [{**result, "consumedCapacity": {"bw": amount}}]}}})
+
+    claims = [holder("0" * 8, "2Gi"), holder("1" * 8, "3Gi")]
+    device = DeviceID("d", "p", "n")
+    state = AllocatedState.from_claims(claims, Features.for_release("1.37"))
+    assert state.devices == frozenset()
+    assert str(state.capacity[device]["bw"]) == "5Gi"
+    off = Features.for_release("1.37", {"DRAConsumableCapacity": False, "DRAFractionalCapacityRange": False})
+    assert AllocatedState.from_claims(claims, off).devices == {device}
+
+
+def test_class_that_does_not_exist(cluster: Cluster) -> None:
+    verdict = cluster.allocator().allocate(node(), [claim(want("r", "nope"))])
+    assert verdict.message == (
+        'claim ns/c, request r: could not retrieve device class nope: deviceclass.resource.k8s.io "nope" not found'
+    )
+
+
+@pytest.mark.parametrize(
+    ("release", "text"),
+    [
+        ("1.36", "claim ns/c: number of requested devices 33 exceeds the claim limit of 32"),
+        (
+            "1.37",
+            "claim ns/c, request r: adding 33 devices exceeds the claim limit of 32, with 0 already accounted for",
+        ),
+    ],
+)
+def test_limit_of_devices(cluster: Cluster, release: str, text: str) -> None:
+    cluster.pool("gpu.io", [gpu("a")])
+    assert cluster.allocator(release).allocate(node(), [claim(want("r", "gpu.io", 33))]).message == text
+
+
+def test_budget_ends_a_search_without_a_proof(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu(f"g{n}") for n in range(8)])
+    nine = claim(*[want(f"r{n}", "gpu.io") for n in range(9)])
+    assert isinstance(cluster.allocator().allocate(node(), [nine], budget=5), Exhausted)
+    verdict = cluster.allocator().allocate(node(), [nine])
+    assert isinstance(verdict, Unallocatable)
+    assert verdict.cost.work < 200
+
+
+def test_a_search_that_explodes_upstream_is_said_to_time_out(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu(f"g{n}", index=n) for n in range(40)])
+    late = claim(want("special", "gpu.io", 1, 'device.attributes["gpu.io"].index > 100'), name="late")
+    verdict = cluster.allocator().allocate(node(), [claim(want("r", "gpu.io", 8)), late])
+    assert isinstance(verdict, Unallocatable)
+    assert verdict.times_out
+    quick = cluster.allocator().allocate(node(), [claim(want("r", "gpu.io", 8))])
+    assert not quick.times_out
+
+
+def test_equal_nodes_share_a_search(cluster: Cluster) -> None:
+    for name in ("node-1", "node-2"):
+        devices = [{**gpu("a", index=0), "attributes": {"uuid": {"string": name}}}]
+        cluster.pool("gpu.io", devices, name, where={"nodeName": name})
+    allocator = cluster.allocator()
+    ours = claim(want("r", "gpu.io"))
+    first, second = allocator.allocate(node("node-1"), [ours]), allocator.allocate(node("node-2"), [ours])
+    assert isinstance(first, Allocated)
+    assert isinstance(second, Allocated)
+    pools = [found.results[0].devices.results[0].pool for found in (first, second)]
+    assert pools == ["node-1", "node-2"]
+    assert len(allocator._outcomes) == 1
+
+
+def test_replace_asks_again_with_another_state(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("a")])
+    held = cluster.allocator(state=AllocatedState(devices=frozenset({DeviceID("gpu.io", "node-1", "a")})))
+    ours = claim(want("r", "gpu.io"))
+    assert isinstance(held.allocate(node(), [ours]), Unallocatable)
+    assert taken(held.replace(state=AllocatedState()).allocate(node(), [ours])) == ["r=a"]
+    assert isinstance(held.allocate(node(), [ours]), Unallocatable)
+
+
+def test_features_that_no_variant_supports() -> None:
+    features = Features("1.35", frozenset({"DRAConsumableCapacity"}), variant="incubating")
+    assert features.behaviour is None
+    assert features.unsupported_text == (
+        "internal error: no allocator available for feature set {AdminAccess:false ConsumableCapacity:true "
+        "DeviceBindingAndStatus:false DeviceTaints:false PartitionableDevices:false PrioritizedList:false}, "
+        "enabled allocators: incubating"
+    )
+    cluster = Cluster()
+    allocator = cluster.allocator().__class__([], [], features=features)
+    assert isinstance(allocator.allocate(node(), []), Unsupported)
+
+
+@pytest.mark.parametrize(
+    ("release", "variant"),
+    [("1.34", "experimental"), ("1.35", "incubating"), ("1.36", "incubating"), ("1.37", "incubating")],
+)
+def test_variant_that_runs_by_default(release: str, variant: str) -> None:
+    behaviour = Features.for_release(release).behaviour
+    assert behaviour is not None
+    assert behaviour.variant == variant
+
+
+def test_lists_are_not_compared_in_1_36() -> None:
+    """AllocatorFeatures of 1.36 leaves the gate out; CEL gets it."""
+    features = Features.for_release("1.36", {"DRAListTypeAttributes": True})
+    assert "DRAListTypeAttributes" not in features.on
+    assert features.cel_on is not None
+    assert "DRAListTypeAttributes" in features.cel_on
+
+
+def test_releases_that_are_not_modelled() -> None:
+    with pytest.raises(UnsupportedError, match=r"1\.33 is not modelled"):
+        Features.for_release("1.33")
+    with pytest.raises(UsageError, match="DRAListTypeAttribute"):
+        Features.for_release("1.37", {"DRAListTypeAttribute": True})
+
+
+def test_device_ids_keep_slashes_of_pools() -> None:
+    assert DeviceID.parse("d/a/b/x") == DeviceID("d", "a/b", "x")
+    with pytest.raises(ValueError, match="driver/pool/device"):
+        DeviceID.parse("d/x")
+
+
+def test_older_versions_of_claims_are_understood(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("a")])
+    old: Any = decode(
+        {
+            "apiVersion": API.replace("v1", "v1beta1"),
+            "kind": "ResourceClaim",
+            "metadata": {"name": "c"},
+            "spec": {"devices": {"requests": [{"name": "r", "deviceClassName": "gpu.io"}]}},
+        }
+    )
+    assert taken(cluster.allocator().allocate(node(), [old])) == ["r=a"]

@@ -1,0 +1,137 @@
+"""What holds for every allocation, whatever the cluster; and that looking ahead never changes an answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dractl.allocation import Allocated, Unallocatable
+from dractl.allocation.bounds import Bounds
+from dractl.allocation.search import Search, search
+
+from .conftest import Cluster, claim, node, taken, want
+
+SETTINGS = settings(max_examples=150, deadline=None, derandomize=True)
+
+devices = st.lists(
+    st.fixed_dictionaries({"numa": st.integers(0, 2), "model": st.sampled_from(["A", "B"]), "part": st.integers(0, 2)}),
+    min_size=1,
+    max_size=8,
+)
+requests = st.lists(
+    st.tuples(st.integers(1, 3), st.sampled_from([None, "A", "B"]), st.booleans()), min_size=1, max_size=3
+)
+constraint = st.sampled_from([None, "matchAttribute", "distinctAttribute"])
+claims = st.lists(st.tuples(requests, constraint), min_size=1, max_size=3)
+
+
+def build(described: list[dict[str, Any]], *, prefix: str = "d", extra: bool = False) -> Cluster:
+    """One driver whose devices draw on a counter set."""
+    cluster = Cluster()
+    found = [
+        {
+            "name": f"{prefix}{n}",
+            "attributes": {"numa": {"int": d["numa"]}, "model": {"string": d["model"]}},
+            "consumesCounters": [{"counterSet": "set", "counters": {"c": {"value": str(d["part"])}}}],
+        }
+        for n, d in enumerate(described)
+    ]
+    cluster.pool("gpu.io", found, pool={"resourceSliceCount": 2})
+    cluster.pool(
+        "gpu.io",
+        [],
+        pool={"resourceSliceCount": 2},
+        sharedCounters=[{"name": "set", "counters": {"c": {"value": "6"}}}],
+    )
+    if extra:
+        cluster.pool("other.io", [{"name": "o"}], "aaa")
+        cluster.device_class("zzz", "true")
+    return cluster
+
+
+def ask(described: list[Any]) -> list[Any]:
+    found = []
+    for index, (asked, kind) in enumerate(described):
+        wanted = []
+        for number, (count, model, alternative) in enumerate(asked):
+            selectors = () if model is None else (f'device.attributes["gpu.io"].model == "{model}"',)
+            request = want(f"r{number}", "gpu.io", count, *selectors)
+            if alternative:
+                body = request["exactly"]
+                options = [{"name": "more", **body, "count": count + 1}, {"name": "less", **body}]
+                request = {"name": f"r{number}", "firstAvailable": options}
+            wanted.append(request)
+        constraints = [] if kind is None else [{kind: "gpu.io/numa"}]
+        found.append(claim(*wanted, name=f"c{index}", constraints=constraints))
+    return found
+
+
+@SETTINGS
+@given(devices, claims)
+def test_an_allocation_keeps_every_promise(described: list[dict[str, Any]], asked: list[Any]) -> None:
+    pod = ask(asked)
+    verdict = build(described).allocator().allocate(node(), pod)
+    if not isinstance(verdict, Allocated):
+        assert isinstance(verdict, Unallocatable)
+        return
+    used = [int(d.device[1:]) for r in verdict.results for d in r.devices.results]
+    assert max(Counter(used).values()) == 1, "a device is allocated twice"
+    assert sum(described[n]["part"] for n in used) <= 6, "more of a counter is used than there is"
+    for wanted, kind, result in zip((a for a, _ in asked), (k for _, k in asked), verdict.results, strict=True):
+        numas = [described[int(d.device[1:])]["numa"] for d in result.devices.results]
+        if kind == "matchAttribute":
+            assert len(set(numas)) == 1
+        elif kind == "distinctAttribute":
+            assert len(set(numas)) == len(numas)
+        by_request = Counter(d.request.partition("/")[0] for d in result.devices.results)
+        for number, (count, model, alternative) in enumerate(wanted):
+            assert by_request[f"r{number}"] in ({count, count + 1} if alternative else {count})
+            if model is not None:
+                own = [d.device for d in result.devices.results if d.request.partition("/")[0] == f"r{number}"]
+                assert {described[int(name[1:])]["model"] for name in own} == {model}
+
+
+@SETTINGS
+@given(devices, claims)
+def test_names_of_devices_and_unrelated_objects_do_not_matter(
+    described: list[dict[str, Any]], asked: list[Any]
+) -> None:
+    pod = ask(asked)
+    plain = build(described).allocator().allocate(node(), pod)
+    renamed = build(described, prefix="x", extra=True).allocator().allocate(node(), pod)
+    assert type(plain) is type(renamed)
+    if isinstance(plain, Allocated):
+        assert [name.replace("=d", "=x") for name in taken(plain)] == taken(renamed)
+
+
+@SETTINGS
+@given(devices, claims)
+def test_what_is_left_out_of_the_search_holds_no_solution(described: list[dict[str, Any]], asked: list[Any]) -> None:
+    """The search with looking ahead, and the plain walk over everything, find the same."""
+    allocator = build(described).allocator()
+    allocator.allocate(node(), ask(asked))
+    for problem, budget in allocator._outcomes:
+        plain = Search(problem, 200_000)
+        plain.pure = (False,) * (len(problem.requests) + 1)
+        found = plain.run()
+        outcome = search(problem, budget)
+        assert getattr(outcome, "picks", None) == (tuple(plain.picks) if found else None)
+
+
+@SETTINGS
+@given(devices, claims)
+def test_a_solution_is_never_ruled_out(described: list[dict[str, Any]], asked: list[Any]) -> None:
+    """Bounds are proofs: before anything is taken they allow every problem that has a solution."""
+    allocator = build(described).allocator()
+    verdict = allocator.allocate(node(), ask(asked))
+    if not isinstance(verdict, Allocated):
+        return
+    (problem, _), *_ = allocator._outcomes
+    start = Search(problem, 10)
+    first = problem.requests[0]
+    bounds = Bounds(problem)
+    todos = [problem.slots[n].selectable for n in first]
+    assert any(bounds.feasible(start, n, problem.slots[n].need, todo) for n, todo in zip(first, todos, strict=True))
