@@ -48,7 +48,7 @@ def spec(place: Place, target: Target) -> Iterator[Violation]:
     """The spec of a claim."""
     devices = place.child("devices")
     requests, constraints, config = (devices.child(name) for name in ("requests", "constraints", "config"))
-    claim = _Claim(target, _references(requests), _constrained(constraints))
+    claim = _Claim(target, references(requests), _constrained(constraints))
     yield from bounded_set(
         ("RC-01", "RC-02"), requests, MAX_REQUESTS, partial(_request, claim), _name, target, name="name"
     )
@@ -82,7 +82,8 @@ def _name(place: Place) -> str:
     return place.child("name").text
 
 
-def _references(requests: Place) -> dict[str, frozenset[str]]:
+def references(requests: Place) -> dict[str, frozenset[str]]:
+    """Names of requests, and of the alternatives of each."""
     return {
         _name(request): frozenset(_name(sub) for sub in request.child("firstAvailable").items())
         for request in requests.items()
@@ -193,7 +194,7 @@ def _derived(claim: _Claim, place: Place, reference: str, *, declarative: bool) 
 
 def _constraint(claim: _Claim, place: Place) -> Iterator[Violation]:
     target = claim.target
-    yield from _request_references(claim, "RC-20", place.child("requests"))
+    yield from request_references(("RC-20", "RC-21"), place.child("requests"), claim.references, target)
     match, distinct = place.child("matchAttribute"), place.child("distinctAttribute")
     if match.set:
         yield from fully_qualified_name("RC-22", match, target)
@@ -209,22 +210,29 @@ def _constraint(claim: _Claim, place: Place) -> Iterator[Violation]:
 
 
 def _config(claim: _Claim, place: Place) -> Iterator[Violation]:
-    yield from _request_references(claim, "RC-25", place.child("requests"))
+    yield from request_references(("RC-25", "RC-25"), place.child("requests"), claim.references, claim.target)
     yield from configuration(_OPAQUE, place, claim.target)
 
 
-def _request_references(claim: _Claim, rule: str, places: Place) -> Iterator[Violation]:
-    check = partial(_reference, claim, "RC-21" if rule == "RC-20" else rule)
-    yield from bounded_set((rule, rule), places, MAX_REQUESTS, check, text_of, claim.target)
+def request_references(
+    rules: tuple[str, str], places: Place, known: Mapping[str, frozenset[str]], target: Target
+) -> Iterator[Violation]:
+    """The requests that a part of a claim is about.
+
+    ``rules``: the ids for too many or repeated ones, and for one that is not in ``known``.
+    """
+    check = partial(request_reference, rules[1], known=known)
+    yield from bounded_set((rules[0], rules[0]), places, MAX_REQUESTS, check, text_of, target)
 
 
-def _reference(claim: _Claim, rule: str, place: Place) -> Iterator[Violation]:
+def request_reference(rule: str, place: Place, known: Mapping[str, frozenset[str]]) -> Iterator[Violation]:
+    """validateRequestNameRef: the name of a request, or that of an alternative after it and a slash."""
     segments = place.text.split("/")
     if len(segments) <= 2:
         for segment in segments:
             for error in label_errors(segment):
                 yield invalid(rule, place, error, segment)
-        if segments[0] in claim.references and (len(segments) == 1 or segments[1] in claim.references[segments[0]]):
+        if segments[0] in known and (len(segments) == 1 or segments[1] in known[segments[0]]):
             return
-    known = [*claim.references, *(f"{name}/{sub}" for name, subs in claim.references.items() for sub in sorted(subs))]
-    yield invalid(rule, place, _REFERENCE, place.text, allowed=known)
+    allowed = [*known, *(f"{name}/{sub}" for name, subs in known.items() for sub in sorted(subs))]
+    yield invalid(rule, place, _REFERENCE, place.text, allowed=allowed)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _REQUESTS: dict[str, tuple[str, ...]] = {
     "ResourceClaim": ("spec", "devices", "requests"),
     "ResourceClaimTemplate": ("spec", "spec", "devices", "requests"),
 }
+
+_RESULTS = ("status", "allocation", "devices", "results")
 
 
 def apply(value: Mapping[str, Any], api_version: str) -> dict[str, Any]:
@@ -23,17 +26,19 @@ def apply(value: Mapping[str, Any], api_version: str) -> dict[str, Any]:
     if path is None:
         return dict(value)
     flat = api_version.rpartition("/")[2] in ("v1beta1", "v1alpha3")
-    return _at(value, path, flat=flat)
+    changed = _each(value, path, partial(_request, flat=flat))
+    return _each(changed, _RESULTS, _tolerating) if changed.get("status") else changed
 
 
-def _at(value: Mapping[str, Any], path: tuple[str, ...], *, flat: bool) -> dict[str, Any]:
-    """``value`` with the requests at ``path`` replaced."""
+def _each(
+    value: Mapping[str, Any], path: tuple[str, ...], change: Callable[[Mapping[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """``value`` with every item of the list at ``path`` changed."""
     name, rest = path[0], path[1:]
     inner = value.get(name)
     if not inner:
         return dict(value)
-    changed = _at(inner, rest, flat=flat) if rest else [_request(request or {}, flat=flat) for request in inner]
-    return {**value, name: changed}
+    return {**value, name: _each(inner, rest, change) if rest else [change(item or {}) for item in inner]}
 
 
 def _request(request: Mapping[str, Any], *, flat: bool) -> dict[str, Any]:
@@ -53,9 +58,15 @@ def _body(body: Mapping[str, Any], *, counted: bool) -> dict[str, Any]:
         changed["allocationMode"] = body.get("allocationMode") or "ExactCount"
         if changed["allocationMode"] == "ExactCount":
             changed["count"] = body.get("count") or 1
-    if body.get("tolerations"):
-        changed["tolerations"] = [
-            {**(toleration or {}), "operator": (toleration or {}).get("operator") or "Equal"}
-            for toleration in body["tolerations"]
-        ]
-    return changed
+    return _tolerating(changed)
+
+
+def _tolerating(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A request, or a device that is allocated, with the operators of its tolerations."""
+    tolerations = value.get("tolerations")
+    if not tolerations:
+        return dict(value)
+    return {
+        **value,
+        "tolerations": [{**(each or {}), "operator": (each or {}).get("operator") or "Equal"} for each in tolerations],
+    }

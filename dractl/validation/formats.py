@@ -199,6 +199,18 @@ def driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
     yield from _domain(rule, place, place.text)
 
 
+def declared_driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
+    """A driver's name where 1.37 has a generated rule for it, too.
+
+    That rule does not lower the case first, which makes ASCII of some letters.
+    """
+    wrong = list(driver_name(rule, place, target))
+    yield from wrong
+    if target.at_least("1.37") and place.text and not wrong:
+        for error in subdomain_errors(place.text, caseless=True):
+            yield invalid(rule, place, error)
+
+
 def _domain(rule: str, place: Place, text: str, *, key: bool = False, caseless: bool = True) -> Iterator[Violation]:
     if length(text) > MAX_DRIVER:
         yield too_long(rule, place, MAX_DRIVER, key=key)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def bounded(
-    rule: str, places: Place, limit: int, check: Callable[[Place], Iterator[Violation]], target: Target
+    rule: str, places: Place, limit: int | None, check: Callable[[Place], Iterator[Violation]], target: Target
 ) -> Iterator[Violation]:
-    """Every item is checked; from 1.35 on not if there are too many."""
-    if places.size > limit:
+    """Every item is checked; from 1.35 on not if there are too many. ``limit`` None: there can be any number."""
+    if limit is not None and places.size > limit:
         yield from declared(places, [too_many(rule, places, limit)])
         if target.at_least("1.35"):
             return
@@ -47,7 +47,7 @@ def unique(
 def bounded_set(
     rules: tuple[str, str],
     places: Place,
-    limit: int,
+    limit: int | None,
     check: Callable[[Place], Iterator[Violation]],
     key: Callable[[Place], Hashable],
     target: Target,
@@ -56,7 +56,7 @@ def bounded_set(
 ) -> Iterator[Violation]:
     """A bounded list without duplicates; ``rules``: for too many items, for duplicates."""
     yield from bounded(rules[0], places, limit, check, target)
-    if places.size <= limit or not target.at_least("1.35"):
+    if limit is None or places.size <= limit or not target.at_least("1.35"):
         for violation in unique(rules[1], places, key, target, name=name):
             item = places.index(int(violation.path[len(places.path)]))
             yield from declared(item, [violation]) if target.at_least("1.35") else [violation]

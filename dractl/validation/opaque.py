@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.validation.causes import invalid, required, too_long
-from dractl.validation.formats import driver_name, subdomain_errors
+from dractl.validation.formats import declared_driver_name
 from dractl.validation.scalars import number
 
 if TYPE_CHECKING:
@@ -36,20 +36,24 @@ def configuration(rules: OpaqueRules, place: Place, target: Target) -> Iterator[
     if not opaque.set:
         yield required(rules.missing, opaque)
         return
-    driver = opaque.child("driver")
-    wrong = list(driver_name(rules.driver, driver, target))
-    yield from wrong
-    if target.at_least("1.37") and driver.text and not wrong:
-        # The generated rule does not lower the case first, which makes ASCII of some letters.
-        for error in subdomain_errors(driver.text, caseless=True):
-            yield invalid(rules.driver, driver, error)
+    yield from declared_driver_name(rules.driver, opaque.child("driver"), target)
     parameters = opaque.child("parameters")
     if not parameters.set:
         yield required(rules.no_parameters, parameters)
-    elif target.at_least("1.32") and json_length(parameters.value) > MAX_PARAMETERS:
-        yield too_long(rules.too_long, parameters, MAX_PARAMETERS)
-    elif not isinstance(parameters.value, Mapping):
-        yield invalid(rules.no_object, parameters, "must be a valid JSON object", "<value omitted>")
+    else:
+        limit = MAX_PARAMETERS if target.at_least("1.32") else None
+        yield from json_object((rules.too_long, rules.no_object), parameters, limit)
+
+
+def json_object(rules: tuple[str, str], place: Place, limit: int | None) -> Iterator[Violation]:
+    """validateRawExtension: free-form JSON must be an object, and no longer than ``limit`` bytes.
+
+    ``rules``: the ids for what is too long, and for what is no object.
+    """
+    if limit is not None and json_length(place.value) > limit:
+        yield too_long(rules[0], place, limit)
+    elif not isinstance(place.value, Mapping):
+        yield invalid(rules[1], place, "must be a valid JSON object", "<value omitted>")
 
 
 def json_length(value: Any) -> int:

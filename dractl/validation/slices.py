@@ -81,7 +81,7 @@ def spec(place: Place, target: Target) -> Iterator[Violation]:
     yield from _shared_counters(place, target)
     if place.child("partitionTypeAttribute").set:
         yield from _partition_type(place, target)
-    yield from _skipped_operations(place.child("skipNodeOperations"))
+    yield from skipped_operations("RS-39", place.child("skipNodeOperations"))
 
 
 def _name(place: Place) -> str:
@@ -169,7 +169,7 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
     yield from _taints(place.child("taints"), target)
     yield from _consumed_counters(slice_spec, place, target)
     yield from _device_nodes(slice_spec, place)
-    yield from _binding_conditions(place, target)
+    yield from binding_conditions("RS-35", place, target)
     if target.at_least("1.37"):
         yield from _node_allocatable(place.child("nodeAllocatableResources"), capacity)
     else:
@@ -282,20 +282,21 @@ def _device_nodes(slice_spec: Place, place: Place) -> Iterator[Violation]:
         yield invalid("RS-33", place, detail, f"{{{', '.join(chosen)}}}")
 
 
-def _binding_conditions(place: Place, target: Target) -> Iterator[Violation]:
+def binding_conditions(rule: str, place: Place, target: Target) -> Iterator[Violation]:
+    """validateDeviceBindingParameters: of a device, and of a device that is allocated."""
     conditions, failures = place.child("bindingConditions"), place.child("bindingFailureConditions")
     for places in (conditions, failures):
-        yield from bounded("RS-35", places, MAX_BINDING_CONDITIONS, partial(label_key, "RS-35"), target)
-        yield from unique("RS-35", places, text_of, target)
+        yield from bounded(rule, places, MAX_BINDING_CONDITIONS, partial(label_key, rule), target)
+        yield from unique(rule, places, text_of, target)
     expected = {item.text for item in conditions.items()}
     for item in failures.items():
         if item.text in expected:
             detail = "bindingFailureConditions must not overlap with bindingConditions"
-            yield invalid("RS-35", item, detail, item.text)
+            yield invalid(rule, item, detail, item.text)
     for missing, present in ((conditions, failures), (failures, conditions)):
         if present.size and not missing.size:
             detail = f"{missing.path[-1]} are required to use {present.path[-1]}"
-            yield invalid("RS-35", missing, detail, missing.value)
+            yield invalid(rule, missing, detail, missing.value)
 
 
 def _taints(places: Place, target: Target) -> Iterator[Violation]:
@@ -500,14 +501,15 @@ def _partition_type(slice_spec: Place, target: Target) -> Iterator[Violation]:
             yield invalid("RS-38", attributes.key(name), detail, field=reported)
 
 
-def _skipped_operations(places: Place) -> Iterator[Violation]:
+def skipped_operations(rule: str, places: Place) -> Iterator[Violation]:
+    """validateSkipNodeOperations: of a slice, and of a device that is allocated."""
     seen = set()
     for item in places.items():
         if item.text in seen:
-            yield duplicate("RS-39", item, item.text)
+            yield duplicate(rule, item, item.text)
         seen.add(item.text)
         if item.text not in SKIPPABLE:
-            yield not_supported("RS-39", item, SKIPPABLE)
+            yield not_supported(rule, item, SKIPPABLE)
     if "NodePrepareResources" in seen and not seen & {"NodeUnprepareResources", "*"}:
         detail = "NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped"
-        yield invalid("RS-39", places, detail)
+        yield invalid(rule, places, detail)

@@ -12,7 +12,7 @@ from dractl.validation.drop import drop
 from dractl.validation.violation import Violation, dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from dractl.model.releases import Target
     from dractl.validation.decoding import Fault
@@ -30,7 +30,7 @@ def validate(
 
     It must be served in this version, decode strictly, and pass validation once defaults are set, it is converted and
     the fields of disabled gates are dropped; a step that fails hides the later ones. What the server does not say is
-    told with a ``type`` of None: fields that it drops, a version that it serves only on demand.
+    told with a ``type`` of None: fields that it drops, a version that it serves only on demand, the status of a claim.
 
     ``namespaces``: the labels of the namespaces that are known. ``faults``: what loading the document found that strict
     decoding minds. A custom resource gives nothing.
@@ -51,6 +51,8 @@ def validate(
     found += [_dropped(item, whole, target) for item in lost]
     version = whole["apiVersion"].rpartition("/")[2]
     found += rules.check(stored, target, namespaces=namespaces or {}, written=version)
+    if stored["kind"] == "ResourceClaim" and stored.get("status"):
+        found += _status(stored, target, namespaces or {})
     return [replace(violation, path=source_path(violation.path, whole)) for violation in found]
 
 
@@ -68,6 +70,17 @@ def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
             allowed=always, nearest=always[0] if always else None,
         )
     ]  # fmt: skip
+
+
+def _status(claim: dict[str, Any], target: Target, namespaces: Mapping[str, Mapping[str, str]]) -> Iterator[Violation]:
+    """What is wrong with the status of a claim: no cause to reject the document, as the server drops it at creation."""
+    from dractl.validation.place import Place
+    from dractl.validation.status import claim_status
+
+    root = Place(claim)
+    namespace = namespaces.get(root.child("metadata", "namespace").text or "default")
+    for violation in claim_status(root, namespace, target):
+        yield replace(violation, type=None, message=f"{violation.field}: {violation.message}")
 
 
 def _dropped(item: Dropped, source: dict[str, Any], target: Target) -> Violation:

@@ -52,5 +52,5 @@ CS-01 and CS-02; kubernetes/kubernetes pkg/apis/resource/validation/validation.g
 
 from __future__ import annotations
 
-SEVERITY = "error"
+SEVERITY = "warning"
 SERVER = ("CS-01", "CS-02")

@@ -52,5 +52,5 @@ CS-03 to CS-09; kubernetes/kubernetes pkg/apis/resource/validation/validation.go
 
 from __future__ import annotations
 
-SEVERITY = "error"
+SEVERITY = "warning"
 SERVER = ("CS-03", "CS-04", "CS-05", "CS-06", "CS-07", "CS-08", "CS-09")

@@ -56,5 +56,5 @@ CS-10 to CS-14; kubernetes/kubernetes pkg/apis/resource/validation/validation.go
 
 from __future__ import annotations
 
-SEVERITY = "error"
+SEVERITY = "warning"
 SERVER = ("CS-10", "CS-11", "CS-12", "CS-13", "CS-14")
