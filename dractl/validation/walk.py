@@ -6,6 +6,7 @@ Follows ``sigs.k8s.io/json`` (a fork of Go's ``encoding/json``: ``decode.go``) a
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from dractl.validation.moved import MOVED
@@ -149,7 +150,7 @@ def _shown(value: Any) -> str:
         case int() | float():
             return f"the number {number(value)}"
         case str():
-            return f'the string "{value if len(value) <= 60 else value[:57] + "..."}"'
+            return f"the string {json.dumps(value if len(value) <= 60 else value[:57] + '...', ensure_ascii=False)}"
         case list():
             return "a list"
         case _:

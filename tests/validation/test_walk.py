@@ -193,6 +193,12 @@ def test_a_type_with_a_decoder_of_its_own_has_its_words(device: dict[str, Any], 
     assert found.message.endswith(said)
 
 
+def test_a_value_is_shown_on_one_line_and_not_in_full() -> None:
+    (found,) = violations(exactly(count="a\n\t" + "b" * 1000))
+    assert r'not the string "a\n\tbbb' in found.message
+    assert len(found.message) < 300
+
+
 @pytest.mark.parametrize(
     "document",
     [
