@@ -47,7 +47,7 @@ DriverOption = Annotated[
 DeviceClasses = Annotated[bool, typer.Option("--device-classes", help="Also the DeviceClasses of the drivers.")]
 Diff = Annotated[
     str | None,
-    typer.Option("--diff", metavar="FILE|cluster", help="Compare with what is published; exit code 1 if it differs."),
+    typer.Option("--diff", metavar="FILE|-|cluster", help="Compare with what is published; exit code 1 if it differs."),
 ]
 
 
