@@ -72,7 +72,11 @@ def test_core_neither_prints_nor_reads_the_environment(room: str) -> None:
 def test_allocation_knows_no_file_and_no_printing(word: str) -> None:
     for path in modules("allocation"):
         assert word not in {name.partition(".")[0] for name in imports(path)}, path
-        calls = {n.func.id for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+        calls = {
+            n.func.id
+            for n in ast.walk(ast.parse(path.read_text()))
+            if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+        }
         assert word not in calls, path
 
 
