@@ -1,4 +1,4 @@
-"""``dractl rule``: what a lint rule means, with examples."""
+"""``dractl rule``: what a lint rule, a reason of explain or a driver's attributes mean."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import typer
 from dractl.cli import common
 
 if TYPE_CHECKING:
+    from dractl.explain.reasons import ReasonPage
+    from dractl.explain.reasons import ReasonPage
     from dractl.lint.registry import Rule
 
 FORMATS = ("text", "json")
@@ -16,8 +18,8 @@ FORMATS = ("text", "json")
 Name = Annotated[
     str | None,
     typer.Argument(
-        metavar="CODE|NAME|DRIVER",
-        help="A code (DRA116), a name (count-not-positive), the beginning of a code, or a driver (gpu.nvidia.com).",
+        metavar="CODE|NAME|REASON|DRIVER",
+        help="A code (DRA116) or its beginning, a name (count-zero), a reason (device-in-use), a driver.",
     ),
 ]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help="text or json.")]
@@ -31,24 +33,31 @@ def command(
     verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
     color: common.Color = "auto",
 ) -> None:
-    """Explain a rule of `dractl lint`: what it finds, why that is bad, and what to write instead.
+    """Explain a rule of `dractl lint` (what it finds, why that is bad, what to write instead), a reason of
+    `dractl explain` (what it means, how to see it, how to mend it), or the attributes that a driver's devices have.
 
-    Without an argument every rule is listed. A driver's name shows the attributes that its devices have.
+    Without an argument every rule and every reason is listed.
 
-    Examples: `dractl rule DRA701`, `dractl rule count-zero`, `dractl rule DRA7`, `dractl rule gpu.nvidia.com`
+    Examples: `dractl rule DRA701`, `dractl rule count-zero`, `dractl rule device-in-use`, `dractl rule gpu.nvidia.com`
     """
     common.settle(color, quiet)
     common.choose("--output", output, FORMATS)
     if name is not None and "." in name:  # no rule has a dot, and every driver's name has
         common.write_report(_driver(name, output), output_file)
         return
-    chosen = _chosen(name)
+    from dractl.explain.reasons import REASONS
+
+    reasons = list(REASONS.values()) if name is None else [REASONS[name]] if name in REASONS else []
+    rules = [] if name in REASONS else _chosen(name)
     if output == "json":
         import json
 
-        text = json.dumps({"schema": "dractl/rules/v1", "rules": [_json(rule) for rule in chosen]}, indent=1)
+        pages = {"rules": [_json(rule) for rule in rules], "reasons": [_reason_json(reason) for reason in reasons]}
+        text = json.dumps({"schema": "dractl/rules/v1", **pages}, indent=1)
+    elif len(rules) + len(reasons) == 1:
+        text = _page(rules[0]) if rules else _reason_page(reasons[0])
     else:
-        text = _page(chosen[0]) if len(chosen) == 1 else _list(chosen)
+        text = _list(rules, reasons)
     common.write_report(text, output_file)
 
 
@@ -68,8 +77,19 @@ def _driver(name: str, output: str) -> str:
     return driver_catalogue.to_text(profile, Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout)))
 
 
-def _chosen(name: str | None) -> list[Rule]:
+def _reasons(name: str | None) -> list[ReasonPage]:
+    """The reason of this name; all without a name."""
+    from dractl.explain.reasons import REASONS
+
+    if name is None:
+        return list(REASONS.values())
+    return [REASONS[name]] if name in REASONS else []
+
+
+def _rules(name: str | None, reasons: list[ReasonPage]) -> list[Rule]:
+    """The rules that a code, a name or the beginning of a code stands for; all without a name."""
     from dractl.errors import UsageError
+    from dractl.explain.reasons import REASONS
     from dractl.lint import registry
 
     known = registry.rules()
@@ -81,21 +101,29 @@ def _chosen(name: str | None) -> list[Rule]:
     try:
         return [known[code] for code in sorted(registry.expand([name], "rule"))]
     except UsageError as error:
-        raise UsageError(f"there is no rule {name!r}", hint=error.hint) from None
+        from dractl.explain.reasons import REASONS
+        from dractl.validation.nearest import nearest
+
+        near = nearest(name, list(REASONS))
+        hint = f"did you mean {near}?" if near else error.hint
+        raise UsageError(f"there is no rule or reason {name!r}", hint=hint) from None
 
 
-def _list(rules: list[Rule]) -> str:
+def _list(rules: list[Rule], reasons: list[ReasonPage]) -> str:
     import sys
 
     from dractl.cli import terminal
     from dractl.report.canvas import Canvas
 
     canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout))
-    wide = max(len(rule.name) for rule in rules)
+    wide = max(len(name) for _, _, name, _ in rows)
     lines = []
-    for rule in rules:
-        line = f"{rule.code}  {rule.severity:<7}  {rule.name:<{wide}}  {rule.section('')}"
+    for code, kind, name, summary in rows:
+        line = f"{code:<7} {kind:<7}  {name:<{wide}}  {summary}"
         lines.append(canvas.cut(line, canvas.width) if sys.stdout.isatty() else line)
+    wide = max((len(reason.code) for reason in reasons), default=0)
+    lines += ["", "Reasons of `dractl explain`", ""] if reasons else []
+    lines += [f"{reason.code:<{wide}}  {reason.title}" for reason in reasons]
     return "\n".join(lines)
 
 
@@ -113,6 +141,34 @@ def _page(rule: Rule) -> str:
     return "\n".join(lines)
 
 
+def _reason_page(reason: ReasonPage) -> str:
+    import sys
+    import textwrap
+
+    from dractl.cli import terminal
+
+    width = min(100, terminal.width(sys.stdout))
+    lines = [f"{terminal.paint(reason.code, '1', sys.stdout)}: {reason.title}"]
+    for heading, body in (
+        ("What it means", reason.means),
+        ("How to see it", reason.see),
+        ("How to mend it", reason.mend),
+    ):
+        wrapped = textwrap.wrap(body, width - 2, break_on_hyphens=False)
+        lines += ["", terminal.paint(heading, "1;36", sys.stdout), *(f"  {line}" for line in wrapped)]
+    return "\n".join(lines)
+
+
+def _reason_json(reason: ReasonPage) -> dict[str, str]:
+    return {
+        "code": reason.code,
+        "summary": reason.title,
+        "means": reason.means,
+        "see": reason.see,
+        "mend": reason.mend,
+    }
+
+
 def _json(rule: Rule) -> dict[str, Any]:
     from dractl.lint.registry import HEADINGS
 
@@ -124,4 +180,14 @@ def _json(rule: Rule) -> dict[str, Any]:
         "summary": rule.section(""),
         "reports": list(rule.server),
         "sections": sections,
+    }
+
+
+def _reason_json(reason: ReasonPage) -> dict[str, Any]:
+    return {
+        "code": reason.code,
+        "title": reason.title,
+        "means": reason.means,
+        "see": reason.see,
+        "mend": reason.mend,
     }
