@@ -22,13 +22,6 @@ class ReasonPage:
     mend: str
     reach: int
 
-    @property
-    def text(self) -> str:
-        return (
-            f"{self.code}: {self.title}\n\nWhat it means\n  {self.means}\n\nHow to see it\n  {self.see}\n\n"
-            f"How to mend it\n  {self.mend}"
-        )
-
 
 # How far the pod got: nothing was evaluated, nothing of the driver is there, devices are there but not those wanted,
 # those wanted are there but not to be had, to be had but not together, everything fits but something outside DRA.
