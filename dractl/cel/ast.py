@@ -7,9 +7,8 @@ ms) and would then be copied into these nodes anyway. Field numbers: cel-spec pr
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,103 +16,147 @@ if TYPE_CHECKING:
 DYN = "dyn"
 
 
-@dataclass(slots=True, eq=False)
+# Plain classes: ten dataclasses would double what importing this package costs.
+
+
 class Node:
     """A sub-expression. ``type`` is its static type as cel-go prints it, ``offset`` its place in code points."""
 
-    id: int
-    type: str
-    offset: int
+    __slots__ = ("id", "offset", "type")
+
+    def __init__(self, identity: int, kind: str, offset: int) -> None:
+        self.id = identity
+        self.type = kind
+        self.offset = offset
 
     def children(self) -> tuple[Node, ...]:
         return ()
 
 
-@dataclass(slots=True, eq=False)
 class Const(Node):
     """A literal; ``kind`` is the name of its type."""
 
-    kind: str
-    value: Any
+    __slots__ = ("kind", "value")
+
+    def __init__(self, identity: int, kind: str, offset: int, literal: str, value: Any) -> None:
+        super().__init__(identity, kind, offset)
+        self.kind = literal
+        self.value = value
 
 
-@dataclass(slots=True, eq=False)
 class Ident(Node):
-    name: str
+    __slots__ = ("name",)
+
+    def __init__(self, identity: int, kind: str, offset: int, name: str) -> None:
+        super().__init__(identity, kind, offset)
+        self.name = name
 
 
-@dataclass(slots=True, eq=False)
 class Select(Node):
     """``operand.field``, or ``has(operand.field)`` when ``test``."""
 
-    operand: Node
-    field: str
-    test: bool
+    __slots__ = ("field", "operand", "test")
+
+    def __init__(self, identity: int, kind: str, offset: int, operand: Node, field: str, test: bool) -> None:
+        super().__init__(identity, kind, offset)
+        self.operand = operand
+        self.field = field
+        self.test = test
 
     def children(self) -> tuple[Node, ...]:
         return (self.operand,)
 
 
-@dataclass(slots=True, eq=False)
 class Call(Node):
     """A function, member function or operator; ``target`` is what stands before the dot."""
 
-    function: str
-    target: Node | None
-    args: tuple[Node, ...]
-    overloads: tuple[str, ...]
+    __slots__ = ("args", "function", "overloads", "target")
+
+    def __init__(
+        self,
+        identity: int,
+        kind: str,
+        offset: int,
+        function: str,
+        target: Node | None,
+        args: tuple[Node, ...],
+        overloads: tuple[str, ...],
+    ) -> None:
+        super().__init__(identity, kind, offset)
+        self.function = function
+        self.target = target
+        self.args = args
+        self.overloads = overloads
 
     def children(self) -> tuple[Node, ...]:
         return self.args if self.target is None else (self.target, *self.args)
 
 
-@dataclass(slots=True, eq=False)
 class ListLiteral(Node):
     """``optional`` holds the indices of the elements written ``?x``."""
 
-    elements: tuple[Node, ...]
-    optional: frozenset[int]
+    __slots__ = ("elements", "optional")
+
+    def __init__(
+        self, identity: int, kind: str, offset: int, elements: tuple[Node, ...], optional: frozenset[int]
+    ) -> None:
+        super().__init__(identity, kind, offset)
+        self.elements = elements
+        self.optional = optional
 
     def children(self) -> tuple[Node, ...]:
         return self.elements
 
 
-@dataclass(slots=True, eq=False)
-class Entry:
+class Entry(NamedTuple):
     key: Node
     value: Node
     optional: bool
 
 
-@dataclass(slots=True, eq=False)
 class MapLiteral(Node):
-    entries: tuple[Entry, ...]
+    __slots__ = ("entries",)
+
+    def __init__(self, identity: int, kind: str, offset: int, entries: tuple[Entry, ...]) -> None:
+        super().__init__(identity, kind, offset)
+        self.entries = entries
 
     def children(self) -> tuple[Node, ...]:
         return tuple(node for entry in self.entries for node in (entry.key, entry.value))
 
 
-@dataclass(slots=True, eq=False)
 class StructLiteral(Node):
-    name: str
-    fields: tuple[tuple[str, Node, bool], ...]
+    """A message; a field is its name, its value, and whether it is written ``?field``."""
+
+    __slots__ = ("fields", "name")
+
+    def __init__(
+        self, identity: int, kind: str, offset: int, name: str, fields: tuple[tuple[str, Node, bool], ...]
+    ) -> None:
+        super().__init__(identity, kind, offset)
+        self.name = name
+        self.fields = fields
 
     def children(self) -> tuple[Node, ...]:
         return tuple(value for _, value, _ in self.fields)
 
 
-@dataclass(slots=True, eq=False)
 class Comprehension(Node):
     """An expanded macro. ``second`` is the second loop variable, "" where there is one only."""
 
-    variable: str
-    second: str
-    accumulator: str
-    range: Node
-    init: Node
-    condition: Node
-    step: Node
-    result: Node
+    __slots__ = ("accumulator", "condition", "init", "range", "result", "second", "step", "variable")
+
+    def __init__(
+        self,
+        identity: int,
+        kind: str,
+        offset: int,
+        names: tuple[str, str, str],
+        parts: tuple[Node, Node, Node, Node, Node],
+    ) -> None:
+        super().__init__(identity, kind, offset)
+        self.variable, self.second, self.accumulator = names
+        self.range, self.init, self.condition, self.step, self.result = parts
 
     def children(self) -> tuple[Node, ...]:
         return (self.range, self.init, self.condition, self.step, self.result)
@@ -129,8 +172,7 @@ class Comprehension(Node):
         )
 
 
-@dataclass(slots=True)
-class Checked:
+class Checked(NamedTuple):
     """A checked expression: its tree and the text that it was made from."""
 
     root: Node
@@ -138,11 +180,16 @@ class Checked:
 
     def walk(self) -> Iterator[Node]:
         """Every node, parents first, in the order of the source."""
-        stack = [self.root]
-        while stack:
-            node = stack.pop()
-            yield node
-            stack.extend(reversed(node.children()))
+        return walk(self.root)
+
+
+def walk(root: Node) -> Iterator[Node]:
+    """A node and all below it, parents first, in the order of the source."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(node.children()))
 
 
 def element(kind: str) -> str:
@@ -181,18 +228,15 @@ def decode(serialized: bytes, source: str, tests: dict[int, str] | None = None) 
     expression = b""
     for number, value in _fields(_only(serialized, 2)):
         if number == 3:
-            entry = dict(_fields(value))
-            types[entry.get(1, 0)] = _type(entry.get(2, b""))
+            key, content = _entry(value)
+            types[key] = _type(content or b"")
         elif number == 2:
-            entry = dict(_fields(value))
-            overloads[entry.get(1, 0)] = tuple(v.decode() for n, v in _fields(entry.get(2, b"")) if n == 3)
+            key, content = _entry(value)
+            overloads[key] = _overloads(content or b"")
         elif number == 4:
             expression = value
         elif number == 5:
-            for n, v in _fields(value):
-                if n == 4:
-                    entry = dict(_fields(v))
-                    offsets[entry.get(1, 0)] = entry.get(2, 0)
+            offsets = {key: content or 0 for n, v in _fields(value) if n == 4 for key, content in (_entry(v),)}
     return Checked(_Decoder(types, overloads, offsets, tests or {}).node(expression), source)
 
 
@@ -227,6 +271,22 @@ def _fields(data: bytes) -> list[tuple[int, Any]]:
         found.append((number, data[i : i + size]))
         i += size
     return found
+
+
+def _entry(data: bytes) -> tuple[int, Any]:
+    """An entry of a map with integer keys; the value is None where it is the default."""
+    if len(data) > 3 and data[0] == 8 and data[1] < 128:  # nearly all: a small key, and bytes or a small number
+        if data[2] == 18 and data[3] < 128:
+            return data[1], data[4:]
+        if data[2] == 16 and data[3] < 128:
+            return data[1], data[3]
+    parts = dict(_fields(data))
+    return parts.get(1, 0), parts.get(2)
+
+
+@lru_cache(1024)
+def _overloads(data: bytes) -> tuple[str, ...]:
+    return tuple(value.decode() for number, value in _fields(data) if number == 3)
 
 
 def _only(data: bytes, wanted: int) -> bytes:
@@ -318,8 +378,9 @@ class _Decoder:
             return self._struct(place, body)
         if kind == 9:
             parts = dict(_fields(body))
-            names = (parts.get(n, b"").decode() for n in (1, 8, 3))
-            return Comprehension(*place, *names, *(self.node(parts[n]) for n in (2, 4, 5, 6, 7)))
+            first, second, accumulator = (parts.get(n, b"").decode() for n in (1, 8, 3))
+            range_, init, condition, step, result = (self.node(parts[n]) for n in (2, 4, 5, 6, 7))
+            return Comprehension(*place, (first, second, accumulator), (range_, init, condition, step, result))
         return Const(*place, "null_type", None)
 
     def _call(self, place: tuple[int, str, int], body: bytes) -> Call:

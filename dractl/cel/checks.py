@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cel import values as v
 from dractl.cel.ast import Call, Checked, Const, Ident, ListLiteral, MapLiteral, Node, StructLiteral, element
-from dractl.cel.functions.time import parse_duration, parse_timestamp
-from dractl.cel.messages import issue_at, short_type
+from dractl.cel.places import issue_at, short_type
 from dractl.cel.values import CelError
 
 if TYPE_CHECKING:
@@ -81,6 +80,8 @@ def _time_literal(call: Call) -> Found:
     (argument,) = call.args
     if not isinstance(argument, Const):
         return
+    from dractl.cel.functions.time import parse_duration, parse_timestamp
+
     valid = False
     if argument.kind == "string":
         if call.function == "duration":
@@ -234,7 +235,7 @@ def _fold(node: Node, release: int) -> Any:
         return (values if isinstance(node, ListLiteral) else {}) if constant else _VARIABLE
     if isinstance(node, Call):
         if node.function in _CONVERSIONS and len(values) == 1 and values[0] is not _VARIABLE and node.target is None:
-            from dractl.cel.functions import dispatcher
+            from dractl.cel.functions.dispatch import dispatcher
 
             return dispatcher(node.function, node.overloads, False, release)(values[0])
         if node.function in ("_[_]", "_[?_]") and values[1] is not _VARIABLE:

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 from dractl.cel import checks
 from dractl.cel.ast import Checked, decode
 from dractl.cel.cost import estimate
-from dractl.cel.messages import issues_of, quoted_names, render
-from dractl.cel.native import function_names
+from dractl.cel.places import render
 from dractl.cel.program import Admission, Issue, Program
-from dractl.cel.rewrite import rewritten, unnested
-from dractl.cel.tokens import DEEPEST, depth
+from dractl.cel.rewrite import rewritten
 from dractl.cel.values import COST_LIMIT, CelError
 
 if TYPE_CHECKING:
@@ -71,10 +69,15 @@ def _check(text: str, declarations: Declarations, native: Any) -> Checked:
     """Parse and check; raises Rejected."""
     source, tests = rewritten(text, declarations.shared)
     if declarations.release < 37 and "`" in text:
+        from dractl.cel.messages import quoted_names
+
         _reject(quoted_names(text), text)
     try:
         serialized = _compiled(source, native)
     except RuntimeError as error:
+        from dractl.cel.messages import issues_of
+        from dractl.cel.native import function_names
+
         functions = function_names(declarations)
         issues = issues_of(str(error), text, functions, lambda part: _type_of(part, native))
         raise Rejected(f"compilation failed: {render(issues, text)}", issues) from None
@@ -107,6 +110,9 @@ def _compiled(source: str, native: Any) -> bytes:
     try:
         return bytes(native.compile(source).serialize())
     except RuntimeError as error:
+        from dractl.cel.rewrite import unnested
+        from dractl.cel.tokens import DEEPEST, depth
+
         if "recursion limit" not in str(error) or depth(source) >= DEEPEST:
             raise
         shallow = unnested(source)

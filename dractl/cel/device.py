@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dractl.cel.values import Domains
 from dractl.model import Quantity, Version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Protocol
+
+    class DeviceLike(Protocol):
+        """What is read of a :class:`dractl.model.Device`."""
+
+        @property
+        def mapping(self) -> Mapping[str, Any]: ...
+        @property
+        def attributes(self) -> Mapping[str, DeviceAttribute]: ...
+        @property
+        def capacity(self) -> Mapping[str, DeviceCapacity]: ...
+        @property
+        def allow_multiple_allocations(self) -> bool | None: ...
 
     from dractl.model import DeviceAttribute, DeviceCapacity
-
-
-class DeviceLike(Protocol):
-    """What is read of a :class:`dractl.model.Device`."""
-
-    @property
-    def mapping(self) -> Mapping[str, Any]: ...
-    @property
-    def attributes(self) -> Mapping[str, DeviceAttribute]: ...
-    @property
-    def capacity(self) -> Mapping[str, DeviceCapacity]: ...
-    @property
-    def allow_multiple_allocations(self) -> bool | None: ...
 
 
 class Field(NamedTuple):
@@ -103,7 +103,8 @@ class View:
     @property
     def attributes(self) -> Domains:
         if self._attributes is None:
-            self._attributes = self._nested({name: _value(a) for name, a in self.device.attributes.items()})
+            raw = self.device.mapping.get("attributes") or {}
+            self._attributes = self._nested({name: self._value(name, value) for name, value in raw.items()})
         return self._attributes
 
     @property
@@ -131,11 +132,16 @@ class View:
             return self._attributes[domain][name]
         raw = self.device.mapping.get("attributes") or {}
         key = _key(raw, self.driver, domain, name)
-        value = raw[key]
-        if type(value) is dict and len(value) == 1:
-            ((kind, content),) = value.items()
+        return self._value(key, raw[key])
+
+    def _value(self, key: str, raw: Any) -> Any:
+        """An attribute as a value of CEL; only for devices without fault. What is written plainly needs no decoding."""
+        if type(raw) is dict and len(raw) == 1:
+            ((kind, content),) = raw.items()
             if kind in _PLAIN and type(content) is _PLAIN[kind]:
                 return content
+            if kind == "version" and type(content) is str:
+                return _version(content)
         return _value(self.device.attributes[key])
 
     def quantity(self, domain: str, name: str) -> Quantity:
@@ -192,7 +198,7 @@ def _version(text: str) -> Version:
 
 
 def _value(attribute: DeviceAttribute) -> Any:
-    """An attribute as a value of CEL; only for devices without fault."""
+    """A decoded attribute as a value of CEL."""
     kind, value = attribute.type, attribute.value
     if kind == "version":
         return _version(value)  # type: ignore[arg-type]

@@ -7,9 +7,8 @@ k8s.io/apiserver/pkg/cel/environment/base.go. The table of overloads is data (``
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from dractl.cel.program import Program
@@ -21,12 +20,12 @@ CONSUMABLE = "DRAConsumableCapacity"
 LISTS = "DRAListTypeAttributes"
 
 
-@dataclass(frozen=True, slots=True)
-class Declarations:
+class Declarations(NamedTuple):
     """What one environment declares beyond the table that all share.
 
     ``release`` is the minor version as a number (1.36 is 36); ``lists`` the extension library of that name;
-    ``shared`` the field ``device.allowMultipleAllocations``; ``dynamic`` whether an attribute is ``dyn`` instead of
+    ``shared`` the field ``device.allowMultipleAllocations``; ``two_variables`` and ``formats`` the macros and
+    functions of these names; ``dynamic`` whether an attribute is ``dyn`` instead of
     ``any``; ``outputs`` and ``wanted`` the types that a selector may have; ``list_values`` whether devices may have
     list attributes.
     """
@@ -41,6 +40,7 @@ class Declarations:
     wanted: str
     list_values: bool
     two_variables: bool
+    formats: bool
     left_out: frozenset[str]
 
     @classmethod
@@ -75,6 +75,7 @@ class Declarations:
             wanted="bool or the unknown type",
             list_values=release >= 37 or listed,
             two_variables=introduced >= 32,
+            formats=introduced >= 31,
             left_out=frozenset(filter(None, left_out)),
         )
 
@@ -155,4 +156,4 @@ def attribute_environment(target: Target, mode: Mode = "new") -> Environment:
     if mode == "stored" or target.enabled(LISTS):
         outputs |= {f"list({scalar})" for scalar in outputs}
         wanted += " or a list of these scalars"
-    return _environment(replace(Declarations.of(target, mode), outputs=frozenset(outputs), wanted=wanted))
+    return _environment(Declarations.of(target, mode)._replace(outputs=frozenset(outputs), wanted=wanted))

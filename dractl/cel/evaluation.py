@@ -22,10 +22,12 @@ from dractl.cel.ast import (
     Node,
     Select,
     StructLiteral,
+    walk,
 )
-from dractl.cel.functions import dispatcher, messages, operators
+from dractl.cel.functions import messages, operators
+from dractl.cel.functions.dispatch import dispatcher
 from dractl.cel.values import NONE, CelError, Optional, TypeValue, Uint
-from dractl.model import Version
+from dractl.model import Quantity, Version
 
 T = TypeVar("T")
 Frame = list[Any]
@@ -40,7 +42,9 @@ _FIRST_SLOT = 2
 
 def build(root: Node, release: int, observer: Observer | None = None) -> Run:
     """The closure of an expression. It takes a :func:`frame` and raises CelError or Aborted."""
-    return _Builder(release, observer).build(root)
+    # Before cel-go 0.29, or() and orValue() pass on what is no optional: then static types promise nothing.
+    typed = release >= 37 or not any(isinstance(n, Call) and n.function in ("or", "orValue") for n in walk(root))
+    return _Builder(release, observer, typed).build(root)
 
 
 def frame(view: Any) -> Frame:
@@ -71,8 +75,9 @@ class _Lazy:
 
 
 class _Builder:
-    def __init__(self, release: int, observer: Observer | None) -> None:
+    def __init__(self, release: int, observer: Observer | None, typed: bool) -> None:
         self.release = release
+        self.typed = typed
         self.observer = observer
         self.scope: dict[str, tuple[int, str]] = {}  # name -> slot, kind ("value", "accumulator", "lazy")
         self.slots = _FIRST_SLOT
@@ -130,6 +135,11 @@ class _Builder:
         constant = TypeValue(name)
         return lambda _: constant
 
+    def _opener(self, container: Node) -> Open:
+        """How a value is taken out of the optional that a container may be. A chain of selections is one attribute."""
+        chained = isinstance(container, Select) or (isinstance(container, Call) and container.function in _ACCESS)
+        return _as_it_is if self.release >= 37 or chained else _adapted
+
     # -- access -------------------------------------------------------------------------------------------------------
 
     def _select(self, node: Select) -> Run:
@@ -138,10 +148,10 @@ class _Builder:
             shortcut = self._entry(node.operand, name, node.test)
             if shortcut is not None:
                 return shortcut
-        operand = self.build(node.operand)
+        operand, open_ = self.build(node.operand), self._opener(node.operand)
         if node.test:
-            return lambda f: _has(operand(f), name)
-        return lambda f: _select(operand(f), name)
+            return lambda f: _has(operand(f), name, open_)
+        return lambda f: _select(operand(f), name, open_)
 
     def _entry(self, operand: Node, name: str, test: bool) -> Run | None:
         """``device.attributes["domain"].name`` read directly, without the two maps."""
@@ -183,7 +193,7 @@ class _Builder:
             unary = operators.UNARY[node.function]
             operand = self.build(operands[0])
             return lambda f: unary(operand(f))
-        exact = all(_exact(operand.type) for operand in operands)
+        exact = self.typed and all(_exact(operand.type) for operand in operands)
         run = dispatcher(node.function, node.overloads, exact, self.release)
         built = [self.build(operand) for operand in operands]
         if len(built) == 1:
@@ -198,6 +208,10 @@ class _Builder:
     def _binary(self, node: Call) -> Run:
         binary = operators.BINARY[node.function]
         left_node, right_node = node.args
+        if binary is v.contains and self.observer is None:
+            shortcut = self._has_key(left_node, right_node)
+            if shortcut is not None:
+                return shortcut
         left, right = self.build(left_node), self.build(right_node)
         if binary is v.contains:
             members = _constants(right_node)
@@ -214,6 +228,12 @@ class _Builder:
 
                 return equals
         return _strict(binary, left, right)
+
+    def _has_key(self, key: Node, container: Node) -> Run | None:
+        """``"name" in device.attributes["domain"]``: as ``has()``."""
+        if isinstance(key, Const) and key.kind == "string":
+            return self._entry(container, key.value, True)
+        return None
 
     def _and(self, node: Call) -> Run:
         left, right = map(self.build, node.args)
@@ -301,12 +321,12 @@ class _Builder:
             shortcut = self._entry(container_node, key_node.value, False)
             if shortcut is not None:
                 return shortcut
-        container, key = self.build(container_node), self.build(key_node)
+        container, key, open_ = self.build(container_node), self.build(key_node), self._opener(container_node)
 
         def run(f: Frame) -> Any:
             value = container(f)
             if type(value) is Optional:
-                return _optional_index(value, v.qualifier(key(f))) if value.present else NONE
+                return _optional_index(value, v.qualifier(key(f)), open_) if value.present else NONE
             return v.index(value, v.qualifier(key(f)))
 
         return run
@@ -315,10 +335,11 @@ class _Builder:
         if node.function == "_?._":
             self.hidden.add(id(node.args[1]))  # the field's name
         container, key = map(self.build, node.args)
+        open_ = self._opener(node.args[0])
 
         def run(f: Frame) -> Any:
             value = container(f)
-            return NONE if value is NONE else _optional_index(value, v.qualifier(key(f)))
+            return NONE if value is NONE else _optional_index(value, v.qualifier(key(f)), open_)
 
         return run
 
@@ -545,6 +566,8 @@ _SPECIAL: dict[str, Callable[[_Builder, Call], Run]] = {
     "cel.@mapInsert": _Builder._map_insert,
 }
 
+_ACCESS = ("_[_]", "_[?_]", "_?._")
+
 _DEVICE_FIELDS: dict[str, Run] = {
     "device": lambda f: f[0].whole,
     "device.driver": lambda f: f[0].driver,
@@ -582,7 +605,7 @@ def _panicking(run: Run, operand: Run) -> Run:
 
 
 def _strict(run: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
-    """A call with two operands. Both are evaluated before the error of the first counts: the second may abort it all."""
+    """A call with two operands. Both are evaluated before an error of the first counts: the second may abort."""
 
     def call(f: Frame) -> Any:
         try:
@@ -663,15 +686,51 @@ def _member(value: Any, members: frozenset[Any]) -> bool:
     return False
 
 
-def _select(container: Any, name: str) -> Any:
+Open = Callable[[Any], Any]
+"""What is found in an optional when something is selected from it."""
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _adapted(value: Any) -> Any:
+    """cel-go 0.26 converts the native value again, and knows none of Kubernetes'."""
+    native = _NATIVE.get(type(value))
+    if native:
+        raise CelError(f"unsupported conversion to ref.Val: ({native}){_text_of(value)}")
+    return value
+
+
+_NATIVE = {
+    Quantity: "*resource.Quantity",
+    Version: "semver.Version",
+    v.IP: "netip.Addr",
+    v.CIDR: "netip.Prefix",
+    v.URL: "*url.URL",
+}
+
+
+def _text_of(value: Any) -> str:
+    match value:
+        case v.IP():
+            return str(value.address)
+        case v.CIDR():
+            return f"{value.address}/{value.length}"
+        case v.URL():
+            return str(value.text)
+    return str(value)
+
+
+def _select(container: Any, name: str, open_: Open) -> Any:
     if type(container) is Optional:
-        return _optional_index(container, name)
+        return _optional_index(container, name, open_)
     return v.select(container, name)
 
 
-def _has(container: Any, name: str) -> bool:
+def _has(container: Any, name: str, open_: Open) -> bool:
     if type(container) is Optional:
-        return container.present and _has(container.value, name)
+        return container.present and _has(open_(container.value), name, open_)
     if isinstance(container, dict):
         return v.find(container, name)[1]
     if type(container) is list:
@@ -679,12 +738,12 @@ def _has(container: Any, name: str) -> bool:
     return False
 
 
-def _optional_index(container: Any, key: Any) -> Optional:
+def _optional_index(container: Any, key: Any, open_: Open) -> Optional:
     """``container[?key]`` and ``container.?key``."""
     if type(container) is Optional:
         if not container.present:
             return NONE
-        container = container.value
+        container = open_(container.value)
     if isinstance(container, dict):
         value, found = v.find(container, key)
         return Optional(value) if found else NONE

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @cache
 def _table() -> tuple[list[list[Any]], str]:
-    data = json.loads((files("dractl.cel") / "environments" / "functions.json").read_text("utf-8"))
+    data = json.loads(Path(__file__).with_name("environments").joinpath("functions.json").read_text("utf-8"))
     return data["plain"], "\n".join(data["generic"])
 
 
@@ -48,7 +48,7 @@ def make(declarations: Declarations) -> Any:
     kinds = {name: cel.Type(name) for name in {t for row in plain for t in (*row[3], row[4])}}
     functions: dict[str, list[Any]] = {}
     for function, overload, member, operands, result in plain:
-        if overload not in declarations.left_out:
+        if overload not in declarations.left_out and (declarations.formats or not overload.startswith("format")):
             functions.setdefault(function, []).append(
                 cel.Overload(
                     id=overload,

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from dractl.cel.device import DeviceLike, Field, View
+from dractl.cel.device import Field, View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dractl.cel.ast import Checked
+    from dractl.cel.device import DeviceLike
     from dractl.cel.environment import Declarations
     from dractl.cel.tracing import Trace
 
 Admission = Literal["ok", "invalid", "tooComplex", "tooLong"]
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(NamedTuple):
     """One thing that is wrong with an expression. ``offset`` counts code points into it, ``line`` and ``column`` are
     1-based as upstream prints them; all three are None for what has no place (the output type, a constant that
     fails)."""
@@ -30,8 +29,7 @@ class Issue:
     column: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EvalError:
+class EvalError(NamedTuple):
     """An evaluation that failed. ``text`` is upstream's, without the names of selector and device."""
 
     text: str
@@ -40,7 +38,6 @@ class EvalError:
 _MEMORY = 65536  # results remembered for one expression
 
 
-@dataclass(eq=False)
 class Program:
     """The result of ``Environment.compile``.
 
@@ -50,15 +47,31 @@ class Program:
     program that is :attr:`ok` can be evaluated.
     """
 
-    text: str
-    declarations: Declarations
-    admission: Admission
-    issues: tuple[Issue, ...] = ()
-    error: str | None = None
-    error_type: Literal["RuleInvalid", "InternalError"] | None = None
-    output_type: str | None = None
-    max_cost: int | None = None
-    checked: Checked | None = field(default=None, repr=False)
+    def __init__(
+        self,
+        text: str,
+        declarations: Declarations,
+        admission: Admission,
+        *,
+        issues: tuple[Issue, ...] = (),
+        error: str | None = None,
+        error_type: Literal["RuleInvalid", "InternalError"] | None = None,
+        output_type: str | None = None,
+        max_cost: int | None = None,
+        checked: Checked | None = None,
+    ) -> None:
+        self.text = text
+        self.declarations = declarations
+        self.admission: Admission = admission
+        self.issues = issues
+        self.error = error
+        self.error_type: Literal["RuleInvalid", "InternalError"] | None = error_type
+        self.output_type = output_type
+        self.max_cost = max_cost
+        self.checked = checked
+
+    def __repr__(self) -> str:
+        return f"Program({self.text!r}, {self.admission})"
 
     @property
     def ok(self) -> bool:

@@ -9,7 +9,7 @@ import re
 
 from dractl.cel.tokens import brackets, is_name, tokenize
 
-_HAS = re.compile(r"\bhas\s*\(\s*device\s*\.\s*(driver|attributes|capacity|allowMultipleAllocations)\s*\)")
+_HAS = r"\bhas\s*\(\s*device\s*\.\s*(driver|attributes|capacity|allowMultipleAllocations)\s*\)"
 _STAND_IN = "(!false)"
 
 
@@ -19,7 +19,7 @@ def rewritten(text: str, shared: bool) -> tuple[str, dict[int, str]]:
     fields: dict[int, str] = {}
     if "has" in text and "device" in text:
         starts = _names(text)
-        for match in list(_HAS.finditer(text)):
+        for match in list(re.finditer(_HAS, text)):
             if (match[1] == "allowMultipleAllocations" and not shared) or match.start() not in starts:
                 continue
             text = text[: match.start()] + _STAND_IN.ljust(len(match[0])) + text[match.end() :]

@@ -21,7 +21,6 @@ An operation that fails raises :class:`CelError` with upstream's text.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dractl.model import Quantity, Version
@@ -67,64 +66,107 @@ class Uint(int):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TypeValue:
+class _Value:
+    """Equal and ordered by its fields, among its own kind. (A dataclass each would double what this module costs.)"""
+
+    __slots__: tuple[str, ...] = ()
+
+    def _fields(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._fields() == other._fields()
+
+    def __lt__(self, other: Any) -> bool:
+        return self._fields() < other._fields()  # type: ignore[no-any-return]
+
+    def __gt__(self, other: Any) -> bool:
+        return self._fields() > other._fields()  # type: ignore[no-any-return]
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._fields()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self._fields()))})"
+
+
+class TypeValue(_Value):
     """A type as a value, such as ``int`` or ``type(x)``."""
 
-    name: str
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Duration:
-    nanoseconds: int
+class Duration(_Value):
+    __slots__ = ("nanoseconds",)
+
+    def __init__(self, nanoseconds: int) -> None:
+        self.nanoseconds = nanoseconds
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Timestamp:
+class Timestamp(_Value):
     """Nanoseconds since 1970-01-01T00:00:00Z. ``zone``, seconds east of UTC, shows in its text only."""
 
-    nanoseconds: int
-    zone: int = field(default=0, compare=False)
+    __slots__ = ("nanoseconds", "zone")
+
+    def __init__(self, nanoseconds: int, zone: int = 0) -> None:
+        self.nanoseconds = nanoseconds
+        self.zone = zone
+
+    def _fields(self) -> tuple[Any, ...]:
+        return (self.nanoseconds,)
 
 
-@dataclass(frozen=True, slots=True)
-class Optional:
+class Optional(_Value):
     """``optional.of(value)``; ``optional.none()`` has no value."""
 
-    value: Any = None
-    present: bool = True
+    __slots__ = ("present", "value")
+
+    def __init__(self, value: Any = None, present: bool = True) -> None:
+        self.value = value
+        self.present = present
 
 
 NONE = Optional(None, False)
 
 
-@dataclass(frozen=True, slots=True)
-class IP:
-    address: ipaddress.IPv4Address | ipaddress.IPv6Address
+class IP(_Value):
+    __slots__ = ("address",)
+
+    def __init__(self, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> None:
+        self.address = address
 
 
-@dataclass(frozen=True, slots=True)
-class CIDR:
+class CIDR(_Value):
     """An address with a prefix length; the address may have host bits."""
 
-    address: ipaddress.IPv4Address | ipaddress.IPv6Address
-    length: int
+    __slots__ = ("address", "length")
+
+    def __init__(self, address: ipaddress.IPv4Address | ipaddress.IPv6Address, length: int) -> None:
+        self.address = address
+        self.length = length
 
 
-@dataclass(frozen=True, slots=True)
-class URL:
+class URL(_Value):
     """The parts of net/url.URL that CEL can ask for."""
 
-    text: str
-    scheme: str
-    host: str
-    path: str
-    query: str
+    __slots__ = ("host", "path", "query", "scheme", "text")
+
+    def __init__(self, text: str, scheme: str, host: str, path: str, query: str) -> None:
+        self.text = text
+        self.scheme = scheme
+        self.host = host
+        self.path = path
+        self.query = query
 
 
-@dataclass(frozen=True, slots=True)
-class NamedFormat:
-    name: str
+class NamedFormat(_Value):
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
 class Domains(dict[str, Any]):
@@ -241,7 +283,7 @@ def equal(a: Any, b: Any) -> bool:
         if kind is dict:
             return _equal_maps(a, b)
         if kind is Optional:
-            return a.present == b.present and (not a.present or _same(a.value, b.value))
+            return a.present == b.present and (not a.present or equal(a.value, b.value))
         return bool(a == b)
     if kind in _NUMBERS and other in _NUMBERS:
         return _compare_numbers(a, b) == 0
@@ -547,7 +589,7 @@ def elements(container: Any) -> list[Any]:
 
 
 def qualifier(key: Any) -> Any:
-    """A key or index as upstream takes it: CelError for values of other types (interpreter/attributes.go NewQualifier)."""
+    """A key or index; CelError for values of types that are none (interpreter/attributes.go NewQualifier)."""
     if type(key) in KEY_TYPES:
         return key
     raise CelError(f"invalid qualifier type: {go_name(key)}")

@@ -120,9 +120,11 @@ def test_cost(text: str, cost: int) -> None:
         'type(device.attributes["d"].x) == int',
         '["a", "b"].join() == "ab"',
         'device.attributes["d"].?x == optional.of("a")',
-        "[1, 2].all(a, [1, 2, 3, 4, 5, 6, 7, 8, 9, 0].all(b, [1, 2, 3, 4, 5, 6, 7, 8, 9, 0].all(c, "
-        "[1, 2, 3, 4, 5, 6, 7, 8, 9, 0].all(d, [1, 2, 3, 4, 5, 6, 7, 8, 9, 0].all(e, "
-        "[1, 2, 3, 4, 5, 6, 7, 8, 9, 0].all(f, device.attributes.all(g, true)))))))",
+        (
+            "[1, 2].all(a, [1, 2, 3, 4, 5, 6, 7, 8, 9, 0].all(b, [1, 2, 3, 4, 5, 6, 7, 8, 9, 0].all(c, "
+            "[1, 2, 3, 4, 5, 6, 7, 8, 9, 0].all(d, [1, 2, 3, 4, 5, 6, 7, 8, 9, 0].all(e, "
+            "[1, 2, 3, 4, 5, 6, 7, 8, 9, 0].all(f, device.attributes.all(g, true)))))))"
+        ),
     ],
 )
 def test_too_complex(text: str) -> None:

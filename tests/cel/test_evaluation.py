@@ -1,4 +1,4 @@
-"""What expressions come to on a device. Expectations are what kube-scheduler's evaluator said to the same expressions."""
+"""What expressions come to on a device. Expectations are what kube-scheduler's evaluator said to them."""
 
 from __future__ import annotations
 
@@ -155,8 +155,10 @@ def test_overflow(text: str) -> None:
         ("ip('::1').isLoopback() && ip('10.0.0.1').family() == 4", True),
         (
             "ip('01.2.3.4').family() == 4",
-            'IP Address "01.2.3.4" parse error during conversion from string: ParseAddr("01.2.3.4"): '
-            "IPv4 field has octet with leading zero",
+            (
+                'IP Address "01.2.3.4" parse error during conversion from string: ParseAddr("01.2.3.4"): '
+                "IPv4 field has octet with leading zero"
+            ),
         ),
         ("cidr('10.1.2.3/8').masked().ip() == ip('10.0.0.0')", True),
         ("cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16')", True),
@@ -212,11 +214,13 @@ def test_an_explicit_name_and_a_bare_one_are_in_one_domain() -> None:
         ),
         (
             f"{A}.type",
-            "CEL result of type string could not be converted to bool: unsupported native conversion from string to 'bool'",
+            "CEL result of type string could not be converted to bool: unsupported native conversion from "
+            "string to 'bool'",
         ),
         (
             f"{A}.driverVersion",
-            "CEL result of type kubernetes.Semver could not be converted to bool: type conversion error from 'Semver' to 'bool'",
+            "CEL result of type kubernetes.Semver could not be converted to bool: type conversion error from "
+            "'Semver' to 'bool'",
         ),
     ],
 )
@@ -230,8 +234,10 @@ def test_a_result_that_is_no_bool(result: str, text: str) -> None:
     [
         "lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))",
         "lists.range(1000000000).size() > 0",
-        "cel.bind(a, 'xxxxxxxxxx'.replace('x', 'yyyyyyyyyy'), cel.bind(b, a.replace('y', a), cel.bind(c, b.replace('y', b), "
-        "c.replace('y', c).size() > 0)))",
+        (
+            "cel.bind(a, 'xxxxxxxxxx'.replace('x', 'yyyyyyyyyy'), cel.bind(b, a.replace('y', a), cel.bind(c, b.replace('y', b), "
+            "c.replace('y', c).size() > 0)))"
+        ),
         "lists.range(3000).all(a, lists.range(3000).all(b, a + b >= 0)) || true",
     ],
 )

@@ -99,7 +99,8 @@ def test_functions_are_named(gpu: Device) -> None:
 
 def test_values_are_shown_as_cel_writes_them(gpu: Device) -> None:
     trace = traced(
-        '[dyn({"a": 1u, "b": 2u}), dyn(b"x"), dyn(null), dyn(2.5), dyn(duration("90s"))] == [dyn(device.capacity["gpu.example.com"].memory)]',
+        '[dyn({"a": 1u, "b": 2u}), dyn(b"x"), dyn(null), dyn(2.5), dyn(duration("90s"))] == '
+        '[dyn(device.capacity["gpu.example.com"].memory)]',
         gpu,
     )
     assert [child.shown for child in trace.children] == [

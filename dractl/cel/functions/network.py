@@ -45,7 +45,7 @@ def _address_fault(text: str) -> str:
 
 def _ipv6_fault(text: str) -> str:
     """The first complaint of netip.parseIPv6 about a text that is no IPv6 address."""
-    rest = text[2:] if text.startswith("::") else text
+    rest = text.removeprefix("::")
     ellipsis = text.startswith("::")
     fields = 0
     while fields < 8:

@@ -1,0 +1,93 @@
+"""Which overload of a function runs.
+
+An implementation is registered under cel-go's overload id with the Python types of its operands
+(:mod:`dractl.cel.values`; ``object`` for any). What :func:`dispatcher` returns picks the first overload whose types
+fit, as cel-go does for operands whose type is known at run time only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.cel.functions import (
+    conversion,
+    formatting,
+    kubernetes,
+    lists,
+    network,
+    optionals,
+    regex,
+    strings,
+    time,
+)
+from dractl.cel.functions.registry import OVERLOADS, ListOf
+from dractl.cel.values import NO_OVERLOAD, CelError, Domains, Duration, Timestamp, type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_LIBRARIES = (
+    conversion,
+    formatting,
+    kubernetes,
+    lists,
+    network,
+    optionals,
+    regex,
+    strings,
+    time,
+)  # imported to register
+
+# Implemented by the value itself upstream (traits.Receiver, common/types/string.go): the error names nothing.
+_BARE = {"contains", "startsWith", "endsWith", "matches", "find", "findAll"}
+# Implemented once for all overloads: the error names the function, or nothing for types with a traits.Receiver.
+_NAMED = {"size", "sort", "@sortByAssociatedKeys"}
+_RECEIVERS = (str, Duration, Timestamp)
+
+
+# What a newer cel-go does differently under the same overload id: release, overload.
+_CHANGED = {"list_range": (37, lists.numbers_strict)}
+
+
+def dispatcher(function: str, ids: Sequence[str], exact: bool, release: int) -> Callable[..., Any]:
+    """What runs a call: ``ids`` are the overloads that the checker left; ``exact`` when the operands' types are
+    known."""
+    candidates: list[tuple[tuple[type | ListOf, ...], Callable[..., Any]]] = []
+    for name in ids:
+        if name in OVERLOADS:
+            operands, run = OVERLOADS[name]
+            since, other = _CHANGED.get(name, (release + 1, run))
+            candidates.append((operands, other if release >= since else run))
+    if exact and len(candidates) == 1:
+        return candidates[0][1]
+
+    def call(*operands: Any) -> Any:
+        for types, run in candidates:
+            if len(types) == len(operands) and all(map(_fits, operands, types)):
+                return run(*operands)
+        raise _no_overload(function, operands)
+
+    return call
+
+
+def _fits(value: Any, wanted: type | ListOf) -> bool:
+    kind = type(value)
+    if kind is wanted or wanted is object:
+        return True
+    if isinstance(wanted, ListOf):
+        return kind is list and (not value or type(value[0]) is wanted.element)
+    return wanted is dict and kind is Domains
+
+
+def _no_overload(function: str, operands: Sequence[Any]) -> CelError:
+    if function in _BARE:
+        return CelError(NO_OVERLOAD)
+    if function in _NAMED:
+        return CelError(NO_OVERLOAD if isinstance(operands[0], _RECEIVERS) else f"{NO_OVERLOAD}: {function}")
+    if function == "flatten":
+        name = type_name(operands[0])
+        return CelError(f"{NO_OVERLOAD}: {name}{_PARAMETERS.get(name, '')}.flatten()")
+    return CelError(f"{NO_OVERLOAD}: {function}({', '.join(map(type_name, operands))})")
+
+
+_PARAMETERS = {"map": "(dyn, dyn)", "optional_type": "(dyn)"}
