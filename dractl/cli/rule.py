@@ -10,7 +10,6 @@ from dractl.cli import common
 
 if TYPE_CHECKING:
     from dractl.explain.reasons import ReasonPage
-    from dractl.explain.reasons import ReasonPage
     from dractl.lint.registry import Rule
 
 FORMATS = ("text", "json")
@@ -77,19 +76,9 @@ def _driver(name: str, output: str) -> str:
     return driver_catalogue.to_text(profile, Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout)))
 
 
-def _reasons(name: str | None) -> list[ReasonPage]:
-    """The reason of this name; all without a name."""
-    from dractl.explain.reasons import REASONS
-
-    if name is None:
-        return list(REASONS.values())
-    return [REASONS[name]] if name in REASONS else []
-
-
-def _rules(name: str | None, reasons: list[ReasonPage]) -> list[Rule]:
+def _chosen(name: str | None) -> list[Rule]:
     """The rules that a code, a name or the beginning of a code stands for; all without a name."""
     from dractl.errors import UsageError
-    from dractl.explain.reasons import REASONS
     from dractl.lint import registry
 
     known = registry.rules()
@@ -116,10 +105,10 @@ def _list(rules: list[Rule], reasons: list[ReasonPage]) -> str:
     from dractl.report.canvas import Canvas
 
     canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout))
-    wide = max(len(name) for _, _, name, _ in rows)
+    wide = max((len(rule.name) for rule in rules), default=0)
     lines = []
-    for code, kind, name, summary in rows:
-        line = f"{code:<7} {kind:<7}  {name:<{wide}}  {summary}"
+    for rule in rules:
+        line = f"{rule.code}  {rule.severity:<7}  {rule.name:<{wide}}  {rule.section('')}"
         lines.append(canvas.cut(line, canvas.width) if sys.stdout.isatty() else line)
     wide = max((len(reason.code) for reason in reasons), default=0)
     lines += ["", "Reasons of `dractl explain`", ""] if reasons else []
@@ -157,16 +146,6 @@ def _reason_page(reason: ReasonPage) -> str:
         wrapped = textwrap.wrap(body, width - 2, break_on_hyphens=False)
         lines += ["", terminal.paint(heading, "1;36", sys.stdout), *(f"  {line}" for line in wrapped)]
     return "\n".join(lines)
-
-
-def _reason_json(reason: ReasonPage) -> dict[str, str]:
-    return {
-        "code": reason.code,
-        "summary": reason.title,
-        "means": reason.means,
-        "see": reason.see,
-        "mend": reason.mend,
-    }
 
 
 def _json(rule: Rule) -> dict[str, Any]:
