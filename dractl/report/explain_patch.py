@@ -9,7 +9,7 @@ from dractl.explain.answer import Create, Delete, Patch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dractl.explain.answer import Change, Explanation
+    from dractl.explain.answer import Change, Explanation, Subject
 
 
 def render(explanations: Sequence[Explanation]) -> str:
@@ -23,14 +23,31 @@ def _change(explanation: Explanation, change: Change | None) -> str:
     head = f"# {explanation.subject.title}: {fix.title}{effect}\n# fits then on {', '.join(fix.nodes[:5])}\n"
     match change:
         case Patch(target, operations):
-            command = f"kubectl patch {_words(target)} --type=json --patch-file=THIS_FILE"
-            return f"{head}# {command}\n{_yaml([dict(o) for o in operations])}"
+            steps = "\n".join(f"#   {step}" for step in commands(target, "THIS_FILE", explanation.subject))
+            return f"{head}{steps}\n{_yaml([dict(o) for o in operations])}"
         case Create(value):
-            return f"{head}# kubectl create -f THIS_FILE\n{_yaml(dict(value))}"
+            return f"{head}#   kubectl create -f THIS_FILE\n{_yaml(dict(value))}"
         case Delete(target):
-            return f"{head}# kubectl delete {_words(target)}\n"
+            return f"{head}#   kubectl delete {_words(target)}\n"
         case _:
             return head
+
+
+def commands(target: str, file: str, subject: Subject) -> list[str]:
+    """How a patch in ``file`` is applied. The specs of claims, templates and pods cannot be changed in place: they are
+    made anew, and so is a pod whose template changes."""
+    kind = target.partition("/")[0]
+    patch = f"--type=json --patch-file={file}"
+    if kind not in ("ResourceClaim", "ResourceClaimTemplate", "Pod"):
+        return [f"kubectl patch {_words(target)} {patch}"]
+    steps = [_again(target, f" | kubectl patch --local -f - {patch} -o yaml")]
+    if kind == "ResourceClaimTemplate" and subject.kind == "Pod":
+        steps.append(_again(f"Pod/{subject.namespace}/{subject.name}", ""))
+    return steps
+
+
+def _again(target: str, change: str) -> str:
+    return f"kubectl get {_words(target)} -o yaml{change} | kubectl replace --force -f -"
 
 
 def _words(target: str) -> str:

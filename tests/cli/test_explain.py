@@ -142,7 +142,7 @@ def test_patch_prints_what_kubectl_takes(capsys: pytest.CaptureFixture[str]) -> 
 
     code, out, _ = run(capsys, EXAMPLES, "--patch")
     assert code == 1
-    assert "kubectl patch resourceclaimtemplate gpus-and-nic -n ml --type=json" in out
+    assert "kubectl get resourceclaimtemplate gpus-and-nic -n ml -o yaml | kubectl patch --local" in out
     (operation,) = yaml.safe_load(out)
     assert operation["op"] == "replace"
     assert operation["path"] == "/spec/spec/devices/constraints/0/matchAttribute"

@@ -1,0 +1,206 @@
+"""explain against a real API server, scheduler and claim controller: what it prints as a fix makes the pod schedule.
+
+Runs where the cluster program is built (shared/oracle/kube/build.sh 1.37): `pytest -m live tests/live`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.conftest import ROOT, shared_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# The cluster program leaves its log files and children to the operating system.
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+SCENARIOS = (
+    "class-name-typo",
+    "template-name-typo",
+    "claim-in-other-namespace",
+    "selector-80gi-on-h100",
+    "selector-wrong-domain",
+    "selector-string-compared-with-version",
+    "match-two-gpus-per-root",
+    "match-types-differ",
+    "device-taint-untolerated",
+    "device-taint-by-rule-for-driver",
+    "count-more-than-a-node-has",
+    "limit-32-two-requests",
+    "capacity-request-on-dedicated-device",
+    "two-requests-total-too-large",
+    "in-use-by-other-namespace",
+    "claim-refused-by-quota",
+    "slice-node-selector-mismatch",
+    "node-affinity-feature-label",
+)
+ORDER = ("Namespace", "Node", "DeviceClass", "ResourceSlice", "DeviceTaintRule", "ResourceQuota")
+AFTER = ("ResourceClaimTemplate", "ResourceClaim")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    shared = shared_dir()
+    if shared is None:
+        pytest.skip("no conformance data, no cluster program")
+    spec = importlib.util.spec_from_file_location("oracle_cluster", shared / "oracle" / "cluster.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    if not module.program("1.37").exists():
+        pytest.skip(f"{module.program('1.37')} is not built")
+    folder = Path(tempfile.mkdtemp(prefix="dractl-live-"))
+    with module.Cluster("1.37", directory=folder) as running:
+        kubectl = folder / "kubectl"
+        kubectl.write_text(f'#!/bin/sh\nexec {running.kube} kubectl --kubeconfig={running.kubeconfig} "$@"\n')
+        kubectl.chmod(0o755)
+        yield running
+
+
+def bare(value: dict[str, Any]) -> dict[str, Any]:
+    """An object as somebody would create it."""
+    metadata = {k: v for k, v in value["metadata"].items() if k in ("name", "namespace", "labels")}
+    made = {k: v for k, v in value.items() if k not in ("metadata", "status")}
+    made["metadata"] = metadata
+    if value["kind"] == "Pod":
+        made["spec"] = {k: v for k, v in value["spec"].items() if k not in ("nodeName", "priority", "preemptionPolicy")}
+    return made
+
+
+def create(cluster: Any, value: dict[str, Any]) -> None:
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps(bare(value)), check=value["kind"] != "Namespace")
+    if value["kind"] == "Node":
+        status = {"status": {k: value["status"][k] for k in ("allocatable", "capacity")}}
+        name = value["metadata"]["name"]
+        cluster.kubectl("patch", "node", name, "--subresource=status", "--type=merge", "-p", json.dumps(status))
+        # The API server taints every new node as not ready; a kubelet would have it removed.
+        taints = {"spec": {"taints": value["spec"].get("taints")}}
+        cluster.kubectl("patch", "node", name, "--type=merge", "-p", json.dumps(taints))
+
+
+def set_up(cluster: Any, objects: list[dict[str, Any]], subject: tuple[str, str]) -> None:
+    """Everything but what controllers make; pods that hold devices are scheduled before the subject is created."""
+    own = [o for o in objects if not o["metadata"].get("ownerReferences")]
+    for kind in (*ORDER, *AFTER):
+        for value in own:
+            if value["kind"] == kind:
+                create(cluster, value)
+    pods = [o for o in own if o["kind"] == "Pod"]
+    holders = [p for p in pods if (p["metadata"]["namespace"], p["metadata"]["name"]) != subject]
+    for value in holders:
+        create(cluster, value)
+    for value in holders:
+        assert wait(cluster, value["metadata"]["namespace"], value["metadata"]["name"], scheduled=True)
+    for value in pods:
+        if value not in holders:
+            create(cluster, value)
+
+
+def tear_down(cluster: Any) -> None:
+    for kinds in ("pods", "resourceclaims,resourceclaimtemplates,resourcequotas"):
+        cluster.kubectl(
+            "delete", kinds, "--all", "-A", "--force", "--grace-period=0", "--wait=true", "--timeout=20s", check=False
+        )
+    cluster.kubectl(
+        "delete", "resourceslices,deviceclasses,devicetaintrules,nodes", "--all", "--timeout=20s", check=False
+    )
+
+
+def wait(cluster: Any, namespace: str, name: str, *, scheduled: bool, seconds: float = 20) -> bool:
+    """Whether the pod gets a node; or, not ``scheduled``, until the scheduler has said no or three seconds have gone."""
+    end = time.monotonic() + (seconds if scheduled else 3)
+    while time.monotonic() < end:
+        done = cluster.kubectl("get", "pod", name, "-n", namespace, "-o", "json", check=False)
+        value = json.loads(done.stdout) if done.returncode == 0 else {}
+        if value.get("spec", {}).get("nodeName"):
+            return True
+        if not scheduled and value.get("status", {}).get("conditions"):
+            return False
+        time.sleep(0.3)
+    return False
+
+
+def dractl(cluster: Any, *arguments: str, program: str = "dractl") -> tuple[int, str]:
+    path = f"{cluster.dir}{os.pathsep}{os.environ['PATH']}"
+    starter = f"import sys; sys.argv[0] = {program!r}; from dractl.cli.main import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", starter, *arguments],
+        env={**os.environ, "PATH": path},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    return done.returncode, done.stdout
+
+
+def apply(cluster: Any, patch: str) -> None:
+    """Does what the comments of ``explain --patch`` say."""
+    path = f"{cluster.dir}{os.pathsep}{os.environ['PATH']}"
+    for number, part in enumerate(patch.split("---\n")):
+        file = cluster.dir / f"change-{number}.yaml"
+        file.write_text(part)
+        for line in part.splitlines():
+            if line.startswith("#   kubectl "):
+                command = line.removeprefix("#   ").replace("THIS_FILE", str(file))
+                if command.startswith("kubectl delete pod"):
+                    command += " --force --grace-period=0"  # there is no kubelet that would end it
+                done = subprocess.run(
+                    ["sh", "-c", command], env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+                )
+                assert done.returncode == 0, f"{command}: {done.stderr}"
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_printed_fix_makes_the_pod_schedule(cluster: Any, scenario: str) -> None:
+    folder = shared_dir() / "conformance/scheduling" / scenario  # type: ignore[operator]
+    expected = json.loads((folder / "expected.json").read_text())
+    namespace, name = expected["pod"]["namespace"], expected["pod"]["name"]
+    try:
+        set_up(cluster, json.loads((folder / "objects.json").read_text())["items"], (namespace, name))
+        assert not wait(cluster, namespace, name, scheduled=False)
+        code, out = dractl(cluster, "explain", f"pod/{name}", "-n", namespace, "-o", "json")
+        answer = json.loads(out)
+        assert code == 1
+        assert answer["kubernetesVersion"] == "1.37"
+        assert answer["kubernetesVersionAssumed"] is False
+        assert answer["reasons"][0]["code"] in [expected["reason"], *(expected.get("alsoTrue") or [])]
+        _, patch = dractl(cluster, "explain", f"pod/{name}", "-n", namespace, "--patch")
+        apply(cluster, patch)
+        if cluster.kubectl("get", "pod", name, "-n", namespace, check=False).returncode != 0:
+            pytest.fail("the fix removed the pod")
+        assert wait(cluster, namespace, name, scheduled=True), patch
+    finally:
+        tear_down(cluster)
+
+
+def test_as_a_plug_in_of_kubectl(cluster: Any) -> None:
+    folder = shared_dir() / "conformance/scheduling/class-name-typo"  # type: ignore[operator]
+    try:
+        set_up(cluster, json.loads((folder / "objects.json").read_text())["items"], ("ml", "train-0"))
+        wait(cluster, "ml", "train-0", scheduled=False)
+        code, out = dractl(cluster, "explain", "pod/train-0", "-n", "ml", program="kubectl-dra")
+        assert code == 1
+        assert "there is gpu.nvidia.com" in out
+        code, out = dractl(cluster, "explain", "-A", program="kubectl-dra")
+        assert code == 1
+        assert "pod ml/train-0" in out
+    finally:
+        tear_down(cluster)
