@@ -214,13 +214,17 @@ def test_an_explicit_name_and_a_bare_one_are_in_one_domain() -> None:
         ),
         (
             f"{A}.type",
-            "CEL result of type string could not be converted to bool: unsupported native conversion from "
-            "string to 'bool'",
+            (
+                "CEL result of type string could not be converted to bool: unsupported native conversion from "
+                "string to 'bool'"
+            ),
         ),
         (
             f"{A}.driverVersion",
-            "CEL result of type kubernetes.Semver could not be converted to bool: type conversion error from "
-            "'Semver' to 'bool'",
+            (
+                "CEL result of type kubernetes.Semver could not be converted to bool: type conversion error from "
+                "'Semver' to 'bool'"
+            ),
         ),
     ],
 )

@@ -60,8 +60,7 @@ def compare(release: str, shared: Path, record_property: pytest.RecordProperty, 
 
 
 def different(want: dict[str, Any], got: dict[str, Any]) -> list[str]:
-    """What differs of all that must agree: admission, output type, cost (new and stored), the value or the fact of an error
-    on each device."""
+    """What differs of all that must agree: admission, type, cost (new and stored), value or error on each device."""
     found = [
         f"{name} {want.get(name)!r} but {got.get(name)!r}"
         for name in ("admission", "errorType", "outputType", "maxCost")
