@@ -41,6 +41,7 @@ def from_broken(broken: Broken) -> Placed:
         ObjectRef(),
         help=broken.hint,
         api=Api("BadRequest"),
+        excerpt=broken.excerpt,
     )
     return Placed(finding)
 

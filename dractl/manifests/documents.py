@@ -28,6 +28,8 @@ class Broken(NamedTuple):
     position: Position
     message: str
     hint: str | None = None
+    excerpt: str = ""
+    """The source line that ``position`` begins in."""
 
 
 class Skipped(NamedTuple):

@@ -69,7 +69,7 @@ def load(
         if faulty and holds_template(source.text):
             skipped.append(Skipped(content.name, "a template, not YAML", rendering_hint(None)))
             continue
-        broken += faulty
+        broken += (item._replace(excerpt=source.line(item.position.line)) for item in faulty)
         for item in found:
             if isinstance(item, Document):
                 if isinstance(item.value, dict):
