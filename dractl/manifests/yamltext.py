@@ -248,7 +248,7 @@ def _compose_events(parser: Any, shift: int) -> Any:
 
 
 _REFUSED_ESCAPE = re.compile(r"\\(?:/|u[dD][89a-fA-F])")
-_QUOTED_ESCAPE = r'"(?:[^"\\]|\\(?!/|u[dD][89a-fA-F])[\s\S])*\\(?=([/u]))'
+_QUOTED_ESCAPE = r'"(?:[^"\\]|\\(?!/|u[dD][89a-fA-F])[\s\S])*\\(?=(/|u[dD][89a-fA-F]))'
 
 
 def _refuse_escapes(root: Any, text: str, shift: int) -> None:

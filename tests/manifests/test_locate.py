@@ -6,10 +6,11 @@ import json
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dractl.manifests import load
+from dractl.manifests.resolve import plain
 
 CLAIM = """\
 # a comment
@@ -175,6 +176,7 @@ def check(source: str, value: str, *, escapes: bool = False) -> None:
 @settings(max_examples=150, deadline=None)
 @given(TEXTS, st.sampled_from(["'", '"', "|", ">", None]), st.integers(4, 80), st.booleans())
 def test_pyyamls_dumps_map_back(value: str, style: str | None, width: int, unicode: bool) -> None:
+    assume(isinstance(plain(value), str))  # PyYAML leaves texts bare that Go reads as booleans and numbers
     source = yaml.dump({"k": {"t": value}}, default_style=style, width=width, allow_unicode=unicode, indent=3)
     check(source, safe_load(source)["k"]["t"], escapes='"' in source)
 

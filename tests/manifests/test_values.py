@@ -63,6 +63,10 @@ def test_errors_are_said_in_go_yamls_words(text: str, message: str) -> None:
         assert words(go) == message
 
 
+def test_a_backslash_that_is_escaped_before_a_slash(one) -> None:
+    assert one('kind: K\na: "\\\\/\\u0100"\n').value["a"] == "\\/\u0100"
+
+
 def test_repeated_keys_are_faults_and_the_last_one_counts(one) -> None:
     document = one("kind: K\nspec:\n  count: 1\n  name: x\n  count: 2\n")
     assert document.value["spec"]["count"] == 2
