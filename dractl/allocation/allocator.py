@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from dractl.allocation.survey import Survey
     from dractl.model import DeviceClass, Node, ResourceClaim, ResourceSlice
 
-DEFAULT_BUDGET = 500_000
-"""Devices that a search looks at before it gives up; some seconds of work."""
+DEFAULT_BUDGET = 300_000
+"""Devices and requests that a search looks at before it gives up; some seconds of work."""
 
 _SECONDS_A_STEP = 2.5e-6  # measured with the allocator of 1.37: a few microseconds a call of allocateOne
 

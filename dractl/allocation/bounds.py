@@ -22,16 +22,25 @@ _HUGE = 1e18
 class _Values:
     """The devices by value of a constraint's attribute, for the slots that it covers."""
 
-    __slots__ = ("by_slot", "constraint", "index")
+    __slots__ = ("by_slot", "constraint", "index", "same")
 
-    def __init__(self, constraint: Constraint, index: int, slots: tuple[Slot, ...], numbers: list[int]) -> None:
+    def __init__(
+        self,
+        constraint: Constraint,
+        index: int,
+        slots: tuple[Slot, ...],
+        numbers: list[int],
+        known: dict[Hashable, int],
+    ) -> None:
         self.constraint = constraint
         self.index = index  # among the constraints of the claim
         self.by_slot: dict[int, dict[Hashable, int]] = {}
+        self.same: dict[int, int] = {}  # by slot a number; the same for slots that see the same values
         for number in numbers:
             values = constraint.values[number]
             if values is None:
                 continue
+            self.same[number] = known.setdefault(values, len(known))
             masks: dict[Hashable, int] = {}
             for device in bits(slots[number].selectable):
                 value = values[device]
@@ -50,6 +59,7 @@ class Bounds:
         self.admin = any(slot.admin for slot in problem.slots)
         self.usable = [slot.selectable & ~slot.refused & ~slot.tainted & self._free_of(slot) for slot in problem.slots]
         self.whole = [sum(1 << d for d in slot.every) if slot.every is not None else 0 for slot in problem.slots]
+        self.known: dict[Hashable, int] = {}
         self.values = [self._values(claim) for claim in range(len(problem.constraints))]
         for tables in self.values:
             for table in tables:
@@ -67,6 +77,8 @@ class Bounds:
         self.kinds = self._kinds()
         self.claim_end = self._claim_ends()
         self.counted = problem.charges is not None
+        self.charges = self._charge_groups()
+        self.sums = self._sums()
 
     def _free_of(self, slot: Slot) -> int:
         """What neither other claims hold nor a capacity keeps from the slot for good."""
@@ -81,9 +93,35 @@ class Bounds:
     def _values(self, claim: int) -> list[_Values]:
         numbers = [n for n, slot in enumerate(self.problem.slots) if slot.claim == claim]
         return [
-            _Values(constraint, index, self.problem.slots, numbers)
+            _Values(constraint, index, self.problem.slots, numbers, self.known)
             for index, constraint in enumerate(self.problem.constraints[claim])
         ]
+
+    def _charge_groups(self) -> list[tuple[Charge, int]]:
+        """Each way to consume counters, and the devices that do; shared ones are charged once at most, and left out."""
+        groups: dict[Charge, int] = {}
+        for device, charge in enumerate(self.problem.charges or ()):
+            if charge is not None and charge.amounts and not self.problem.multi >> device & 1:
+                groups[charge] = groups.get(charge, 0) | 1 << device
+        return list(groups.items())
+
+    def _sums(self) -> list[tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
+        """Sums of counters that bound all requests together.
+
+        The first counter of every device, the second, ...: (ledger, counter) of those that are summed, and by amount the
+        devices that consume so much of one of them, least first.
+        """
+        found = []
+        for place in range(max((len(charge.amounts) for charge, _ in self.charges), default=0)):
+            counters: set[tuple[int, int]] = set()
+            by_amount: dict[int, int] = {}
+            for charge, mask in self.charges:
+                if place < len(charge.amounts):
+                    counter, amount = charge.amounts[place]
+                    counters.add((charge.ledger, counter))
+                    by_amount[amount] = by_amount.get(amount, 0) | mask
+            found.append((sorted(counters), sorted(by_amount.items())))
+        return found
 
     def _claim_ends(self) -> list[int]:
         """By request the request after the last one of its claim."""
@@ -134,17 +172,21 @@ class Bounds:
     def feasible(self, search: Search, number: int, need: int, todo: int) -> bool:
         """Whether ``need`` devices of ``todo`` for the slot, and all later requests, are not ruled out."""
         groups: dict[int, int] = {}
+        needs: list[tuple[int, int]] = []
         tables: dict[int, list[tuple[int, int, int]]] = {}
         for slot, wanted, mask, certain in self._rest(search, number, need, todo):
             if not self._enough(search, slot, wanted, mask):
                 return False
             if certain:
+                needs.append((wanted, mask))
                 claim = self.problem.slots[slot].claim
                 if self.values[claim]:
                     tables.setdefault(claim, []).append((slot, wanted, mask))
                 if not self.problem.slots[slot].admin and not mask & self.problem.multi:
                     groups[mask] = groups.get(mask, 0) + wanted
-        if not self._pigeonhole(groups):
+        if self.sums and not self._counters_suffice(search, needs):
+            return False
+        if not self._pigeonhole(groups) or not self._aligned(search, tables):
             return False
         return all(self._constrained(search, claim, rest) for claim, rest in tables.items())
 
@@ -210,14 +252,9 @@ class Bounds:
 
     def _chargeable(self, search: Search, mask: int) -> int:
         """Without the devices whose counters do not suffice any more."""
-        charges = self.problem.charges
-        assert charges is not None
-        for device in bits(mask):
-            charge = charges[device]
-            if charge is None or (self.problem.multi >> device & 1):
-                continue
-            if not self._affordable(search, charge):
-                mask &= ~(1 << device)
+        for charge, devices in self.charges:
+            if devices & mask and not self._affordable(search, charge):
+                mask &= ~devices
         return mask
 
     def _affordable(self, search: Search, charge: Charge) -> bool:
@@ -235,38 +272,44 @@ class Bounds:
             return True  # one device can be taken again and again
         if mask.bit_count() < need:
             return False
-        if need > 1 and self.counted and slot.every is None:
+        if need > 1 and self.charges and slot.every is None:
             return self._affords(search, need, mask)
         return True
 
     def _affords(self, search: Search, need: int, mask: int) -> bool:
-        """Whether the counters suffice for so many devices, each counter set looked at alone."""
-        charges = self.problem.charges
-        assert charges is not None
-        found = 0
-        by_first: dict[tuple[int, int], list[int]] = {}
-        for device in bits(mask):
-            charge = charges[device]
-            if charge is None or self.problem.multi >> device & 1 or not charge.amounts:
-                found += 1
-                continue
+        """Whether the counters suffice for so many devices, the first counter of each device looked at alone."""
+        rest = mask
+        by_first: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for charge, devices in self.charges:
             counter, amount = charge.amounts[0]
-            if amount <= 0:
-                found += 1
-                continue
-            by_first.setdefault((charge.ledger, counter), []).append(amount)
+            if devices & mask and amount > 0:
+                rest &= ~devices
+                by_first.setdefault((charge.ledger, counter), []).append((amount, (devices & mask).bit_count()))
+        found = rest.bit_count()
         for (ledger, counter), amounts in by_first.items():
             left = self.problem.ledgers[ledger].available[0][counter]
             if left is None:
-                found += len(amounts)
-                continue
+                return True
             left -= search.charged[ledger][counter]
-            for amount in sorted(amounts):
-                if amount > left:
-                    break
-                left -= amount
-                found += 1
+            for amount, count in sorted(amounts):
+                fitting = min(count, left // amount)
+                found += fitting
+                left -= fitting * amount
         return found >= need
+
+    def _counters_suffice(self, search: Search, needs: list[tuple[int, int]]) -> bool:
+        """Whether all requests together stay within the sums of counters, each with its most modest devices."""
+        for counters, by_amount in self.sums:
+            total = 0
+            for ledger, counter in counters:
+                left = self.problem.ledgers[ledger].available[0][counter]
+                if left is None:
+                    break
+                total += max(left - search.charged[ledger][counter], 0)
+            else:
+                if sum(_least(by_amount, need, mask) for need, mask in needs) > total:
+                    return False
+        return True
 
     def _pigeonhole(self, groups: dict[int, int]) -> bool:
         """Hall's condition over the requests that must each get devices of their own."""
@@ -280,6 +323,34 @@ class Bounds:
         if union.bit_count() < sum(groups.values()):
             return False
         return _flow(groups)
+
+    def _aligned(self, search: Search, tables: dict[int, list[tuple[int, int, int]]]) -> bool:
+        """Whether claims that ask for the same, each of one value, find enough values that can serve them."""
+        alike: dict[Hashable, tuple[_Values, list[tuple[int, int, int]], int]] = {}
+        for claim, rest in tables.items():
+            for table in self.values[claim]:
+                if table.constraint.kind != "match" or search.trackers[claim][table.index].key() is not None:
+                    continue
+                covered = [
+                    (n, need, mask)
+                    for n, need, mask in rest
+                    if n in table.by_slot and need and not mask & self.problem.multi and not self.problem.slots[n].admin
+                ]
+                if not covered:
+                    continue
+                key = tuple([(need, mask, table.same[n]) for n, need, mask in covered])
+                _, _, count = alike.get(key, (table, covered, 0))
+                alike[key] = table, covered, count + 1
+        for table, covered, count in alike.values():
+            if count < 2:
+                continue
+            served = sum(
+                min((mask & table.by_slot[n].get(value, 0)).bit_count() // need for n, need, mask in covered)
+                for value in table.by_slot[covered[0][0]]
+            )
+            if served < count:
+                return False
+        return True
 
     def _constrained(self, search: Search, claim: int, rest: list[tuple[int, int, int]]) -> bool:
         """Whether each constraint of a claim can be met by what is left for its certain requests."""
@@ -361,6 +432,21 @@ class Bounds:
             for factor in range(2, taken + 1):
                 found *= factor
         return float(min(found, 10**18))
+
+
+def _least(by_amount: list[tuple[int, int]], need: int, mask: int) -> int:
+    """The least that so many devices of a set consume; devices that are in no group consume nothing."""
+    wanted, rest, total = need, mask, 0
+    for _, devices in by_amount:
+        rest &= ~devices
+    wanted -= rest.bit_count()
+    for amount, devices in by_amount:
+        if wanted <= 0:
+            break
+        count = min((devices & mask).bit_count(), wanted)
+        total += amount * count
+        wanted -= count
+    return total
 
 
 def _mask(devices: tuple[int, ...]) -> int:

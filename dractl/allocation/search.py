@@ -249,6 +249,7 @@ class Search:
                 todo = todo >> start << start
         frame = _Devices(number, index, todo, pure=self.pure[slot.request], steps=self.steps)
         if frame.pure and self.bounds is not None:
+            self.work += len(self.problem.requests) - slot.request
             if not self.bounds.feasible(self, number, slot.need - index, todo):
                 self.steps += self.bounds.size(self, number, slot.need - index, todo)
                 return _FAILED
