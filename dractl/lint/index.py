@@ -111,6 +111,8 @@ INDEX: tuple[tuple[object, ...], ...] = (
     ("DRA412", "ephemeral-container-resources", "error", ("PC-12",), ()),
     ("DRA413", "invalid-extended-resource", "error", ("PC-13",), ()),
     ("DRA414", "too-many-group-claims", "error", ("PC-14",), ()),
+    ("DRA415", "invalid-resource-name", "error", ("PC-15",), ()),
+    ("DRA416", "extended-resource-at-pod-level", "error", ("PC-16",), ()),
     ("DRA421", "unused-pod-claim", "info", (), ("Pod template",)),
     ("DRA422", "unknown-container-request", "error", (), ("Pod template",)),
     ("DRA423", "misspelt-reference", "error", (), ("Pod template", "ResourceClaim", "ResourceClaimTemplate")),

@@ -61,10 +61,12 @@ def duplicate(rule: str, place: Place, value: Any) -> Violation:
     return _violation(rule, "FieldValueDuplicate", place, f"Duplicate value: {show(value)}")
 
 
-def not_supported(rule: str, place: Place, allowed: Sequence[str]) -> Violation:
+def not_supported(rule: str, place: Place, allowed: Sequence[str], *, key: str | None = None) -> Violation:
+    """A text that is none of the ``allowed`` ones; ``key``: it is the key of the entry at the place."""
+    text = place.text if key is None else key
     listed = ", ".join(f'"{name}"' for name in allowed)
-    message = f"Unsupported value: {show(place.text)}: supported values: {listed}"
-    return _violation(rule, "FieldValueNotSupported", place, message, allowed=allowed, near=place.text)
+    message = f"Unsupported value: {show(text)}: supported values: {listed}"
+    return _violation(rule, "FieldValueNotSupported", place, message, key=key is not None, allowed=allowed, near=text)
 
 
 def not_found(rule: str, place: Place, value: str, detail: str = "", allowed: Sequence[str] = ()) -> Violation:

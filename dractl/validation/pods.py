@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.model.pods import pod_templates
-from dractl.validation.causes import duplicate, forbidden, invalid, not_found, required
-from dractl.validation.formats import is_extended_resource_name, is_native_resource, label, subdomain
+from dractl.validation.causes import duplicate, forbidden, invalid, not_found, not_supported, required
+from dractl.validation.formats import is_extended_resource_name, is_native_resource, label, label_key_errors, subdomain
 from dractl.validation.place import Place
 
 if TYPE_CHECKING:
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dractl.validation.violation import Violation
+
+_SUPPORTED = ("cpu", "hugepages-", "memory")
+"""What a pod as a whole can ask for."""
 
 
 def pods(value: Mapping[str, Any]) -> Iterator[Violation]:
@@ -33,11 +36,14 @@ def _pod_spec(place: Place, *, template: bool) -> Iterator[Violation]:
     for containers in (place.child("initContainers"), place.child("containers"), ephemeral):
         for container in containers.items():
             yield from _container_claims(container.child("resources", "claims"), names)
+            yield from _names(container.child("resources"), template=template)
             yield from _quantities(container.child("resources"), template=template)
     whole = place.child("resources", "claims")
     if whole.set:
         yield forbidden("PC-11", whole, "claims may not be set for Resources at pod-level")
         yield from _container_claims(whole, names)
+    yield from _names_of_the_whole(place.child("resources"))
+    yield from _quantities(place.child("resources"), template=True)
     for container in ephemeral.items():
         if container.child("resources").value:
             yield forbidden("PC-12", container.child("resources"), "cannot be set for an Ephemeral Container")
@@ -94,18 +100,50 @@ def _container_claims(places: Place, names: list[str]) -> Iterator[Violation]:
             yield not_found("PC-09", claim, name, f"must be one of the names in pod.spec.resourceClaims{known}", names)
 
 
+def _amounts(place: Place, *, template: bool) -> Iterator[tuple[str, Place, str]]:
+    """Everything that is asked for: name, place, and the field that the server names for it."""
+    limits, requests = place.child("limits"), place.child("requests")
+    for quantities in (limits, requests):
+        for name, _ in quantities.entries():
+            yield name, quantities.key(name), quantities.key(name).field
+    for name, _ in limits.entries():
+        if not template and name not in (requests.value or {}):  # a pod's limit is its request, too
+            yield name, limits.key(name), requests.key(name).field
+
+
+def _names(place: Place, *, template: bool) -> Iterator[Violation]:
+    """ValidateContainerResourceName: what is no standard resource must be an extended one."""
+    for name, amount, field in _amounts(place, template=template):
+        if "/" in name:
+            extended = is_native_resource(name) or is_extended_resource_name(name)
+            errors = label_key_errors(name) or ([] if extended else ["doesn't follow extended resource name standard"])
+        else:
+            standard = name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-")
+            errors = [] if standard else ["must be a standard resource for containers"]
+        for error in errors:
+            yield invalid("PC-15", amount, error, name, key=True, field=field)
+
+
+def _names_of_the_whole(place: Place) -> Iterator[Violation]:
+    """validatePodResourceName: a pod as a whole has no extended resources."""
+    for name, amount, _ in _amounts(place, template=True):
+        errors = label_key_errors(name)
+        if not errors and "/" not in name and name not in _SUPPORTED and name != "ephemeral-storage":
+            errors = [] if name.startswith("hugepages-") else ["must be a standard resource type or fully qualified"]
+        for error in errors:
+            yield invalid("PC-15", amount, error, name, key=True)
+        if not errors and "/" in name:
+            yield not_supported("PC-16", amount, _SUPPORTED, key=name)
+
+
 def _quantities(place: Place, *, template: bool) -> Iterator[Violation]:
     """Requests and limits (validateResourceRequirements), as far as they can be those of extended resources.
 
     Whole numbers, and equal; names in ``kubernetes.io``, such as those of classes, are not that strict.
     """
+    for name, amount, field in _amounts(place, template=template):
+        yield from _quantity(name, amount, field)
     limits, requests = place.child("limits"), place.child("requests")
-    for quantities in (limits, requests):
-        for name, _ in quantities.entries():
-            yield from _quantity(name, quantities.key(name), quantities.key(name).field)
-    for name, _ in limits.entries():
-        if not template and name not in (requests.value or {}):  # a pod's limit is its request, too
-            yield from _quantity(name, limits.key(name), requests.key(name).field)
     for name, _ in requests.entries():
         yield from _request_and_limit(name, requests, limits)
 

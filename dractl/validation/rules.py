@@ -143,6 +143,8 @@ RULES: Final[Mapping[str, str]] = {
     "PC-12": "an ephemeral container, or its resources",
     "PC-13": "an extended resource's request and limit",
     "PC-14": "more than 4 claims in a pod group, or 8 groups in a workload",
+    "PC-15": "the name of a resource",
+    "PC-16": "an extended resource for the pod as a whole",
     "OM-01": "no name",
     "OM-02": "the name or namespace",
     "OM-03": "generateName, or what is made of it",

@@ -674,4 +674,1150 @@ ROWS = [
     ),
     row(obj("ResourceClaim", {}, generation=-1), ("OM-08", INVALID, "metadata.generation")),
     row(obj("ResourceSlice", published()["spec"], generation=-1)),
+    # -- what else api.md says of each rule, in its order
+    row(
+        claim({"name": "a", "firstAvailable": [sub(deviceClassName="")]}),
+        ("RC-08", REQUIRED, "spec.devices.requests[0].firstAvailable[0].deviceClassName"),
+    ),
+    row(
+        claim({"name": "a", "firstAvailable": [sub(deviceClassName="A")]}),
+        ("RC-09", INVALID, "spec.devices.requests[0].firstAvailable[0].deviceClassName"),
+    ),
+    row(
+        claim({"name": "a", "firstAvailable": [sub(selectors=[selecting("true")] * 33)]}),
+        ("RC-10", TOO_MANY, "spec.devices.requests[0].firstAvailable[0].selectors"),
+    ),
+    row(
+        claim({"name": "a", "firstAvailable": [sub(selectors=[{}])]}),
+        ("RC-11", REQUIRED, "spec.devices.requests[0].firstAvailable[0].selectors[0].cel"),
+    ),
+    row(
+        claim({"name": "a", "firstAvailable": [sub(selectors=[selecting("x")])]}),
+        ("RC-13", INVALID, "spec.devices.requests[0].firstAvailable[0].selectors[0].cel.expression"),
+    ),
+    row(
+        claim({"name": "a", "firstAvailable": [sub(allocationMode="All", count=1)]}),
+        ("RC-15", INVALID, "spec.devices.requests[0].firstAvailable[0].count"),
+    ),
+    row(
+        claim({"name": "a", "firstAvailable": [sub(count=-1)]}),
+        ("RC-16", INVALID, "spec.devices.requests[0].firstAvailable[0].count"),
+    ),
+    row(
+        claim({"name": "a", "firstAvailable": [sub(allocationMode="x")]}),
+        ("RC-17", NOT_SUPPORTED, "spec.devices.requests[0].firstAvailable[0].allocationMode"),
+    ),
+    row(
+        claim({"name": "a", "firstAvailable": [sub(tolerations=[{"key": "a b", "effect": "x"}])]}),
+        ("RC-18", INVALID, "spec.devices.requests[0].firstAvailable[0].tolerations[0].key"),
+        ("RC-18", NOT_SUPPORTED, "spec.devices.requests[0].firstAvailable[0].tolerations[0].effect"),
+    ),
+    row(
+        claim({"name": "a", "firstAvailable": [sub("")]}),
+        ("RC-07", INVALID, "spec.devices.requests[0].firstAvailable[0].name"),
+    ),
+    row(claim({"name": "a", "firstAvailable": [sub(f"s{i}") for i in range(8)]})),
+    row(claim(*(exact(f"r{i}") for i in range(32)))),
+    row(obj("ResourceClaim", {"devices": {}})),
+    row(claim(exact(adminAccess=False))),
+    row(
+        claim(None),
+        ("RC-03", INVALID, "spec.devices.requests[0].name"),
+        ("RC-04", REQUIRED, "spec.devices.requests[0]"),
+    ),
+    row(
+        claim(exact(selectors=[selecting("device.name == 'a'")])),
+        ("RC-13", INVALID, f"{EXACTLY}.selectors[0].cel.expression"),
+    ),
+    row(claim(exact(selectors=[selecting("device.attributes['d'].a")]))),
+    row(
+        claim(exact(selectors=[selecting("device.capacity['d'].m")])),
+        ("RC-13", INVALID, f"{EXACTLY}.selectors[0].cel.expression"),
+    ),
+    row(
+        claim(exact(selectors=[selecting("device.capacity['d'].m > quantity('1Gi')")])),
+        ("RC-13", INVALID, f"{EXACTLY}.selectors[0].cel.expression"),
+    ),
+    row(
+        claim(exact(selectors=[selecting("device.attributes['d'].a.matches('[')")])),
+        ("RC-13", INVALID, f"{EXACTLY}.selectors[0].cel.expression"),
+    ),
+    row(
+        claim(exact(selectors=[selecting("device.attributes['d'].a.find('[') == ''")])),
+        ("RC-13", "InternalError", f"{EXACTLY}.selectors[0].cel.expression"),
+    ),
+    row(claim(exact(selectors=[selecting("quantity('6 GiB') == quantity('1')")]))),
+    row(
+        claim(exact(tolerations=[{"key": "Up/a"}, {"key": "/a"}, {"key": "a/b/c"}])),
+        ("RC-18", INVALID, f"{EXACTLY}.tolerations[0].key"),
+        ("RC-18", INVALID, f"{EXACTLY}.tolerations[1].key"),
+        ("RC-18", INVALID, f"{EXACTLY}.tolerations[2].key"),
+    ),
+    row(claim(exact(tolerations=[{"operator": ""}, {"key": "a", "tolerationSeconds": -1}]))),
+    row(claim(exact(tolerations=[{"key": "a", "effect": "None"}] * 17))),
+    row(claim(exact(capacity={"requests": {"-": "-1", "": "0"}}))),
+    row(claim(constraints=[{"matchAttribute": ""}]), ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute")),
+    row(
+        claim(constraints=[{"matchAttribute": "/b"}]), ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute")
+    ),
+    row(
+        claim(constraints=[{"matchAttribute": "a/"}]), ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute")
+    ),
+    row(
+        claim(constraints=[{"matchAttribute": f"{'d' * 64}/b"}]),
+        ("RC-22", TOO_LONG, "spec.devices.constraints[0].matchAttribute"),
+    ),
+    row(
+        claim(constraints=[{"matchAttribute": "a/b-c"}]),
+        ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute"),
+    ),
+    row(
+        claim(constraints=[{"distinctAttribute": f"a/{LONG}"}]),
+        ("RC-23", TOO_LONG, "spec.devices.constraints[0].distinctAttribute"),
+    ),
+    row(
+        claim(constraints=[{"distinctAttribute": "A/b"}]),
+        ("RC-23", INVALID, "spec.devices.constraints[0].distinctAttribute"),
+    ),
+    row(claim(constraints=[{"matchAttribute": "a/b", "distinctAttribute": "a/c"}])),
+    row(
+        claim(constraints=[{"requests": [""], "matchAttribute": "a/b"}]),
+        ("RC-21", INVALID, "spec.devices.constraints[0].requests[0]"),
+    ),
+    row(
+        claim(constraints=[{"requests": ["A"], "matchAttribute": "a/b"}]),
+        ("RC-21", INVALID, "spec.devices.constraints[0].requests[0]"),
+    ),
+    row(claim(constraints=[{"matchAttribute": "a/b"}] * 32)),
+    row(claim(config=[{**opaque(), "requests": ["a"] * 33}]), ("RC-25", TOO_MANY, "spec.devices.config[0].requests")),
+    row(claim(config=[{**opaque(), "requests": ["a/b"]}]), ("RC-25", INVALID, "spec.devices.config[0].requests[0]")),
+    row(claim(config=[opaque(driver="x" * 63)])),
+    row(
+        claim(config=[{"opaque": {}}]),
+        ("RC-27", REQUIRED, "spec.devices.config[0].opaque.driver"),
+        ("RC-28", REQUIRED, "spec.devices.config[0].opaque.parameters"),
+    ),
+    row(claim(config=[opaque(parameters=1)]), ("RC-30", INVALID, "spec.devices.config[0].opaque.parameters")),
+    row(
+        claim(exact(derivedAttributes=[{"name": f"a/b{i}", "expression": "1"} for i in range(33)])),
+        ("RC-31", TOO_MANY, f"{EXACTLY}.derivedAttributes"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[0].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[10].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[11].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[12].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[13].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[14].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[15].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[16].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[17].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[18].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[19].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[1].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[20].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[21].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[22].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[23].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[24].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[25].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[26].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[27].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[28].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[29].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[2].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[30].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[31].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[32].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[3].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[4].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[5].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[6].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[7].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[8].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[9].name"),
+    ),
+    row(
+        claim(
+            exact(derivedAttributes=[{"name": "a/b", "expression": "1"}] * 2), constraints=[{"matchAttribute": "a/b"}]
+        ),
+        ("RC-31", DUPLICATE, f"{EXACTLY}.derivedAttributes[1]"),
+    ),
+    row(
+        claim(exact(derivedAttributes=[{"name": "b", "expression": "1"}]), constraints=[{"matchAttribute": "a/b"}]),
+        ("RC-31", INVALID, f"{EXACTLY}.derivedAttributes[0].name"),
+        ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[0].name"),
+    ),
+    row(
+        claim(exact(derivedAttributes=[{"name": "a/b", "expression": "1.5"}]), constraints=[{"matchAttribute": "a/b"}]),
+        ("RC-31", INVALID, f"{EXACTLY}.derivedAttributes[0].expression"),
+    ),
+    row(
+        claim(
+            exact(derivedAttributes=[{"name": "a/b", "expression": "quantity('1')"}]),
+            constraints=[{"matchAttribute": "a/b"}],
+        ),
+        ("RC-31", INVALID, f"{EXACTLY}.derivedAttributes[0].expression"),
+    ),
+    row(
+        claim(
+            exact(derivedAttributes=[{"name": "a/b", "expression": "("}]), constraints=[{"distinctAttribute": "a/b"}]
+        ),
+        ("RC-31", INVALID, f"{EXACTLY}.derivedAttributes[0].expression"),
+    ),
+    row(
+        claim(
+            exact(derivedAttributes=[{"name": "a/b", "expression": "x" * 10241}]),
+            constraints=[{"matchAttribute": "a/b"}],
+        ),
+        ("RC-31", TOO_LONG, f"{EXACTLY}.derivedAttributes[0].expression"),
+    ),
+    row(
+        claim(
+            exact(),
+            exact("b", derivedAttributes=[{"name": "a/b", "expression": "1"}]),
+            constraints=[{"requests": ["a"], "matchAttribute": "a/b"}],
+        ),
+        ("RC-32", INVALID, "spec.devices.requests[1].exactly.derivedAttributes[0].name"),
+    ),
+    row(
+        claim(
+            {"name": "a", "firstAvailable": [sub("s", derivedAttributes=[{"name": "a/b", "expression": "1"}])]},
+            constraints=[{"requests": ["a/s"], "matchAttribute": "a/b"}],
+        )
+    ),
+    row(
+        claim({"name": "a", "deviceClassName": "a", "count": -1}, version="v1beta1"),
+        ("RC-16", INVALID, f"{EXACTLY}.count"),
+    ),
+    row(
+        claim({"name": "a", "selectors": [selecting("true")]}, version="v1beta1"),
+        ("RC-08", REQUIRED, f"{EXACTLY}.deviceClassName"),
+        ("RC-17", NOT_SUPPORTED, f"{EXACTLY}.allocationMode"),
+    ),
+    row(
+        claim({"name": "a", "deviceClassName": "a", "tolerations": [{"effect": "x"}]}, version="v1beta1"),
+        ("RC-18", NOT_SUPPORTED, "spec.devices.requests[0].tolerations[0].effect"),
+    ),
+    row(claim({"name": "a"}, version="v1beta1"), ("RC-04", REQUIRED, "spec.devices.requests[0]")),
+    row(obj("ResourceClaimTemplate", {})),
+    row(
+        obj("ResourceClaimTemplate", {"metadata": {"annotations": {"a b": ""}, "creationTimestamp": None}}),
+        ("OM-05", INVALID, "spec.metadata.annotations"),
+    ),
+    row(
+        obj("ResourceClaimTemplate", {"metadata": {"namespace": "x", "generateName": "a", "finalizers": ["a"]}}),
+        ("OM-09", FORBIDDEN, "spec.metadata.finalizers"),
+        ("OM-09", FORBIDDEN, "spec.metadata.generateName"),
+        ("OM-09", FORBIDDEN, "spec.metadata.namespace"),
+    ),
+    row(
+        obj(
+            "ResourceClaimTemplate",
+            {
+                "metadata": {
+                    "generation": 1,
+                    "resourceVersion": "1",
+                    "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "b"}],
+                }
+            },
+        ),
+        ("OM-09", FORBIDDEN, "spec.metadata.generation"),
+        ("OM-09", FORBIDDEN, "spec.metadata.ownerReferences"),
+        ("OM-09", FORBIDDEN, "spec.metadata.resourceVersion"),
+    ),
+    row(
+        obj(
+            "ResourceClaimTemplate",
+            {"spec": {"devices": {"requests": [exact(count=-1)], "constraints": [{}], "config": [{}]}}},
+        ),
+        ("RC-16", INVALID, "spec.spec.devices.requests[0].exactly.count"),
+        ("RC-24", REQUIRED, "spec.spec.devices.constraints[0]"),
+        ("RC-26", REQUIRED, "spec.spec.devices.config[0].opaque"),
+    ),
+    row(obj("ResourceClaimTemplate", None)),
+    row(device_class()),
+    row(obj("DeviceClass", None)),
+    row(device_class(selectors=[selecting("true")] * 32, config=[opaque()] * 32)),
+    row(device_class(selectors=[selecting("1")]), ("DC-04", INVALID, "spec.selectors[0].cel.expression")),
+    row(device_class(config=[opaque(driver="")]), ("DC-08", REQUIRED, "spec.config[0].opaque.driver")),
+    row(device_class(config=[opaque(driver=LONG)]), ("DC-08", TOO_LONG, "spec.config[0].opaque.driver")),
+    row(device_class(config=[opaque(parameters=None)]), ("DC-09", REQUIRED, "spec.config[0].opaque.parameters")),
+    row(device_class(extendedResourceName=""), ("DC-12", INVALID, "spec.extendedResourceName")),
+    row(device_class(extendedResourceName="a.kubernetes.io/gpu"), ("DC-12", INVALID, "spec.extendedResourceName")),
+    row(device_class(extendedResourceName=f"a.com/{LONG}"), ("DC-12", INVALID, "spec.extendedResourceName")),
+    row(device_class(extendedResourceName="A.com/gpu"), ("DC-12", INVALID, "spec.extendedResourceName")),
+    row(device_class(extendedResourceName="a.com/b/c"), ("DC-12", INVALID, "spec.extendedResourceName")),
+    row(obj("DeviceClass", {}, name="A"), ("OM-02", INVALID, "metadata.name")),
+    row(obj("DeviceClass", {}, name="x" * 254), ("OM-02", INVALID, "metadata.name")),
+    row(published(driver="GPU.example.com")),
+    row(published(driver=LONG), ("RS-01", TOO_LONG, "spec.driver")),
+    row(published(pool={"name": "a/b", "resourceSliceCount": 1})),
+    row(
+        published(pool={"name": "x" * 254, "resourceSliceCount": 1}),
+        ("RS-02", INVALID, "spec.pool.name"),
+        ("RS-02", TOO_LONG, "spec.pool.name"),
+    ),
+    row(
+        published(pool={"name": "A", "resourceSliceCount": -1}),
+        ("RS-02", INVALID, "spec.pool.name"),
+        ("RS-03", INVALID, "spec.pool.resourceSliceCount"),
+    ),
+    row(
+        published(pool=None), ("RS-02", REQUIRED, "spec.pool.name"), ("RS-03", INVALID, "spec.pool.resourceSliceCount")
+    ),
+    row(published(nodeName="a" * 254), ("RS-06", INVALID, "spec.nodeName")),
+    row(published(allNodes=False), ("RS-07", INVALID, "spec.allNodes"), ("RS-09", REQUIRED, "spec")),
+    row(published(nodeName="a", perDeviceNodeSelection=False), ("RS-07", INVALID, "spec.perDeviceNodeSelection")),
+    row(published(allNodes=True, perDeviceNodeSelection=True), ("RS-10", INVALID, "spec")),
+    row(
+        published(nodeSelector={"nodeSelectorTerms": [{}, {}]}),
+        ("RS-08", INVALID, "spec.nodeSelector.nodeSelectorTerms"),
+    ),
+    row(
+        published(nodeSelector={}),
+        ("RS-08", INVALID, "spec.nodeSelector.nodeSelectorTerms"),
+        ("RS-08", REQUIRED, "spec.nodeSelector.nodeSelectorTerms"),
+    ),
+    row(published(nodeSelector={"nodeSelectorTerms": [{}]})),
+    row(
+        published(nodeSelector={"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Gt"}]}]}),
+        ("RS-08", REQUIRED, "spec.nodeSelector.nodeSelectorTerms[0].matchExpressions[0].values"),
+    ),
+    row(
+        published(
+            nodeSelector={
+                "nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Lt", "values": ["x"]}]}]
+            }
+        )
+    ),
+    row(
+        published(
+            nodeSelector={
+                "nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "In", "values": ["a b"]}]}]
+            }
+        ),
+        ("RS-08", INVALID, "spec.nodeSelector.nodeSelectorTerms[0].matchExpressions[0].values[0]"),
+    ),
+    row(
+        published(
+            nodeSelector={"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "Exists"}]}]}
+        ),
+        ("RS-08", INVALID, "spec.nodeSelector.nodeSelectorTerms[0].matchFields[0].operator"),
+    ),
+    row(
+        published(
+            nodeSelector={
+                "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["A"]}]}]
+            }
+        ),
+        ("RS-08", INVALID, "spec.nodeSelector.nodeSelectorTerms[0].matchFields[0].values[0]"),
+    ),
+    row(
+        published(
+            nodeSelector={
+                "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": []}]}]
+            }
+        ),
+        ("RS-08", REQUIRED, "spec.nodeSelector.nodeSelectorTerms[0].matchFields[0].values"),
+    ),
+    row(published()),
+    row(published(devices=[])),
+    row(published(*(device(f"d{i}") for i in range(128)))),
+    row(
+        published(*(device(f"d{i}", consumesCounters=[counted()]) for i in range(65))),
+        ("RS-12", TOO_MANY, "spec.devices"),
+    ),
+    row(published(device("")), ("RS-14", INVALID, "spec.devices[0].name")),
+    row(published(None), ("RS-14", INVALID, "spec.devices[0].name")),
+    row(published(device(attributes={f"a{i}": {"int": 1} for i in range(32)}))),
+    row(published(device(attributes={"a": {"strings": ["x"] * 48}}))),
+    row(published(device(attributes={"a/b/c": {"int": 1}}))),
+    row(published(device(attributes={"": {"int": 1}})), ("RS-17", INVALID, "spec.devices[0].attributes")),
+    row(published(device(attributes={"a/": {"int": 1}})), ("RS-17", INVALID, "spec.devices[0].attributes")),
+    row(published(device(attributes={"x" * 33: {"int": 1}})), ("RS-17", TOO_LONG, "spec.devices[0].attributes")),
+    row(published(device(attributes={f"{'d' * 64}/a": {"int": 1}})), ("RS-17", TOO_LONG, "spec.devices[0].attributes")),
+    row(published(device(attributes={"A.com/a": {"int": 1}}))),
+    row(published(device(attributes={"a": None})), ("RS-18", INVALID, "spec.devices[0].attributes[a]")),
+    row(
+        published(device(attributes={"a": {"strings": ["x" * 65, ""]}})),
+        ("RS-19", TOO_LONG, "spec.devices[0].attributes[a].strings[0]"),
+    ),
+    row(
+        published(device(attributes={"a": {"versions": ["1.0.0", "v1"]}})),
+        ("RS-20", INVALID, "spec.devices[0].attributes[a].versions[1]"),
+    ),
+    row(
+        published(device(attributes={"a": {"version": "1.0.0-" + "x" * 60}})),
+        ("RS-20", TOO_LONG, "spec.devices[0].attributes[a].version"),
+    ),
+    row(
+        published(device(attributes={"a": {"version": ""}})),
+        ("RS-20", INVALID, "spec.devices[0].attributes[a].version"),
+    ),
+    row(published(device(attributes={"a": {"string": ""}}))),
+    row(
+        published(device(attributes={"a": {"bools": []}, "b": {"strings": []}, "c": {"versions": []}})),
+        ("RS-18", INVALID, "spec.devices[0].attributes[a]"),
+        ("RS-18", INVALID, "spec.devices[0].attributes[b]"),
+        ("RS-18", INVALID, "spec.devices[0].attributes[c]"),
+        ("RS-21", INVALID, "spec.devices[0].attributes[a].bools"),
+        ("RS-21", INVALID, "spec.devices[0].attributes[b].strings"),
+        ("RS-21", INVALID, "spec.devices[0].attributes[c].versions"),
+    ),
+    row(published(device(capacity={"a": {}, "b": {"value": "-1"}}))),
+    row(shareable()),
+    row(shareable(default="100")),
+    row(shareable(default="1", validValues=[])),
+    row(shareable(default="1", validValues=["1", "2", "4"])),
+    row(shareable(validRange={"min": "1"}), ("RS-24", REQUIRED, f"{POLICY}.default")),
+    row(shareable(default="9", validRange={"min": "9"}), ("RS-29", INVALID, f"{POLICY}.validRange.min")),
+    row(
+        shareable(default="4", validRange={"min": "4", "max": "2"}),
+        ("RS-29", INVALID, f"{POLICY}.validRange.default"),
+        ("RS-29", INVALID, f"{POLICY}.validRange.max"),
+    ),
+    row(
+        shareable(default="8", validRange={"min": "1", "max": "4"}), ("RS-29", INVALID, f"{POLICY}.validRange.default")
+    ),
+    row(shareable(default="1", validRange={"min": "1", "step": "-1"}), ("RS-30", INVALID, f"{POLICY}.validRange.step")),
+    row(
+        shareable(default="1", validRange={"min": "1", "max": "4", "step": "2"}),
+        ("RS-30", INVALID, f"{POLICY}.validRange.step"),
+    ),
+    row(
+        shareable(default="-1", validRange={"min": "-1", "step": "1"}),
+        ("RS-30", INVALID, f"{POLICY}.validRange.default"),
+        ("RS-30", INVALID, f"{POLICY}.validRange.min"),
+    ),
+    row(shareable(default="1", validRange={"min": "1", "max": "8", "step": "1"})),
+    row(
+        published(device(consumesCounters=[counted(counterSet="")])),
+        ("RS-32", REQUIRED, "spec.devices[0].consumesCounters[0].counterSet"),
+    ),
+    row(
+        published(device(consumesCounters=[counted(counterSet="A")])),
+        ("RS-32", INVALID, "spec.devices[0].consumesCounters[0].counterSet"),
+    ),
+    row(
+        published(device(consumesCounters=[counted(counters={})])),
+        ("RS-32", REQUIRED, "spec.devices[0].consumesCounters[0].counters"),
+    ),
+    row(
+        published(device(consumesCounters=[counted(counters={f"c{i}": {} for i in range(33)})])),
+        ("RS-32", TOO_MANY, "spec.devices[0].consumesCounters[0].counters"),
+    ),
+    row(published(device(consumesCounters=[counted(counters={"c": {"value": "-1"}})]))),
+    row(
+        published(device(consumesCounters=[counted(compatibilityGroups=["a", "b", "c"])])),
+        ("RS-32", TOO_MANY, "spec.devices[0].consumesCounters[0].compatibilityGroups"),
+    ),
+    row(
+        published(device(consumesCounters=[counted(compatibilityGroups=["A"])])),
+        ("RS-32", INVALID, "spec.devices[0].consumesCounters[0].compatibilityGroups[0]"),
+    ),
+    row(
+        published(device(nodeName="", allNodes=False), perDeviceNodeSelection=True),
+        ("RS-33", INVALID, "spec.devices[0].allNodes"),
+        ("RS-33", INVALID, "spec.devices[0].nodeName"),
+        ("RS-33", REQUIRED, "spec.devices[0]"),
+    ),
+    row(
+        published(device(nodeName=""), perDeviceNodeSelection=True),
+        ("RS-33", INVALID, "spec.devices[0].nodeName"),
+        ("RS-33", REQUIRED, "spec.devices[0]"),
+    ),
+    row(
+        published(device(allNodes=False), perDeviceNodeSelection=True),
+        ("RS-33", INVALID, "spec.devices[0].allNodes"),
+        ("RS-33", REQUIRED, "spec.devices[0]"),
+    ),
+    row(published(device(nodeName="A"), perDeviceNodeSelection=True), ("RS-33", INVALID, "spec.devices[0].nodeName")),
+    row(published(device(nodeSelector={"nodeSelectorTerms": [{}, {}]}), perDeviceNodeSelection=True)),
+    row(published(device(allNodes=True), perDeviceNodeSelection=True)),
+    row(published(device(allNodes=True)), ("RS-34", INVALID, "spec.devices[0]")),
+    row(published(device(nodeSelector={"nodeSelectorTerms": [{}]})), ("RS-34", INVALID, "spec.devices[0]")),
+    row(published(device(bindingFailureConditions=["a"])), ("RS-35", INVALID, "spec.devices[0].bindingConditions")),
+    row(
+        published(device(bindingConditions=["a"], bindingFailureConditions=["a/b/c"])),
+        ("RS-35", INVALID, "spec.devices[0].bindingFailureConditions[0]"),
+    ),
+    row(published(device(bindsToNode=True))),
+    row(published(device(allowMultipleAllocations=True))),
+    row(
+        published(sharedCounters=[{"name": "A", "counters": {"B": {}}}]),
+        ("RS-36", INVALID, "spec.sharedCounters[0].counters"),
+        ("RS-36", INVALID, "spec.sharedCounters[0].name"),
+    ),
+    row(
+        published(sharedCounters=[{"name": "s", "counters": {}}]),
+        ("RS-36", REQUIRED, "spec.sharedCounters[0].counters"),
+    ),
+    row(
+        published(sharedCounters=[{"name": "s", "counters": {"c": {}}}] * 2),
+        ("RS-36", DUPLICATE, "spec.sharedCounters[1]"),
+    ),
+    row(
+        published(device(nodeAllocatableResources={"cpu": {"mapping": {"capacityKey": "c", "deviceMultiplier": "1"}}})),
+        ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[cpu].mapping"),
+        ("RS-37", NOT_FOUND, "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityKey"),
+        ("RS-37", REQUIRED, "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityMultiplier"),
+    ),
+    row(
+        published(device(nodeAllocatableResources={"cpu": {"mapping": {"capacityMultiplier": "1"}}})),
+        ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[cpu].mapping"),
+        ("RS-37", REQUIRED, "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityKey"),
+    ),
+    row(
+        published(device(nodeAllocatableResources={"cpu": {"mapping": {"deviceMultiplier": "0"}}})),
+        ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[cpu].mapping.deviceMultiplier"),
+    ),
+    row(
+        published(
+            device(capacity={"c": {"value": "1"}}, nodeAllocatableResources={"cpu": {"mapping": {"capacityKey": "c"}}})
+        ),
+        ("RS-37", REQUIRED, "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityMultiplier"),
+    ),
+    row(
+        published(
+            device(nodeAllocatableResources={"cpu": {"mapping": {"capacityKey": "", "capacityMultiplier": "1"}}})
+        ),
+        ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityKey"),
+    ),
+    row(
+        published(
+            device(nodeAllocatableResources={"hugepages-2Mi": {"overhead": {"perPod": "-1", "perContainer": "-1"}}})
+        ),
+        ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[hugepages-2Mi].overhead.perContainer"),
+        ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[hugepages-2Mi].overhead.perPod"),
+    ),
+    row(
+        published(device(nodeAllocatableResources={"ephemeral-storage": {"overhead": {"perPod": "1"}}})),
+        ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[ephemeral-storage]"),
+    ),
+    row(
+        published(
+            device(consumesCounters=[counted()], attributes={"b": {"string": "x"}}),
+            partitionTypeAttribute="gpu.example.com/b",
+        )
+    ),
+    row(published(device(), partitionTypeAttribute="b"), ("RS-38", INVALID, "spec.partitionTypeAttribute")),
+    row(published(skipNodeOperations=["NodeUnprepareResources"])),
+    row(published(skipNodeOperations=["NodePrepareResources", "*"])),
+    row(
+        published(
+            device(
+                taints=[
+                    {"key": "/a", "effect": "None"},
+                    {"key": "a/b/c", "effect": "NoExecute"},
+                    {"key": "Up/a", "effect": "NoSchedule"},
+                ]
+            )
+        ),
+        ("RS-40", INVALID, "spec.devices[0].taints[0].key"),
+        ("RS-40", INVALID, "spec.devices[0].taints[1].key"),
+        ("RS-40", INVALID, "spec.devices[0].taints[2].key"),
+    ),
+    row(published(device(taints=[{"key": "a", "effect": "NoSchedule"}] * 16))),
+    row(
+        published(device(taints=[None])),
+        ("RS-40", INVALID, "spec.devices[0].taints[0].key"),
+        ("RS-42", REQUIRED, "spec.devices[0].taints[0].effect"),
+    ),
+    row(taint_rule()),
+    row(taint_rule(deviceSelector={})),
+    row(
+        taint_rule(deviceSelector={"driver": "a_b", "pool": "", "device": "a.b"}),
+        ("DT-01", INVALID, "spec.deviceSelector.driver"),
+        ("DT-02", REQUIRED, "spec.deviceSelector.pool"),
+        ("DT-03", INVALID, "spec.deviceSelector.device"),
+    ),
+    row(
+        taint_rule(deviceSelector={"driver": LONG, "pool": "x" * 254}),
+        ("DT-01", TOO_LONG, "spec.deviceSelector.driver"),
+        ("DT-02", INVALID, "spec.deviceSelector.pool"),
+        ("DT-02", TOO_LONG, "spec.deviceSelector.pool"),
+    ),
+    row(taint_rule(taint={"key": "a", "effect": "PreferNoSchedule"}), ("DT-07", NOT_SUPPORTED, "spec.taint.effect")),
+    row(taint_rule(taint=None), ("DT-05", INVALID, "spec.taint.key"), ("DT-07", REQUIRED, "spec.taint.effect")),
+    row(obj("DeviceTaintRule", None), ("DT-05", INVALID, "spec.taint.key"), ("DT-07", REQUIRED, "spec.taint.effect")),
+    row(pool_status()),
+    row(pool_status(driver="GPU.example.com")),
+    row(pool_status(driver=f"{LONG}.a")),
+    row(pool_status(driver="a_b"), ("PS-01", INVALID, "spec.driver")),
+    row(pool_status(driver=".".join(["x" * 62] * 5)), ("PS-01", INVALID, "spec.driver")),
+    row(pool_status(poolName=""), ("PS-02", INVALID, "spec.poolName")),
+    row(pool_status(poolName="A"), ("PS-02", INVALID, "spec.poolName")),
+    row(pool_status(poolName="/".join(["x" * 63] * 4)), ("PS-02", TOO_LONG, "spec.poolName")),
+    row(pool_status(limit=0), ("PS-03", INVALID, "spec.limit")),
+    row(pool_status(limit=-1), ("PS-03", INVALID, "spec.limit")),
+    row(pool_status(limit=1000)),
+    row(pool_status(defaultPartitionTypeAttribute=""), ("PS-04", INVALID, "spec.defaultPartitionTypeAttribute")),
+    row(pod([{}]), ("PC-01", REQUIRED, "spec.resourceClaims[0].name"), ("PC-05", INVALID, "spec.resourceClaims[0]")),
+    row(pod([named("")]), ("PC-01", REQUIRED, "spec.resourceClaims[0].name")),
+    row(pod([named(LONG)]), ("PC-03", INVALID, "spec.resourceClaims[0].name")),
+    row(pod([named("a.b")]), ("PC-03", INVALID, "spec.resourceClaims[0].name")),
+    row(pod([{"name": "a", "resourceClaimName": ""}]), ("PC-06", INVALID, "spec.resourceClaims[0].resourceClaimName")),
+    row(
+        pod([{"name": "a", "resourceClaimName": "x" * 254}]),
+        ("PC-06", INVALID, "spec.resourceClaims[0].resourceClaimName"),
+    ),
+    row(
+        pod([{"name": "a", "resourceClaimName": "A", "resourceClaimTemplateName": "B"}]),
+        ("PC-04", INVALID, "spec.resourceClaims[0]"),
+        ("PC-06", INVALID, "spec.resourceClaims[0].resourceClaimName"),
+        ("PC-06", INVALID, "spec.resourceClaims[0].resourceClaimTemplateName"),
+    ),
+    row(pod([named()], {"name": "a"}, {"name": "a"}), ("PC-08", DUPLICATE, "spec.containers[0].resources.claims[1]")),
+    row(
+        pod([named()], {"name": "a"}, {"name": "a", "request": "r"}),
+        ("PC-08", DUPLICATE, "spec.containers[0].resources.claims[1]"),
+    ),
+    row(
+        pod([named()], {"name": "a", "request": "r"}, {"name": "a", "request": "r"}),
+        ("PC-08", DUPLICATE, "spec.containers[0].resources.claims[1]"),
+    ),
+    row(pod([named()], {"name": "a", "request": "r"}, {"name": "a", "request": "s"})),
+    row(pod([], {"name": "a"}), ("PC-09", NOT_FOUND, "spec.containers[0].resources.claims[0]")),
+    row(
+        pod([named()], {"name": "b"}, {"name": "b"}),
+        ("PC-08", DUPLICATE, "spec.containers[0].resources.claims[1]"),
+        ("PC-09", NOT_FOUND, "spec.containers[0].resources.claims[0]"),
+        ("PC-09", NOT_FOUND, "spec.containers[0].resources.claims[1]"),
+    ),
+    row(
+        pod([named()], {"name": "a", "request": "A"}),
+        ("PC-10", INVALID, "spec.containers[0].resources.claims[0].request"),
+    ),
+    row(
+        pod([named()], {"name": "a", "request": LONG}),
+        ("PC-10", INVALID, "spec.containers[0].resources.claims[0].request"),
+    ),
+    row(pod([named()], None), ("PC-07", REQUIRED, "spec.containers[0].resources.claims[0]")),
+    row(pod([named()])),
+    row(
+        pod([named()], initContainers=[{"name": "i", "image": "i", "resources": {"claims": [{"name": "b"}, {}]}}]),
+        ("PC-07", REQUIRED, "spec.initContainers[0].resources.claims[1]"),
+        ("PC-09", NOT_FOUND, "spec.initContainers[0].resources.claims[0]"),
+    ),
+    row(
+        obj(
+            "Pod",
+            {
+                "containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "a", "request": "r"}]}}],
+                "resourceClaims": [{"name": "a", "resourceClaimTemplateName": "t"}],
+            },
+        )
+    ),
+    row(asking({"requests": {"a.com/b": "1"}, "limits": {"a.com/b": "1"}})),
+    row(asking({"limits": {"a.com/b": "1"}})),
+    row(
+        asking({"limits": {"a.com/b": "-1"}}),
+        ("PC-13", INVALID, "spec.containers[0].resources.limits[a.com/b]"),
+        ("PC-13", INVALID, "spec.containers[0].resources.requests[a.com/b]"),
+    ),
+    row(
+        asking({"limits": {"a.com/b": "1.5"}, "requests": {"a.com/b": "1.5"}}),
+        ("PC-13", INVALID, "spec.containers[0].resources.limits[a.com/b]"),
+        ("PC-13", INVALID, "spec.containers[0].resources.requests[a.com/b]"),
+    ),
+    row(
+        asking({"limits": {"requests.a.com/b": "1"}}),
+        ("PC-15", INVALID, "spec.containers[0].resources.limits[requests.a.com/b]"),
+        ("PC-15", INVALID, "spec.containers[0].resources.requests[requests.a.com/b]"),
+    ),
+    row(
+        asking({"limits": {"A.com/b": "1"}}),
+        ("PC-15", INVALID, "spec.containers[0].resources.limits[A.com/b]"),
+        ("PC-15", INVALID, "spec.containers[0].resources.requests[A.com/b]"),
+    ),
+    row(
+        asking({"limits": {"a.com/b c": "1"}}),
+        ("PC-15", INVALID, "spec.containers[0].resources.limits[a.com/b c]"),
+        ("PC-15", INVALID, "spec.containers[0].resources.requests[a.com/b c]"),
+    ),
+    row(asking({"limits": {"deviceclass.resource.kubernetes.io/gpu": "1"}})),
+    row(asking({"requests": {"deviceclass.resource.kubernetes.io/gpu": "1"}})),
+    row(
+        asking(
+            {
+                "requests": {"deviceclass.resource.kubernetes.io/gpu": "1"},
+                "limits": {"deviceclass.resource.kubernetes.io/gpu": "2"},
+            }
+        )
+    ),
+    row(
+        asking(
+            {
+                "requests": {"deviceclass.resource.kubernetes.io/gpu": "2"},
+                "limits": {"deviceclass.resource.kubernetes.io/gpu": "1"},
+            }
+        ),
+        ("PC-13", INVALID, "spec.containers[0].resources.requests"),
+    ),
+    row(asking({"limits": {"a.com/b": "0"}})),
+    row(
+        asking({"limits": {"gpu": "1"}}),
+        ("PC-15", INVALID, "spec.containers[0].resources.limits[gpu]"),
+        ("PC-15", INVALID, "spec.containers[0].resources.requests[gpu]"),
+    ),
+    row(
+        asking({"limits": {f"a.com/{LONG}": "1"}}),
+        ("PC-15", INVALID, f"spec.containers[0].resources.limits[a.com/{LONG}]"),
+        ("PC-15", INVALID, f"spec.containers[0].resources.requests[a.com/{LONG}]"),
+    ),
+    row(asking({"limits": {"a.kubernetes.io/b": "500m"}})),
+    row(
+        obj("Pod", {"containers": [{"name": "c", "image": "i"}], "resources": {"limits": {"a.com/b": "1"}}}),
+        ("PC-16", NOT_SUPPORTED, "spec.resources.limits[a.com/b]"),
+    ),
+    row(
+        obj(
+            "Pod",
+            {"containers": [{"name": "c", "image": "i"}], "resources": {"requests": {"a.com/b": "1"}, "claims": []}},
+        ),
+        ("PC-11", FORBIDDEN, "spec.resources.claims"),
+        ("PC-13", REQUIRED, "spec.resources.limits"),
+        ("PC-16", NOT_SUPPORTED, "spec.resources.requests[a.com/b]"),
+    ),
+    row(
+        obj(
+            "Pod",
+            {
+                "containers": [{"name": "c", "image": "i"}],
+                "initContainers": [{"name": "d", "image": "i", "resources": {"limits": {"a.com/b": "1500m"}}}],
+            },
+        ),
+        ("PC-13", INVALID, "spec.initContainers[0].resources.limits[a.com/b]"),
+        ("PC-13", INVALID, "spec.initContainers[0].resources.requests[a.com/b]"),
+    ),
+    row(obj("ResourceClaim", {}, name="x" * 254), ("OM-02", INVALID, "metadata.name")),
+    row(obj("ResourceClaim", {}, name="a.b")),
+    row(obj("ResourceClaim", {}, labels={"a": "b c"}), ("OM-04", INVALID, "metadata.labels")),
+    row(
+        obj("ResourceClaim", {}, finalizers=["a.com/b", ""]),
+        ("OM-06", INVALID, "metadata.finalizers"),
+        ("OM-06", INVALID, "metadata.finalizers[1]"),
+    ),
+    row(
+        obj("ResourceClaim", {}, ownerReferences=[{"apiVersion": "", "kind": "", "name": "", "uid": ""}]),
+        ("OM-07", REQUIRED, "metadata.ownerReferences[0].apiVersion"),
+        ("OM-07", REQUIRED, "metadata.ownerReferences[0].kind"),
+        ("OM-07", REQUIRED, "metadata.ownerReferences[0].name"),
+        ("OM-07", REQUIRED, "metadata.ownerReferences[0].uid"),
+    ),
+    row(
+        obj(
+            "ResourceClaim",
+            {},
+            ownerReferences=[
+                {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "1", "controller": True},
+                {"apiVersion": "v1", "kind": "Pod", "name": "b", "uid": "2", "controller": True},
+            ],
+        ),
+        ("OM-07", INVALID, "metadata.ownerReferences"),
+    ),
+    row(
+        obj("ResourceClaimTemplate", {}, name="A", labels={"": "a"}),
+        ("OM-02", INVALID, "metadata.name"),
+        ("OM-04", INVALID, "metadata.labels"),
+    ),
+    row(obj("ResourceSlice", published()["spec"], name="A"), ("OM-02", INVALID, "metadata.name")),
+    row(
+        obj("DeviceTaintRule", {"taint": {"key": "a", "effect": "NoSchedule"}}, name="A"),
+        ("OM-02", INVALID, "metadata.name"),
+    ),
+    row(
+        obj("ResourceSlice", {**published()["spec"], "nodeName": "", "allNodes": False}, "v1beta1"),
+        ("RS-09", REQUIRED, "spec"),
+    ),
+    row(
+        obj("ResourceSlice", {**published()["spec"], "perDeviceNodeSelection": False}, "v1beta1"),
+        ("RS-07", INVALID, "spec.perDeviceNodeSelection"),
+    ),
+    row(
+        obj(
+            "ResourceSlice",
+            {**published()["spec"], "devices": [{"name": "a"}, {"name": "b", "basic": None}]},
+            "v1beta1",
+        )
+    ),
+    row(
+        obj(
+            "ResourceSlice",
+            {**published()["spec"], "devices": [{"name": "A", "basic": {"attributes": {"a": {}}}}]},
+            "v1beta1",
+        ),
+        ("RS-14", INVALID, "spec.devices[0].name"),
+        ("RS-18", INVALID, "spec.devices[0].basic.attributes[a]"),
+    ),
+    row(
+        asking({"limits": {"pods": "1"}}),
+        ("PC-15", INVALID, "spec.containers[0].resources.limits[pods]"),
+        ("PC-15", INVALID, "spec.containers[0].resources.requests[pods]"),
+    ),
+    row(
+        asking({"limits": {"": "1"}}),
+        ("PC-15", INVALID, "spec.containers[0].resources.limits[]"),
+        ("PC-15", INVALID, "spec.containers[0].resources.requests[]"),
+    ),
+    row(
+        asking({"limits": {f"{'x' * 60}.{'x' * 60}.{'x' * 60}.{'x' * 60}.aaaa/b": "1"}}),
+        (
+            "PC-15",
+            INVALID,
+            "spec.containers[0].resources.limits[xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.aaaa/b]",
+        ),
+        (
+            "PC-15",
+            INVALID,
+            "spec.containers[0].resources.requests[xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.aaaa/b]",
+        ),
+    ),
+    row(
+        asking({"limits": {"/b": "1"}}),
+        ("PC-15", INVALID, "spec.containers[0].resources.limits[/b]"),
+        ("PC-15", INVALID, "spec.containers[0].resources.requests[/b]"),
+    ),
+    row(
+        asking({"limits": {"a.com/": "1"}}),
+        ("PC-15", INVALID, "spec.containers[0].resources.limits[a.com/]"),
+        ("PC-15", INVALID, "spec.containers[0].resources.requests[a.com/]"),
+    ),
+    row(
+        asking({"limits": {"a.com/b/c": "1"}}),
+        ("PC-15", INVALID, "spec.containers[0].resources.limits[a.com/b/c]"),
+        ("PC-15", INVALID, "spec.containers[0].resources.requests[a.com/b/c]"),
+    ),
+    row(
+        asking({"requests": {"requests.a.com/b": "1"}}),
+        ("PC-13", REQUIRED, "spec.containers[0].resources.limits"),
+        ("PC-15", INVALID, "spec.containers[0].resources.requests[requests.a.com/b]"),
+    ),
+    row(
+        asking({"requests": {"A.com/b": "500m"}, "limits": {"A.com/b": "1"}}),
+        ("PC-13", INVALID, "spec.containers[0].resources.requests"),
+        ("PC-15", INVALID, "spec.containers[0].resources.limits[A.com/b]"),
+        ("PC-15", INVALID, "spec.containers[0].resources.requests[A.com/b]"),
+    ),
+    row(
+        asking({"limits": {"kubernetes.io/b c": "1"}}),
+        ("PC-15", INVALID, "spec.containers[0].resources.limits[kubernetes.io/b c]"),
+        ("PC-15", INVALID, "spec.containers[0].resources.requests[kubernetes.io/b c]"),
+    ),
+    row(asking({"limits": {"kubernetes.io/B": "1500m"}, "requests": {"kubernetes.io/B": "1"}})),
+    row(
+        obj("Pod", {"containers": [{"name": "c", "image": "i"}], "resources": {"requests": {"a.com/b": "1"}}}),
+        ("PC-13", REQUIRED, "spec.resources.limits"),
+        ("PC-16", NOT_SUPPORTED, "spec.resources.requests[a.com/b]"),
+    ),
+    row(
+        obj(
+            "Pod",
+            {
+                "containers": [{"name": "c", "image": "i"}],
+                "resources": {"requests": {"a.com/b": "2"}, "limits": {"a.com/b": "1"}},
+            },
+        ),
+        ("PC-13", INVALID, "spec.resources.requests"),
+        ("PC-16", NOT_SUPPORTED, "spec.resources.limits[a.com/b]"),
+        ("PC-16", NOT_SUPPORTED, "spec.resources.requests[a.com/b]"),
+    ),
+    row(
+        obj("Pod", {"containers": [{"name": "c", "image": "i"}], "resources": {"limits": {"a.com/b": "-1"}}}),
+        ("PC-13", INVALID, "spec.resources.limits[a.com/b]"),
+        ("PC-16", NOT_SUPPORTED, "spec.resources.limits[a.com/b]"),
+    ),
+    row(
+        obj("Pod", {"containers": [{"name": "c", "image": "i"}], "resources": {"limits": {"a.com/b": "500m"}}}),
+        ("PC-13", INVALID, "spec.resources.limits[a.com/b]"),
+        ("PC-16", NOT_SUPPORTED, "spec.resources.limits[a.com/b]"),
+    ),
+    row(
+        obj(
+            "Pod",
+            {"containers": [{"name": "c", "image": "i"}], "resources": {"limits": {"A.com/b": "1", "a.com/b c": "1"}}},
+        ),
+        ("PC-15", INVALID, "spec.resources.limits[A.com/b]"),
+        ("PC-15", INVALID, "spec.resources.limits[a.com/b c]"),
+    ),
+    row(
+        obj(
+            "Pod",
+            {
+                "containers": [{"name": "c", "image": "i", "resources": {"limits": {"a.com/b": "1"}}}],
+                "resources": {"limits": {"cpu": "1"}},
+            },
+        )
+    ),
+    row(
+        obj(
+            "Pod",
+            {
+                "containers": [{"name": "c", "image": "i", "resources": {"limits": {"a.com/b": "1"}}}],
+                "resources": {"limits": {"a.com/b": "1"}},
+            },
+        ),
+        ("PC-16", NOT_SUPPORTED, "spec.resources.limits[a.com/b]"),
+    ),
+    row(
+        obj(
+            "Pod",
+            {
+                "containers": [{"name": "c", "image": "i"}],
+                "resources": {"limits": {"deviceclass.resource.kubernetes.io/x": "1"}},
+            },
+        ),
+        ("PC-16", NOT_SUPPORTED, "spec.resources.limits[deviceclass.resource.kubernetes.io/x]"),
+    ),
+    row(
+        obj(
+            "Pod", {"containers": [{"name": "c", "image": "i"}], "resources": {"limits": {"gpu": "1", "a.com/b": "1"}}}
+        ),
+        ("PC-15", INVALID, "spec.resources.limits[gpu]"),
+        ("PC-16", NOT_SUPPORTED, "spec.resources.limits[a.com/b]"),
+    ),
+    row(
+        obj(
+            "Pod",
+            {
+                "containers": [{"name": "c", "image": "i"}],
+                "initContainers": [{"name": "d", "image": "i", "resources": {"limits": {"gpus": "1"}}}],
+            },
+        ),
+        ("PC-15", INVALID, "spec.initContainers[0].resources.limits[gpus]"),
+        ("PC-15", INVALID, "spec.initContainers[0].resources.requests[gpus]"),
+    ),
+    row(
+        claim({"name": "a", "firstAvailable": [sub(), sub()]}),
+        ("RC-06", DUPLICATE, "spec.devices.requests[0].firstAvailable[1].name"),
+        release="1.34",
+    ),
+    row(
+        claim({"name": "a", "firstAvailable": [sub("A")] * 9}),
+        ("RC-06", DUPLICATE, "spec.devices.requests[0].firstAvailable[1].name"),
+        ("RC-06", DUPLICATE, "spec.devices.requests[0].firstAvailable[2].name"),
+        ("RC-06", DUPLICATE, "spec.devices.requests[0].firstAvailable[3].name"),
+        ("RC-06", DUPLICATE, "spec.devices.requests[0].firstAvailable[4].name"),
+        ("RC-06", DUPLICATE, "spec.devices.requests[0].firstAvailable[5].name"),
+        ("RC-06", DUPLICATE, "spec.devices.requests[0].firstAvailable[6].name"),
+        ("RC-06", DUPLICATE, "spec.devices.requests[0].firstAvailable[7].name"),
+        ("RC-06", DUPLICATE, "spec.devices.requests[0].firstAvailable[8].name"),
+        ("RC-06", TOO_MANY, "spec.devices.requests[0].firstAvailable"),
+        ("RC-07", INVALID, "spec.devices.requests[0].firstAvailable[0].name"),
+        ("RC-07", INVALID, "spec.devices.requests[0].firstAvailable[1].name"),
+        ("RC-07", INVALID, "spec.devices.requests[0].firstAvailable[2].name"),
+        ("RC-07", INVALID, "spec.devices.requests[0].firstAvailable[3].name"),
+        ("RC-07", INVALID, "spec.devices.requests[0].firstAvailable[4].name"),
+        ("RC-07", INVALID, "spec.devices.requests[0].firstAvailable[5].name"),
+        ("RC-07", INVALID, "spec.devices.requests[0].firstAvailable[6].name"),
+        ("RC-07", INVALID, "spec.devices.requests[0].firstAvailable[7].name"),
+        ("RC-07", INVALID, "spec.devices.requests[0].firstAvailable[8].name"),
+        release="1.34",
+    ),
+    row(
+        claim(*(exact("A") for i in range(33))),
+        ("RC-01", TOO_MANY, "spec.devices.requests"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[10].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[11].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[12].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[13].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[14].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[15].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[16].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[17].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[18].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[19].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[1].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[20].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[21].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[22].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[23].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[24].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[25].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[26].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[27].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[28].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[29].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[2].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[30].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[31].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[32].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[3].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[4].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[5].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[6].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[7].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[8].name"),
+        ("RC-02", DUPLICATE, "spec.devices.requests[9].name"),
+        ("RC-03", INVALID, "spec.devices.requests[0].name"),
+        ("RC-03", INVALID, "spec.devices.requests[10].name"),
+        ("RC-03", INVALID, "spec.devices.requests[11].name"),
+        ("RC-03", INVALID, "spec.devices.requests[12].name"),
+        ("RC-03", INVALID, "spec.devices.requests[13].name"),
+        ("RC-03", INVALID, "spec.devices.requests[14].name"),
+        ("RC-03", INVALID, "spec.devices.requests[15].name"),
+        ("RC-03", INVALID, "spec.devices.requests[16].name"),
+        ("RC-03", INVALID, "spec.devices.requests[17].name"),
+        ("RC-03", INVALID, "spec.devices.requests[18].name"),
+        ("RC-03", INVALID, "spec.devices.requests[19].name"),
+        ("RC-03", INVALID, "spec.devices.requests[1].name"),
+        ("RC-03", INVALID, "spec.devices.requests[20].name"),
+        ("RC-03", INVALID, "spec.devices.requests[21].name"),
+        ("RC-03", INVALID, "spec.devices.requests[22].name"),
+        ("RC-03", INVALID, "spec.devices.requests[23].name"),
+        ("RC-03", INVALID, "spec.devices.requests[24].name"),
+        ("RC-03", INVALID, "spec.devices.requests[25].name"),
+        ("RC-03", INVALID, "spec.devices.requests[26].name"),
+        ("RC-03", INVALID, "spec.devices.requests[27].name"),
+        ("RC-03", INVALID, "spec.devices.requests[28].name"),
+        ("RC-03", INVALID, "spec.devices.requests[29].name"),
+        ("RC-03", INVALID, "spec.devices.requests[2].name"),
+        ("RC-03", INVALID, "spec.devices.requests[30].name"),
+        ("RC-03", INVALID, "spec.devices.requests[31].name"),
+        ("RC-03", INVALID, "spec.devices.requests[32].name"),
+        ("RC-03", INVALID, "spec.devices.requests[3].name"),
+        ("RC-03", INVALID, "spec.devices.requests[4].name"),
+        ("RC-03", INVALID, "spec.devices.requests[5].name"),
+        ("RC-03", INVALID, "spec.devices.requests[6].name"),
+        ("RC-03", INVALID, "spec.devices.requests[7].name"),
+        ("RC-03", INVALID, "spec.devices.requests[8].name"),
+        ("RC-03", INVALID, "spec.devices.requests[9].name"),
+        release="1.34",
+    ),
+    row(
+        claim({**exact(count=-1), "firstAvailable": [sub("A")]}),
+        ("RC-05", INVALID, "spec.devices.requests[0]"),
+        ("RC-07", INVALID, "spec.devices.requests[0].firstAvailable[0].name"),
+        ("RC-16", INVALID, f"{EXACTLY}.count"),
+        release="1.34",
+    ),
+    row(
+        claim(constraints=[{"requests": ["a", "a"], "matchAttribute": "a/b"}]),
+        ("RC-20", DUPLICATE, "spec.devices.constraints[0].requests[1]"),
+        release="1.34",
+    ),
+    row(
+        claim(constraints=[{"matchAttribute": ""}]),
+        ("RC-22", REQUIRED, "spec.devices.constraints[0].matchAttribute"),
+        release="1.34",
+    ),
+    row(
+        claim(constraints=[{"matchAttribute": "b"}]),
+        ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute"),
+        release="1.34",
+    ),
+    row(claim(constraints=[{"matchAttribute": "A/b"}]), release="1.34"),
+    row(
+        claim(config=[opaque(driver="")]),
+        ("RC-27", INVALID, "spec.devices.config[0].opaque.driver"),
+        ("RC-27", REQUIRED, "spec.devices.config[0].opaque.driver"),
+        release="1.34",
+    ),
+    row(published(device(), device()), ("RS-13", DUPLICATE, "spec.devices[1].name"), release="1.34"),
+    row(
+        published(device(attributes={"": {"int": 1}})),
+        ("RS-17", REQUIRED, "spec.devices[0].attributes[]"),
+        release="1.34",
+    ),
+    row(
+        published(device(attributes={"/a": {"int": 1}, "a/": {"int": 1}})),
+        ("RS-17", REQUIRED, "spec.devices[0].attributes[/a]"),
+        ("RS-17", REQUIRED, "spec.devices[0].attributes[a/]"),
+        release="1.34",
+    ),
+    row(
+        published(sharedCounters=[{"name": "s", "counters": {"c": {}}}] * 2),
+        ("RS-36", DUPLICATE, "spec.sharedCounters[1].name"),
+        release="1.34",
+    ),
+    row(published(sharedCounters=[{"name": f"s{i}", "counters": {"c": {}}} for i in range(9)]), release="1.34"),
+    row(
+        published(device(consumesCounters=[counted()] * 2), sharedCounters=[{"name": "s", "counters": {"c": {}}}]),
+        ("RS-32", DUPLICATE, "spec.devices[0].consumesCounters[1].counterSet"),
+        release="1.34",
+    ),
+    row(
+        published(
+            device(consumesCounters=[counted(counters={f"c{i}": {} for i in range(33)})]),
+            sharedCounters=[{"name": "s", "counters": {f"c{i}": {} for i in range(32)}}],
+        ),
+        ("RS-32", INVALID, "spec.devices[0]"),
+        ("RS-32", INVALID, "spec.devices[0].consumesCounters[0].counters"),
+        release="1.34",
+    ),
+    row(
+        published(
+            *(
+                device(f"d{i}", consumesCounters=[counted(counters={f"c{j}": {} for j in range(32)})])
+                for i in range(33)
+            ),
+            sharedCounters=[{"name": "s", "counters": {f"c{i}": {} for i in range(32)}}],
+        ),
+        ("RS-32", INVALID, "spec.devices"),
+        release="1.34",
+    ),
+    row(
+        published(device(taints=[{"key": "a", "effect": "None"}])),
+        ("RS-42", NOT_SUPPORTED, "spec.devices[0].taints[0].effect"),
+        release="1.34",
+    ),
+    row(
+        published(device(attributes={"a": {"int": 1, "bool": True}})),
+        ("RS-18", INVALID, "spec.devices[0].attributes[a]"),
+        release="1.34",
+    ),
+    row(
+        published(
+            *(device(f"d{i}", consumesCounters=[counted()]) for i in range(65)),
+            sharedCounters=[{"name": "s", "counters": {"c": {}}}],
+        ),
+        release="1.34",
+    ),
+    row(
+        shareable(default="1", validValues=[f"{i}m" for i in range(1, 12)]),
+        ("RS-26", DUPLICATE, f"{POLICY}.validValues[10]"),
+        ("RS-26", DUPLICATE, f"{POLICY}.validValues[1]"),
+        ("RS-26", DUPLICATE, f"{POLICY}.validValues[2]"),
+        ("RS-26", DUPLICATE, f"{POLICY}.validValues[3]"),
+        ("RS-26", DUPLICATE, f"{POLICY}.validValues[4]"),
+        ("RS-26", DUPLICATE, f"{POLICY}.validValues[5]"),
+        ("RS-26", DUPLICATE, f"{POLICY}.validValues[6]"),
+        ("RS-26", DUPLICATE, f"{POLICY}.validValues[7]"),
+        ("RS-26", DUPLICATE, f"{POLICY}.validValues[8]"),
+        ("RS-26", DUPLICATE, f"{POLICY}.validValues[9]"),
+        ("RS-26", TOO_MANY, f"{POLICY}.validValues"),
+        ("RS-28", INVALID, f"{POLICY}.validValues"),
+        release="1.34",
+    ),
+    row(
+        shareable(default="8", validRange={"min": "1", "max": "4"}),
+        ("RS-29", INVALID, f"{POLICY}.validRange.max"),
+        release="1.34",
+    ),
+    row(device_class(extendedResourceName="gpu"), ("DC-12", INVALID, "spec.extendedResourceName"), release="1.34"),
+    row(
+        obj(
+            "DeviceTaintRule",
+            {"taint": {"key": "a", "effect": "NoSchedule"}, "deviceSelector": {"driver": "", "pool": "", "device": ""}},
+            "v1alpha3",
+        ),
+        ("DT-01", INVALID, "spec.deviceSelector.driver"),
+        ("DT-01", REQUIRED, "spec.deviceSelector.driver"),
+        ("DT-02", REQUIRED, "spec.deviceSelector.pool"),
+        ("DT-03", INVALID, "spec.deviceSelector.device"),
+        release="1.34",
+    ),
+    row(
+        obj("DeviceTaintRule", {"taint": {"key": "a", "effect": "None"}}, "v1alpha3"),
+        ("DT-07", NOT_SUPPORTED, "spec.taint.effect"),
+        release="1.34",
+    ),
+    row(
+        obj(
+            "DeviceTaintRule",
+            {"taint": {"key": "a", "effect": "NoSchedule"}, "deviceSelector": {"selectors": [{}]}},
+            "v1alpha3",
+        ),
+        ("DT-04", REQUIRED, "spec.deviceSelector.selectors[0].cel"),
+        release="1.34",
+    ),
 ]

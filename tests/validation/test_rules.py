@@ -32,7 +32,7 @@ def test_a_path_leads_into_the_document(row: Row) -> None:
     for violation in validate(row.document, target(row)):
         value: Any = row.document
         for step in violation.path[:-1]:
-            value = value[step]
+            value = None if value is None else value[step]
         last = violation.path[-1] if violation.path else None
         missing = value is None or (isinstance(value, dict) and last not in value)
         assert missing or last is None or value[last] is not value
