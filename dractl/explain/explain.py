@@ -23,7 +23,7 @@ from dractl.explain.diagnose import Diagnosis
 from dractl.explain.fixes import Case, find_fixes
 from dractl.explain.funnel import funnel, whole
 from dractl.explain.judge import TIMED_OUT, Judge, times_out
-from dractl.explain.pods import enter
+from dractl.explain.pods import enter, event_about
 from dractl.explain.ranking import rank
 from dractl.explain.subjects import Question, claim_question, is_pending, pods_using
 
@@ -116,8 +116,14 @@ class Explainer:
                 Reason("scheduler-bypass", why, pod_claim=waiting[0].name, claim=waiting[0].full_name, nodes=(node,)),
             )
         verdict: Verdict = "blocked" if reasons else "allocated"
+        notes = []
+        failed = event_about(self.state, pod, "FailedPrepareDynamicResources")
+        if failed:
+            notes.append(f"the kubelet cannot prepare its devices: {failed}")
         headline = f"ended on {node}" if ended(pod) else f"runs on {node}" if not reasons else reasons[0].message
-        return self._explanation(question, subject, verdict, headline=headline, reasons=reasons, nodes=nodes)
+        return self._explanation(
+            question, subject, verdict, headline=headline, reasons=reasons, nodes=nodes, notes=tuple(notes)
+        )
 
     def _around(self, pod: Raw, answer: Explanation) -> Explanation:
         """What the pod itself says: another scheduler, and a condition that no longer holds."""
@@ -166,6 +172,10 @@ class Explainer:
                 reasons=(reason,),
                 scheduler_message=text_at(condition, "message") or None,
             )
+        if any("persistentVolumeClaim" in volume for volume in maps_at(pod, "spec", "volumes")):
+            said = text_at(condition, "message")
+            quoted = f"; the pod's own condition says: {said}" if "volume" in said.lower() else ""
+            return replace(answer, notes=(*answer.notes, f"volumes are not checked here{quoted}"))
         return answer
 
     def _refusing_release(self, pod: Raw, condition: str) -> str | None:

@@ -44,7 +44,6 @@ SCENARIOS = (
     "capacity-request-on-dedicated-device",
     "two-requests-total-too-large",
     "in-use-by-other-namespace",
-    "claim-refused-by-quota",
     "slice-node-selector-mismatch",
     "node-affinity-feature-label",
 )
@@ -123,7 +122,7 @@ def tear_down(cluster: Any) -> None:
 
 
 def wait(cluster: Any, namespace: str, name: str, *, scheduled: bool, seconds: float = 20) -> bool:
-    """Whether the pod gets a node; or, not ``scheduled``, until the scheduler has said no or three seconds have gone."""
+    """Whether the pod gets a node; if not ``scheduled``, until the scheduler says no or three seconds have gone."""
     end = time.monotonic() + (seconds if scheduled else 3)
     while time.monotonic() < end:
         done = cluster.kubectl("get", "pod", name, "-n", namespace, "-o", "json", check=False)

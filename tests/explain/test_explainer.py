@@ -1,0 +1,183 @@
+"""Answers about small clusters, where each thing that a person needs must be named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.allocation import Features
+from dractl.explain import Explainer, Explanation, find
+from dractl.explain.groups import Groups
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+
+GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
+NIC = device_class("nic", "device.driver == 'nic.example.com'")
+ROOT = "resource.kubernetes.io/pcieRoot"
+
+
+def explain(name: str, *objects: dict[str, Any], release: str = "1.37") -> Explanation:
+    state = state_of(*objects)
+    (question,) = find(state, name, None)
+    return Explainer(state, Features.for_release(release)).explain(question)
+
+
+def gpus(where: str, *devices: dict[str, Any], **pool: Any) -> dict[str, Any]:
+    return slice_of("gpu.example.com", where, *devices, **pool)
+
+
+def wants(expression: str, **more: Any) -> dict[str, Any]:
+    return request("r", "gpu", selectors=[{"cel": {"expression": expression}}], **more)
+
+
+def test_the_largest_amount_there_is_is_named_and_offered() -> None:
+    asked = wants("device.capacity['gpu.example.com'].memory.compareTo(quantity('80Gi')) >= 0")
+    small = gpus("node-1", device("gpu-0", capacity={"memory": "40Gi"}), device("gpu-1", capacity={"memory": "24Gi"}))
+    answer = explain("c", GPU, node("node-1"), small, claim("c", asked))
+    assert answer.verdict == "unallocatable"
+    assert answer.reasons[0].code == "selector-false"
+    assert set(answer.reasons[0].found) == {"40Gi", "24Gi"}
+    (operation,) = answer.fixes[0].changes[0].operations  # type: ignore[union-attr]
+    assert operation["value"] == "device.capacity['gpu.example.com'].memory.compareTo(quantity('40Gi')) >= 0"
+
+
+def test_only_the_condition_that_is_false_is_changed() -> None:
+    asked = wants("device.attributes['gpu.example.com'].model == 'B' && device.attributes['gpu.example.com'].ready")
+    answer = explain(
+        "c", GPU, node("node-1"), gpus("node-1", device("gpu-0", model="A", ready=True)), claim("c", asked)
+    )
+    (operation,) = answer.fixes[0].changes[0].operations  # type: ignore[union-attr]
+    want = "device.attributes['gpu.example.com'].model == 'A' && device.attributes['gpu.example.com'].ready"
+    assert operation["value"] == want
+
+
+def test_holders_are_named_with_their_pods_and_whether_they_ended() -> None:
+    held = claim("job", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="job"))
+    done = pod(
+        "job", {"name": "g", "resourceClaimName": "job"}, spec={"nodeName": "node-1"}, status={"phase": "Succeeded"}
+    )
+    answer = explain(
+        "c", GPU, node("node-1"), gpus("node-1", device("gpu-0")), held, done, claim("c", request("r", "gpu"))
+    )
+    (holder,) = answer.reasons[0].holders
+    assert (holder.claim, holder.pod, holder.finished) == ("ml/job", "ml/job", True)
+    assert holder.devices == ("gpu.example.com/node-1/gpu-0",)
+
+
+def test_a_misspelt_constraint_finds_the_attribute() -> None:
+    devices = gpus("node-1", device("gpu-0", **{ROOT: "pci0000:00"}), device("gpu-1", **{ROOT: "pci0000:00"}))
+    typo = [{"matchAttribute": "resource.kubernbetes.io/pcieRoot"}]
+    answer = explain("c", GPU, node("node-1"), devices, claim("c", request("r", "gpu", 2), constraints=typo))
+    assert (answer.reasons[0].code, answer.reasons[0].nearest) == ("attr-missing", ROOT)
+    assert any(ROOT in fix.title for fix in answer.fixes)
+
+
+def test_the_conflict_shows_what_each_root_holds() -> None:
+    devices = [
+        gpus("node-1", device("gpu-0", **{ROOT: "a"}), device("gpu-1", **{ROOT: "a"}), device("gpu-2", **{ROOT: "b"})),
+        slice_of("nic.example.com", "node-1", device("nic-0", **{ROOT: "b"})),
+    ]
+    asked = claim("c", request("g", "gpu", 2), request("n", "nic"), constraints=[{"matchAttribute": ROOT}])
+    answer = explain("c", GPU, NIC, node("node-1"), *devices, asked)
+    assert answer.conflict is not None
+    assert {p.value: dict(p.free) for p in answer.conflict.places} == {"a": {"g": 2, "n": 0}, "b": {"g": 1, "n": 1}}
+
+
+def test_a_node_outside_dra_that_would_fit_comes_first() -> None:
+    full = node("node-1", unschedulable=True)
+    empty = node("node-2")
+    asked = pod("p", {"name": "g", "resourceClaimName": "c"})
+    answer = explain("pod/p", GPU, full, empty, gpus("node-1", device("gpu-0")), claim("c", request("r", "gpu")), asked)
+    assert answer.reasons[0].code == "node-filter"
+    assert answer.reasons[0].nodes == ("node-1",)
+    assert answer.scheduler_message == (
+        "0/2 nodes are available: 1 cannot allocate all claims, 1 node(s) were unschedulable. "
+        "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+    )
+
+
+def test_a_pod_of_another_scheduler_is_said_first() -> None:
+    asked = pod("p", {"name": "g", "resourceClaimName": "c"}, spec={"schedulerName": "volcano"})
+    answer = explain(
+        "pod/p", GPU, node("node-1"), gpus("node-1", device("gpu-0")), claim("c", request("r", "gpu")), asked
+    )
+    assert (answer.verdict, answer.reasons[0].code) == ("blocked", "scheduler-bypass")
+    assert answer.fixes[0].title == "the default scheduler schedules the pod"
+
+
+@pytest.mark.parametrize(
+    ("template", "nearest"),
+    [("one-gpus", "one-gpu"), ("entirely-different", None)],
+)
+def test_a_missing_template(template: str, nearest: str | None) -> None:
+    there = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "one-gpu", "namespace": "ml"},
+        "spec": {"spec": {"devices": {"requests": [request("r", "gpu")]}}},
+    }
+    asked = pod("p", {"name": "g", "resourceClaimTemplateName": template})
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", device("gpu-0")), there, asked)
+    assert (answer.reasons[0].code, answer.reasons[0].nearest) == ("template-missing", nearest)
+    assert answer.fixes
+
+
+def test_a_kind_that_the_source_lacks_is_not_said_to_be_missing() -> None:
+    answer = explain("pod/p", GPU, node("node-1"), pod("p", {"name": "g", "resourceClaimName": "c"}))
+    assert "not in the source" in answer.reasons[0].message
+    assert "does not exist" not in answer.reasons[0].message
+
+
+def test_a_kubelet_that_cannot_prepare_is_quoted() -> None:
+    placed = pod("p", {"name": "g", "resourceClaimName": "c"}, spec={"nodeName": "node-1"}, metadata={"uid": "1"})
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "ml"},
+        "involvedObject": {"kind": "Pod", "name": "p", "uid": "1"},
+        "reason": "FailedPrepareDynamicResources",
+        "message": "DRA driver gpu.example.com is not registered",
+        "lastTimestamp": "2026-01-01T00:00:00Z",
+    }
+    held = claim("c", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="p"))
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", device("gpu-0")), held, placed, event)
+    assert answer.verdict == "allocated"
+    assert "not registered" in answer.notes[0]
+
+
+# -- nodes that cannot be told apart --
+
+
+def keys(*slices: dict[str, Any], texts: str = "model", held: list[dict[str, Any]] | None = None) -> list[object]:
+    from dractl.allocation import AllocatedState
+
+    state = state_of(node("node-1"), node("node-2"), *slices, *(held or []))
+    taken = AllocatedState.from_claims(state.claims, Features.for_release("1.37"))
+    groups = Groups(state.slices, taken, [texts])
+    return [groups.key(value) for value in state.all("Node").values()]
+
+
+def test_names_and_values_that_nothing_reads_do_not_matter() -> None:
+    one, two = keys(
+        gpus("node-1", device("gpu-0", model="A", uuid="1")), gpus("node-2", device("gpu-0", model="A", uuid="2"))
+    )
+    assert one == two
+
+
+@pytest.mark.parametrize("texts", ["uuid", "device.attributes['d'].exists(k, true)"])
+def test_values_that_may_be_read_do_matter(texts: str) -> None:
+    slices = gpus("node-1", device("gpu-0", uuid="1")), gpus("node-2", device("gpu-0", uuid="2"))
+    one, two = keys(*slices, texts=texts)
+    assert one != two
+
+
+def test_devices_in_use_matter() -> None:
+    held = [claim("h", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0")))]
+    one, two = keys(gpus("node-1", device("gpu-0")), gpus("node-2", device("gpu-0")), held=held)
+    assert one != two
+
+
+def test_a_pool_that_spans_nodes_is_never_shared() -> None:
+    slices = [gpus(f"node-{i}", device("gpu-0"), name="one") for i in (1, 2)]
+    one, two = keys(*slices)
+    assert one != two
