@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from dractl.cli import common
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from dractl.lint.config import Config
     from dractl.lint.finding import Report
@@ -56,6 +56,7 @@ Devices = Annotated[
 ]
 FixFiles = Annotated[bool, typer.Option("--fix", help="Write the safe fixes to the files; what remains is reported.")]
 Diff = Annotated[bool, typer.Option("--diff", help="Show what --fix would change, and change nothing.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Lint again whenever a file changes, until interrupted.")]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even if there are findings.")]
 Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
 
@@ -74,6 +75,7 @@ def command(
     fix: FixFiles = False,
     diff: Diff = False,
     statistics: Statistics = False,
+    watch: Watch = False,
     exit_zero: ExitZero = False,
     kubernetes_version: common.KubernetesVersion = None,
     feature_gates: common.FeatureGates = None,
@@ -113,30 +115,56 @@ def command(
 
     if fix and diff:
         raise UsageError("--fix and --diff exclude each other", hint="--diff shows what --fix would do")
+    if watch and (fix or diff or output_file or "-" in wanted):
+        raise UsageError("--watch goes with neither --fix, --diff and --output-file nor standard input")
     selection = _selection(settings, environment, select, ignore, baseline)
     target = common.target(
         kubernetes_version or environment.get("KUBERNETES_VERSION") or settings.kubernetes_version,
         {**settings.feature_gates, **common.parse_gates(feature_gates or environment.get("FEATURE_GATES"))},
     )
-    stdin = _stdin(wanted)
-    inputs = load(wanted, stdin=stdin, stdin_name=stdin_filename, exclude=excluded)
-    for skipped in inputs.skipped:
-        notice(f"{skipped.file}: skipped, {skipped.why}" + (f"; {skipped.hint}" if skipped.hint else ""))
     inventory = _inventory(devices or list(settings.devices), target)
-    report = lint(inputs, target, config=selection, devices=inventory)
+    stdin = _stdin(wanted)
+
+    def linted() -> Report:
+        inputs = load(wanted, stdin=stdin, stdin_name=stdin_filename, exclude=excluded)
+        for skipped in inputs.skipped:
+            notice(f"{skipped.file}: skipped, {skipped.why}" + (f"; {skipped.hint}" if skipped.hint else ""))
+        report = lint(inputs, target, config=selection, devices=inventory)
+        if not report.documents:
+            notice("nothing here concerns DRA: no claim, class, slice or taint rule, and no pod that uses one")
+        return report
+
+    if watch:
+        _watch(wanted, linted, lambda report: _render(report, output, statistics, quiet, to_file=False))
+    report = linted()
     if diff:
         _diff(report, output_file, exit_zero=exit_zero)
         return
     for _ in range(MAX_FIXES if fix else 0):
         if not _fixed(report):
             break
-        inputs = load(wanted, stdin=stdin, stdin_name=stdin_filename, exclude=excluded)
-        report = lint(inputs, target, config=selection, devices=inventory)
-    if not report.documents:
-        notice("nothing here concerns DRA: no claim, class, slice or taint rule, and no pod that uses one")
+        report = linted()
     common.write_report(_render(report, output, statistics, quiet, to_file=output_file is not None), output_file)
     if report.reaches(threshold) and not exit_zero:  # type: ignore[arg-type]
         raise typer.Exit(1)
+
+
+def _watch(paths: list[str], linted: Callable[[], Report], shown: Callable[[Report], str]) -> NoReturn:
+    """Reports again whenever a file has changed, until it is interrupted."""
+    import sys
+
+    from dractl.cli import terminal, watching
+    from dractl.errors import InputError
+
+    for _ in watching.changes(paths):
+        if sys.stdout.isatty():
+            sys.stdout.write("\x1b[2J\x1b[H")
+        try:
+            common.write_report(shown(linted()), None)
+        except InputError as error:  # an editor may be replacing the file just now
+            terminal.complain(str(error), hint=error.hint)
+        sys.stdout.flush()
+    raise AssertionError("changes never end")
 
 
 def _inventory(sources: list[str], target: Target) -> Inventory | None:
