@@ -5,7 +5,6 @@ Every bound is a proof: it says no only where there is no solution. Devices that
 
 from __future__ import annotations
 
-from math import comb
 from typing import TYPE_CHECKING
 
 from dractl.allocation.problem import OPAQUE, bits
@@ -108,8 +107,8 @@ class Bounds:
     def _sums(self) -> list[tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
         """Sums of counters that bound all requests together.
 
-        The first counter of every device, the second, ...: (ledger, counter) of those that are summed, and by amount the
-        devices that consume so much of one of them, least first.
+        The first counter of every device, the second, ...: (ledger, counter) of those that are summed, and by amount
+        the devices that consume so much of one of them, least first.
         """
         found = []
         for place in range(max((len(charge.amounts) for charge, _ in self.charges), default=0)):
@@ -396,42 +395,105 @@ class Bounds:
     def size(self, search: Search, number: int, need: int, todo: int) -> float:
         """An estimate of how often upstream calls allocateOne in a part of the search that fails."""
         problem = self.problem
-        slot = problem.slots[number]
+        start = problem.slots[number]
         total, ways = 0.0, 1.0
-        first = True
-        for request in range(slot.request, len(problem.requests)):
+        before: list[tuple[int, int]] = []  # (devices to choose from, how many are taken) of the requests so far
+        claim, part = start.claim, -1
+        for request in range(start.request, len(problem.requests)):
             calls, leaves = 0.0, 0.0
-            for alternative in (number,) if first else problem.requests[request]:
-                other = problem.slots[alternative]
-                wanted = need if first else other.need
+            first = problem.slots[problem.requests[request][0]]
+            if first.claim != claim:
+                claim, part = first.claim, -1
+            for alternative in (number,) if request == start.request else problem.requests[request]:
+                slot = problem.slots[alternative]
+                wanted = need if request == start.request else slot.need
                 mask = self._left(search, alternative)
-                if first and other.every is None:
+                if request == start.request and slot.every is None:
                     mask &= todo
-                if other.every is not None:
-                    reached = (mask & self.whole[alternative]).bit_count() >= wanted
-                    calls += wanted
-                    leaves += reached
-                    continue
-                candidates = mask.bit_count()
-                for taken in range(1, wanted + 1):
-                    calls += self._ways(candidates, taken)
-                leaves += self._ways(candidates, wanted)
+                tried, found = self._tries(search, alternative, wanted, mask & part, before)
+                calls += tried
+                leaves += found
             total += ways * (calls + len(problem.requests[request]) - 1)
             ways *= leaves
-            first = False
             if not ways or total > _HUGE:
                 break
+            slot = problem.slots[number if request == start.request else problem.requests[request][0]]
+            mask = self._left(search, problem.requests[request][0])
+            before.append((mask, slot.need))
+            part &= self._typical_part(problem.requests[request][0], mask)
         return min(total, _HUGE)
 
-    def _ways(self, candidates: int, taken: int) -> float:
+    def _tries(
+        self, search: Search, number: int, wanted: int, mask: int, before: list[tuple[int, int]]
+    ) -> tuple[float, float]:
+        """How many devices are tried for a slot, and in how many ways it is served."""
+        slot = self.problem.slots[number]
+        if slot.every is not None:
+            return float(wanted), float((mask & self.whole[number]).bit_count() >= wanted)
+        share = 1.0
+        if mask and not slot.admin and not mask & self.problem.multi:
+            gone = sum(taken * (mask & other).bit_count() / max(other.bit_count(), 1) for other, taken in before)
+            share = max(mask.bit_count() - gone, 0.0) / mask.bit_count()
+        calls, leaves = 0.0, 0.0
+        for group, repeats in self._parts(search, number, mask):
+            candidates = group.bit_count() * share
+            for taken in range(1, wanted + 1):
+                calls += self._ways(candidates, taken) * repeats**taken
+            leaves += self._ways(candidates, wanted) * repeats**wanted
+        return calls, leaves
+
+    def _parts(self, search: Search, number: int, mask: int) -> list[tuple[int, float]]:
+        """The devices by value where a constraint keeps values apart; of a distinct one, one device for each value."""
+        slot = self.problem.slots[number]
+        for table in self.values[slot.claim]:
+            masks = table.by_slot.get(number)
+            if masks is None:
+                continue
+            held = [mask & devices for devices in masks.values() if mask & devices]
+            if table.constraint.kind == "match" and search.trackers[slot.claim][table.index].key() is None:
+                return [(devices, 1.0) for devices in held]
+            if table.constraint.kind != "match" and held:
+                one_each = 0
+                for devices in held:
+                    one_each |= devices & -devices
+                return [(one_each, mask.bit_count() / len(held))]
+        return [(mask, 1.0)]
+
+    def _typical_part(self, number: int, mask: int) -> int:
+        """The devices that a match leaves to the rest of its claim once a slot is served: of the commonest value."""
+        slot = self.problem.slots[number]
+        part = -1
+        for table in self.values[slot.claim]:
+            masks = table.by_slot.get(number)
+            if masks and table.constraint.kind == "match":
+                value = max(masks, key=lambda v: (masks[v] & mask).bit_count())
+                part = 0
+                for others in table.by_slot.values():
+                    part |= others.get(value, 0)
+        return part
+
+    def companions(self, number: int, device: int) -> int:
+        """The devices that have a matched attribute's value in common with one."""
+        mask = -1
+        for table in self.values[self.problem.slots[number].claim]:
+            masks = table.by_slot.get(number)
+            if masks and table.constraint.kind == "match":
+                mask &= _union({v: m for v, m in masks.items() if m >> device & 1}, tuple(masks))
+        return mask
+
+    def scaled(self, steps: float, then: int, now: int, wanted: int) -> float:
+        """The steps for a device like one that took ``steps`` when more devices were left to go with it."""
+        ways = self._ways(then, wanted)
+        return max(1.0, steps * self._ways(now, wanted) / ways) if ways else steps
+
+    def _ways(self, candidates: float, taken: int) -> float:
         """In how many ways so many of the candidates are tried."""
-        if taken > candidates:
-            return 0.0
-        found = comb(candidates, taken)
-        if not self.problem.rules.combinations:
-            for factor in range(2, taken + 1):
-                found *= factor
-        return float(min(found, 10**18))
+        ways = 1.0
+        for n in range(taken):
+            if candidates - n <= 0:
+                return 0.0
+            ways *= (candidates - n) / (n + 1 if self.problem.rules.combinations else 1)
+        return min(ways, _HUGE)
 
 
 def _least(by_amount: list[tuple[int, int]], need: int, mask: int) -> int:

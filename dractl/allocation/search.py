@@ -112,7 +112,7 @@ class _Undo(NamedTuple):
 class _Devices:
     """A frame of the search: the next device of a slot."""
 
-    __slots__ = ("failed", "index", "key", "pure", "slot", "start_steps", "todo", "undo")
+    __slots__ = ("before", "failed", "index", "key", "pure", "slot", "start_steps", "todo", "undo")
 
     def __init__(self, slot: int, index: int, todo: int, *, pure: bool, steps: float) -> None:
         self.slot = slot
@@ -120,7 +120,10 @@ class _Devices:
         self.todo = todo
         self.pure = pure
         self.undo: _Undo | None = None
-        self.failed: set[Hashable] = set()
+        self.failed: dict[
+            Hashable, tuple[float, int]
+        ] = {}  # by kind: the steps it took, and how many devices were left
+        self.before = steps  # when the device in hand was taken
         self.key: Hashable = None
         self.start_steps = steps
 
@@ -311,9 +314,12 @@ class Search:
                 raise _Aborted("device", frame.slot, device)
             if slot.wants is not None and not self._fits(frame.slot, device):
                 continue
-            if frame.failed and self.bounds is not None and self.bounds.kind(self, device) in frame.failed:
-                self.steps += 1 + self.bounds.size(self, frame.slot, slot.need - frame.index - 1, frame.todo)
-                continue
+            if frame.failed and self.bounds is not None:
+                known = frame.failed.get(self.bounds.kind(self, device))
+                if known is not None:
+                    self.steps += self.bounds.scaled(*known, self._left(frame, device), slot.need - frame.index - 1)
+                    continue
+            frame.before = self.steps
             undo = self._take(frame.slot, frame.index, device)
             if undo is None:
                 continue
@@ -348,7 +354,13 @@ class Search:
             return
         if self.bounds is None:
             self.bounds = Bounds(self.problem)
-        frame.failed.add(self.bounds.kind(self, device))
+        steps = self.steps - frame.before
+        frame.failed.setdefault(self.bounds.kind(self, device), (steps, self._left(frame, device)))
+
+    def _left(self, frame: _Devices, device: int) -> int:
+        """How many devices are left in the frame to go with one."""
+        assert self.bounds is not None
+        return (frame.todo & self.bounds.companions(frame.slot, device)).bit_count()
 
     def _spend(self) -> None:
         self.work += 1

@@ -125,6 +125,7 @@ def answer(case: dict[str, Any], release: str, channel: str) -> dict[str, Any]:
         found["allocator"] = features.behaviour.variant if features.behaviour else ""
         found["allocateOne"] = int(verdict.cost.upstream_steps)
         found["work"] = verdict.cost.work
+        found["upstreamSeconds"] = round(verdict.cost.upstream_seconds, 3)
         found["unordered"] = verdict.unordered
     except (DractlError, KeyError, ValueError) as error:
         found |= {"verdict": "bad-input", "error": f"{type(error).__name__}: {error}"}
