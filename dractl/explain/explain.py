@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Allocated, Exhausted, Features
 from dractl.explain import inventory
+from dractl.explain.about import About
 from dractl.explain.answer import (
     SEVERITY,
     AllocatedDevice,
@@ -19,13 +20,14 @@ from dractl.explain.answer import (
 from dractl.explain.bugs import upstream_bug
 from dractl.explain.cluster import at, map_at, maps_at, text_at
 from dractl.explain.devices import Devices, ended
-from dractl.explain.diagnose import Diagnosis
+from dractl.explain.diagnose import reasons_of
 from dractl.explain.fixes import Case, find_fixes
 from dractl.explain.funnel import funnel, whole
 from dractl.explain.judge import TIMED_OUT, Judge, times_out
 from dractl.explain.pods import enter, event_about
 from dractl.explain.ranking import rank
 from dractl.explain.subjects import Question, claim_question, is_pending, pods_using
+from dractl.explain.together import conflict_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +59,7 @@ class _Study:
 
     question: Question
     judgement: Judgement
-    diagnosis: Diagnosis
+    about: About
     surveys: dict[str, Survey] = field(default_factory=dict)  # by node, of those that cannot allocate
 
 
@@ -246,15 +248,15 @@ class Explainer:
 
     def _study(self, question: Question, judgement: Judgement) -> _Study:
         special = (c for n in judgement.nodes[:1] for c in n.claims)
-        return _Study(question, judgement, Diagnosis(self.judge, self.devices, (*judgement.claims, *special)))
+        return _Study(question, judgement, About(self.judge, self.devices, (*judgement.claims, *special)))
 
     def _with_fixes(self, study: _Study, answer: Explanation) -> Explanation:
         if answer.fits or not self.options.fixes:
             return answer
-        claims = tuple(study.diagnosis.claims.values())
+        claims = tuple(study.about.claims.values())
         reasons = tuple(dict.fromkeys((*answer.reasons, *(r for n in answer.nodes for r in n.reasons))))
         case = Case(
-            study.question, self.judge, study.judgement, self.devices, study.diagnosis, reasons, study.surveys, claims
+            study.question, self.judge, study.judgement, self.devices, study.about, reasons, study.surveys, claims
         )
         return replace(answer, fixes=find_fixes(case, self.options.fixes))
 
@@ -372,7 +374,7 @@ class Explainer:
             survey = self.judge.allocator.survey(self.state.decode(verdict.node), decoded)
             study.surveys[verdict.name] = survey
             stages = funnel(self.devices, survey.requests)
-            found = study.diagnosis.node(verdict, survey)
+            found = reasons_of(study.about, verdict, survey)
             reasons += self._timeouts(verdict, found)
         kind: Any = "filtered" if verdict.rejection is not None else "unallocatable"
         if verdict.asked and self.judge.is_fatal(verdict.outcome):
@@ -425,7 +427,7 @@ class Explainer:
         if str(allocatable.get(resource, "0")) != "0":
             return None
         for item in self.state.classes:
-            drivers = Diagnosis(self.judge, self.devices, ()).drivers_of(item.metadata.name or "")
+            drivers = About(self.judge, self.devices, ()).drivers_of(item.metadata.name or "")
             there = any(
                 s.spec.driver in drivers and s.spec.node_name == verdict.name and s.spec.devices
                 for s in self.judge.slices
@@ -457,7 +459,7 @@ class Explainer:
         found = [
             conflict
             for v in verdicts
-            if v.name in study.surveys and (conflict := study.diagnosis.conflict(v, study.surveys[v.name])) is not None
+            if v.name in study.surveys and (conflict := conflict_on(study.about, v, study.surveys[v.name])) is not None
         ]
         return max(found, key=lambda c: max((p.score for p in c.places), default=(0, 0)), default=None)
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dractl.allocation import DeviceID
+from dractl.explain.about import About
 from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Reason, Subject
 from dractl.explain.cluster import at, maps_at, text_at
 from dractl.explain.devices import result_device
-from dractl.explain.diagnose import Diagnosis
 from dractl.explain.selectors import text_of
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def node(judge: Judge, devices: Devices, question: Question, *, assumed: bool) -
     survey = judge.allocator.survey(judge.state.decode(question.value), [])
     unusable = {(p.driver, p.pool): p for p in survey.pools if p.state != "usable"}
     found = of_node(judge, devices, question.key[1], survey)
-    diagnosis = Diagnosis(judge, devices, ())
-    reasons = tuple(diagnosis.pool(pool, {"nodes": (question.key[1],)}) for pool in unusable.values())
+    about = About(judge, devices, ())
+    reasons = tuple(about.pool(pool, {"nodes": (question.key[1],)}) for pool in unusable.values())
     if at(question.value, "spec", "unschedulable") is True:
         reasons = (
             *reasons,

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from dractl.allocation import Features
     from dractl.allocation.survey import RequestSurvey, Survey
+    from dractl.explain.about import About
     from dractl.explain.answer import Change, Reason
     from dractl.explain.devices import Devices
-    from dractl.explain.diagnose import Diagnosis
     from dractl.explain.judge import Judge, Judgement, NodeVerdict
     from dractl.explain.pods import PodClaim
     from dractl.explain.subjects import Question
@@ -78,7 +78,7 @@ class Case:
     judge: Judge
     judgement: Judgement
     devices: Devices
-    diagnosis: Diagnosis
+    about: About
     reasons: Sequence[Reason]
     surveys: Mapping[str, Survey]  # by node, of those that cannot allocate
     claims: tuple[PodClaim, ...]

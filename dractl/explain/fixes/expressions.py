@@ -60,7 +60,7 @@ def _selector(
         return Candidate(f"request {request}: {title}", (patch,), f"{family} repair", order=order)
 
     for part in selectors.conjuncts(text):
-        if all(case.diagnosis.holds(part.text, device) for device in lost):
+        if all(case.about.holds(part.text, device) for device in lost):
             continue
         for title, changed, order in _part(case.devices, part.text, lost):
             yield candidate(title, text[: part.start] + changed + text[part.end :], order)

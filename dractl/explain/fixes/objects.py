@@ -112,7 +112,7 @@ def device_class(case: Case) -> Iterator[Candidate]:
         if reason.code != "class-missing" or reason.device_class is None:
             continue
         name = reason.device_class
-        drivers = sorted(d for d in case.diagnosis.drivers if d in name or name in d)
+        drivers = sorted(d for d in case.about.drivers if d in name or name in d)
         for driver in drivers[:2]:
             kind = name.partition(".")[0]
             values = {

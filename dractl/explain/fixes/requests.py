@@ -114,10 +114,8 @@ def classes(case: Case) -> Iterator[Candidate]:
         if reason.code == "class-missing":
             names = [reason.nearest] if reason.nearest else list(reason.found)
         elif reason.code == "selector-false" and (reason.have or 0) == 0:
-            drivers = case.diagnosis.drivers_of(reason.device_class)
-            names = [
-                n for n in case.diagnosis.classes if n != reason.device_class and case.diagnosis.drivers_of(n) & drivers
-            ]
+            drivers = case.about.drivers_of(reason.device_class)
+            names = [n for n in case.about.classes if n != reason.device_class and case.about.drivers_of(n) & drivers]
         else:
             continue
         for position, name in enumerate(names[:4]):
