@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dractl.errors import Unsupported
 from dractl.model.slices import Device
 
 if TYPE_CHECKING:
@@ -45,11 +46,22 @@ def apply_taint_rules(
 
     Where the gate is off they are returned as they are. A rule without a selector taints every device up to 1.36, and
     none from 1.37 on. Rules are applied in the order of their names (resourceslice/tracker/tracker.go).
+
+    Raises Unsupported for a rule that selects by class or CEL, which 1.34 still took.
     """
     gate = "DRADeviceTaintRules" if features.at_least("1.35") else "DRADeviceTaints"
     chosen = sorted(rules, key=lambda rule: rule.metadata.name)
     if not chosen or not (features.enabled(gate) and features.enabled("DRADeviceTaints")):
         return tuple(slices)
+    if not features.at_least("1.35"):
+        for rule in chosen:
+            selector = rule.spec.device_selector
+            if selector is not None and (selector.device_class_name or selector.selectors):
+                raise Unsupported(
+                    f"DeviceTaintRule {rule.metadata.name} selects devices by class or CEL, which only Kubernetes 1.34 "
+                    "and older do and dractl does not",
+                    hint="name driver, pool or device instead",
+                )
     every = features.upstream_bugs and not features.at_least("1.37")
     return tuple(_tainted(slice_, chosen, every=every) for slice_ in slices)
 

@@ -354,3 +354,30 @@ def test_older_versions_of_claims_are_understood(cluster: Cluster) -> None:
         }
     )
     assert taken(cluster.allocator().allocate(node(), [old])) == ["r=a"]
+
+
+def test_a_bug_that_decides_is_seen_by_asking_without_it(cluster: Cluster) -> None:
+    """kubernetes#140434: pools of two drivers with the same name share their counters up to 1.36."""
+    for driver in ("a.io", "b.io"):
+        part = {"name": "x", "consumesCounters": [{"counterSet": "s", "counters": {"c": {"value": "1"}}}]}
+        cluster.pool(driver, [part], pool={"resourceSliceCount": 2})
+        counters = [{"name": "s", "counters": {"c": {"value": "1"}}}]
+        cluster.pool(driver, [], pool={"resourceSliceCount": 2}, sharedCounters=counters)
+    both = claim(want("a", "a.io"), want("b", "b.io"))
+    allocator = cluster.allocator("1.36")
+    assert isinstance(allocator.allocate(node(), [both]), Unallocatable)
+    assert isinstance(allocator.without_upstream_bugs().allocate(node(), [both]), Allocated)
+    assert isinstance(cluster.allocator("1.37").allocate(node(), [both]), Allocated)
+
+
+def test_rules_of_1_34_that_select_by_class_are_not_answered(cluster: Cluster) -> None:
+    rule: Any = decode(
+        {
+            "apiVersion": "resource.k8s.io/v1alpha3",
+            "kind": "DeviceTaintRule",
+            "metadata": {"name": "r"},
+            "spec": {"deviceSelector": {"deviceClassName": "c"}, "taint": {"key": "k", "effect": "NoSchedule"}},
+        }
+    )
+    with pytest.raises(UnsupportedError, match="DeviceTaintRule r selects devices by class"):
+        apply_taint_rules([], [rule], Features.for_release("1.34", {"DRADeviceTaints": True}))
