@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,9 @@ from dractl.cli import terminal
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.lint.config import Config as Configuration
     from dractl.model import Target
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notices and no progress on standard error.")]
@@ -81,6 +85,33 @@ def write_report(text: str, output_file: Path | None) -> None:
         output_file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write the report: {error.strerror}", place=str(output_file)) from error
+
+
+def configuration(path: Path | None, isolated: bool) -> Configuration:
+    """The configuration file: ``--config``, else the nearest one; nothing of it with ``--isolated``."""
+    from dractl.lint.config import Config, find, read
+
+    if path is not None:
+        return read(path)
+    found = None if isolated else find(Path.cwd())
+    return read(found) if found else Config()
+
+
+def environment(isolated: bool) -> dict[str, str]:
+    """The ``DRACTL_*`` variables without their prefix; none with ``--isolated``."""
+    if isolated:
+        return {}
+    return {name[7:]: value for name, value in os.environ.items() if name.startswith("DRACTL_") and value}
+
+
+def asked(
+    release: str | None, gates: str | None, settings: Configuration, variables: Mapping[str, str]
+) -> tuple[str | None, dict[str, bool]]:
+    """Release (None: not named) and gates that differ from its defaults: options before environment before file."""
+    return (
+        release or variables.get("KUBERNETES_VERSION") or settings.kubernetes_version,
+        {**settings.feature_gates, **parse_gates(gates or variables.get("FEATURE_GATES"))},
+    )
 
 
 def target(release: str | None, gates: dict[str, bool]) -> Target:

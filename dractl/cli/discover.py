@@ -14,6 +14,7 @@ from dractl.errors import UsageError
 if TYPE_CHECKING:
     from dractl.drivers.rendering import Rendering
     from dractl.drivers.view import View
+    from dractl.model import Target
     from dractl.probes import readiness
     from dractl.topology.machine import Machine
 
@@ -64,6 +65,10 @@ def command(
     diff: Diff = None,
     check: Check = False,
     cluster: Cluster = False,
+    kubernetes_version: common.KubernetesVersion = None,
+    feature_gates: common.FeatureGates = None,
+    config: common.Config = None,
+    isolated: common.Isolated = False,
     output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
     verbose: common.Verbose = 0,
@@ -80,6 +85,8 @@ def command(
         raise UsageError("--cluster belongs to --check")
     if check:
         raise typer.Exit(_check(sysfs_root, snapshot, cluster, output, output_file))
+    settings, variables = common.configuration(config, isolated), common.environment(isolated)
+    target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
     machine = read_node(sysfs_root, snapshot)
     if save is not None:
         from dractl.topology import snapshot as snapshots
@@ -87,9 +94,10 @@ def command(
         snapshots.save(machine, save, identity=with_identity)
         terminal.notice(f"snapshot written to {save}; `dractl discover --from {save}` shows it again")
     if suggest is not None:
-        _suggest(machine, suggest, output_file)
+        _suggest(machine, suggest, target, output_file)
         return
-    common.write_report(_report(machine if with_identity else machine.without_identity(), output, verbose), output_file)
+    shown = machine if with_identity else machine.without_identity()
+    common.write_report(_report(shown, output, target, verbose), output_file)
 
 
 def _diff(sides: tuple[Path, Path], output: str, output_file: Path | None) -> int:
@@ -159,7 +167,7 @@ def _cluster_checks() -> tuple[readiness.Check, ...]:
     return cluster_checks(kinds, classes, slices, get("nodes"))
 
 
-def _report(machine: Machine, output: str, verbose: int) -> str:
+def _report(machine: Machine, output: str, target: Target, verbose: int) -> str:
     import sys
 
     from dractl.cli import terminal
@@ -176,7 +184,7 @@ def _report(machine: Machine, output: str, verbose: int) -> str:
     if output in ("svg", "html"):
         from dractl.report import machine_html, machine_svg
 
-        return machine_svg.render(machine) if output == "svg" else machine_html.render(machine, _view(machine))
+        return machine_svg.render(machine) if output == "svg" else machine_html.render(machine, _view(machine, target))
     from dractl.report import machine_matrix, machine_table, machine_tree
 
     canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), terminal.use_color(sys.stdout))
@@ -184,32 +192,30 @@ def _report(machine: Machine, output: str, verbose: int) -> str:
         return machine_matrix.render(machine, canvas)
     if output == "table":
         return machine_table.render(machine, canvas, verbose=verbose > 0)
-    return machine_tree.render(machine, canvas, view=_view(machine), verbose=verbose > 0)
+    return machine_tree.render(machine, canvas, view=_view(machine, target), verbose=verbose > 0)
 
 
-def _rendering(machine: Machine) -> Rendering:
+def _rendering(machine: Machine, target: Target) -> Rendering:
     """What drivers would publish for the machine, as their current releases do."""
     from dractl.drivers import Options, render
-    from dractl.model.releases import NEWEST, Target
 
-    return render(machine, Options(machine.host.name or "node-1", Target.of(NEWEST)), device_classes=True)
+    return render(machine, Options(machine.host.name or "node-1", target), device_classes=True)
 
 
-def _view(machine: Machine) -> View:
+def _view(machine: Machine, target: Target) -> View:
     from dractl.drivers.view import view
 
-    return view(_rendering(machine))
+    return view(_rendering(machine, target))
 
 
-def _suggest(machine: Machine, shape: str, output_file: Path | None) -> None:
+def _suggest(machine: Machine, shape: str, target: Target, output_file: Path | None) -> None:
     """Prints a claim for the best alignment that the node can give."""
     import yaml
 
     from dractl.cli import terminal
     from dractl.drivers.suggest import parse, suggest
-    from dractl.model.releases import NEWEST, Target
 
-    found = suggest(parse(shape), _rendering(machine), Target.of(NEWEST))
+    found = suggest(parse(shape), _rendering(machine, target), target)
     if found is None:
         terminal.complain(
             f"this node's drivers would not publish enough devices for {shape}",

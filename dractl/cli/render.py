@@ -65,18 +65,21 @@ def command(
     driver_option: DriverOption = None,
     device_classes: DeviceClasses = False,
     diff: Diff = None,
+    config: common.Config = None,
+    isolated: common.Isolated = False,
     output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
+    verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
     color: common.Color = "auto",
 ) -> None:
     """Print the ResourceSlices that DRA drivers would publish for this node, or for one that is described."""
     from dractl.cli import terminal
     from dractl.drivers import Options, names
-    from dractl.model.releases import NEWEST, Target
 
     common.settle(color, quiet)
     common.choose("--output", output, FORMATS)
-    target = Target.of(kubernetes_version or NEWEST, common.parse_gates(feature_gates))
+    settings, variables = common.configuration(config, isolated), common.environment(isolated)
+    target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
     drivers = [name.strip() for part in driver or () for name in part.split(",") if name.strip()]
     machine = _machine(sysfs_root, snapshot, hardware)
     name = _node_name(node_name, machine, live=sysfs_root is None and snapshot is None and hardware is None)
