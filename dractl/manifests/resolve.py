@@ -35,6 +35,8 @@ _DATE = (
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
     r"(?:[Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:[.,][0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})?)?\Z"
 )
+# What Go's base64.StdEncoding decodes; Python, even if it validates, takes more "=" than belong there.
+_BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
 _INT64 = (-(2**63), 2**63 - 1)
 _UINT64_MAX = 2**64 - 1
 
@@ -56,13 +58,11 @@ def tagged(tag: str, text: str) -> Any:
         return text
     if tag == BINARY:
         import base64
-        import binascii
 
-        try:
-            data = base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True)
-        except (binascii.Error, ValueError):
-            raise Unresolvable("!!binary value contains invalid base64 data") from None
-        return data.decode("utf-8", "replace")
+        encoded = re.sub(r"[\r\n]", "", text)
+        if not re.fullmatch(_BASE64, encoded):
+            raise Unresolvable("!!binary value contains invalid base64 data")
+        return base64.b64decode(encoded).decode("utf-8", "replace")
     if tag not in (_BOOL, _INT, _FLOAT, _NULL, _TIMESTAMP):
         return text  # go-yaml keeps what it has no rule for as a string
     found, value = _resolve(text)

@@ -173,11 +173,8 @@ def compose(text: str, chunk: Chunk) -> Any:
             node = composer.get_node() if composer.check_node() else None
         finally:
             composer.dispose()
-        if node is not None and _REFUSED_ESCAPE.search(part):
-            _refuse_escapes(node, part, shift)
-        return node
     except yaml.composer.ComposerError:
-        return _compose_events(make(part), shift)
+        node = _compose_events(make(part), shift)
     except yaml.MarkedYAMLError as error:
         marked: Any = error
         mark = marked.problem_mark or marked.context_mark
@@ -187,6 +184,11 @@ def compose(text: str, chunk: Chunk) -> Any:
         raise _Failure(str(error), chunk.start) from None
     except RecursionError:
         raise _Failure(f"nested more than {MAX_DEPTH} levels deep", chunk.start) from None
+    if node is not None and _REFUSED_ESCAPE.search(part):
+        _refuse_escapes(node, part, shift)
+    if node is not None and re.search(_NON_SPECIFIC_TAG, part):
+        _keep_texts(node, part)
+    return node
 
 
 def _check_depth(parser: Any, shift: int) -> None:
@@ -258,26 +260,44 @@ def _refuse_escapes(root: Any, text: str, shift: int) -> None:
     """
     from dractl.manifests.scalars import value_start
 
+    for node in _scalars(root):
+        if node.style != '"':
+            continue
+        start = value_start(text, node.start_mark.index, node.end_mark.index)
+        found = re.match(_QUOTED_ESCAPE, text[start : node.end_mark.index])
+        if found is not None:
+            slash = found[1] == "/"
+            message = "found unknown escape character" if slash else "found invalid Unicode character escape code"
+            raise _Failure(message, shift + start + found.end() - 1, _ESCAPE_HINT if slash else None)
+
+
+_ESCAPE_HINT = "a backslash is an escape within double quotes: use single quotes, or write it twice"
+_NON_SPECIFIC_TAG = r"!(?:<!>)?\s"
+_TAGGED_NON_SPECIFIC = r"(?:&\S+\s+)?!(?:<!>)?\s"
+
+
+def _keep_texts(root: Any, text: str) -> None:
+    """A scalar behind ``!`` is a string (go-yaml v2 resolve.go: no resolvable tag); libyaml drops that tag.
+
+    ``! <<`` is a merge all the same (decode.go isMerge).
+    """
+    behind_tag = re.compile(_TAGGED_NON_SPECIFIC).match
+    for node in _scalars(root):
+        if node.tag == _PLAIN and node.value != "<<" and behind_tag(text, node.start_mark.index):
+            node.tag = STR
+
+
+def _scalars(root: Any) -> Iterator[Any]:
+    """Every scalar of a node tree, in the order of the text; what aliases share comes once."""
     seen, stack = set(), [root]
     while stack:
         node = stack.pop()
         if node.id == "scalar":
-            if node.style == '"':
-                start = value_start(text, node.start_mark.index, node.end_mark.index)
-                found = re.match(_QUOTED_ESCAPE, text[start : node.end_mark.index])
-                if found is not None:
-                    slash = found[1] == "/"
-                    message = (
-                        "found unknown escape character" if slash else "found invalid Unicode character escape code"
-                    )
-                    raise _Failure(message, shift + start + found.end() - 1, _ESCAPE_HINT if slash else None)
+            yield node
         elif id(node) not in seen:
             seen.add(id(node))
             children = [part for pair in node.value for part in pair] if node.id == "mapping" else node.value
             stack.extend(reversed(children))
-
-
-_ESCAPE_HINT = "a backslash is an escape within double quotes: use single quotes, or write it twice"
 
 
 def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> tuple[str, int, str | None]:
