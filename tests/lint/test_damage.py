@@ -57,7 +57,7 @@ def test_damaged_documents_never_break_a_rule(data: st.DataObject) -> None:
             holder = document
             for step in path[:-1]:
                 holder = holder[step]
-            holder[path[-1]] = data.draw(JUNK)
+            holder[path[-1]] = copy.deepcopy(data.draw(JUNK))
     text = "\n---\n".join(json.dumps(document) for document in documents)
     inventory = Inventory([SLICE], {"gpu.example.com": CLASS})
     report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=inventory)
