@@ -62,7 +62,7 @@ KINDS = ("Pod template",)
 
 def check(run: Run) -> Iterator[Advice]:
     for pod in run.pods:
-        used = {item.get("name") for _, item in pod.uses}
+        used = {text(item.get("name")) for _, item in pod.uses}
         for path, claim in pod.claims:
             name = text(claim.get("name"))
             if name and name not in used:
