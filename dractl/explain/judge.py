@@ -103,6 +103,11 @@ class Judge:
             self.nodes = nodes_of(state)
         self.held = AllocatedState.from_claims(state.claims, features)
         self.signatures: dict[tuple[int, str], tuple[ResourceSlice, int]] = {} if before is None else before.signatures
+        # What the node filters said of a pod stays true as long as pods and nodes are the same.
+        same = before is not None and _same(before.state, state, "Pod", "Node", "Namespace")
+        self.filtered: dict[object, tuple[Raw, dict[str, Rejection | None]]] = (
+            before.filtered if before is not None and same else {}
+        )
         if before is None:
             self.allocator = Allocator(self.slices, state.classes, state=self.held, features=features)
         else:
@@ -150,7 +155,7 @@ class Judge:
         if not self.nodes:
             reason = Reason("node-filter", "the source has no node on which the pod could run")
             return Judgement(claims, (reason,), (), None, None, message.NO_NODES)
-        filters = None if pod is None else NodeFilters(self.state, pod, ignored_resources=provided)
+        rejections = {} if pod is None else self._filter(pod, provided)
         groups = Groups(self.slices, self.held, self._texts(claims), self.signatures)
         verdicts = []
         known: dict[Hashable, Outcome | None] = {}
@@ -161,12 +166,23 @@ class Judge:
                 special = extended.special_claim(self.state, pod, node, resources)
                 here = here if special is None else (*here, special)
                 group = (group, None if special is None else repr(special.value))
-            verdicts.append(self._node(node, filters, claims, here, group, known))
+            verdicts.append(self._node(node, rejections, claims, here, group, known))
         return self._conclude(claims, tuple(verdicts), dra=bool(claims or provided))
 
     @property
     def _extended(self) -> bool:
         return "DRAExtendedResource" in self.features.on
+
+    def _filter(self, pod: Raw, provided: frozenset[str]) -> dict[str, Rejection | None]:
+        """What the filters before DRA say of each node; nothing where the source has no nodes."""
+        if not self.state.has("Node"):
+            return {}
+        known = self.filtered.get((id(pod), provided))
+        if known is None or known[0] is not pod:
+            filters = NodeFilters(self.state, pod, ignored_resources=provided)
+            known = pod, {text_at(node, "metadata", "name"): filters(node) for node in self.nodes}
+            self.filtered[id(pod), provided] = known
+        return known[1]
 
     def _texts(self, claims: tuple[PodClaim, ...]) -> list[str]:
         """Everything that may name what is read of a device."""
@@ -180,13 +196,13 @@ class Judge:
     def _node(
         self,
         node: Raw,
-        filters: NodeFilters | None,
+        rejections: Mapping[str, Rejection | None],
         claims: tuple[PodClaim, ...],
         here: tuple[PodClaim, ...],
         group: Hashable,
         known: dict[Hashable, Outcome | None],
     ) -> NodeVerdict:
-        rejection = None if filters is None or not self.state.has("Node") else filters(node)
+        rejection = rejections.get(text_at(node, "metadata", "name"))
         elsewhere = tuple(c for c in claims if c.allocated and not available_on(c, node))
         if group not in known:
             known[group] = self.allocate(node, here)
