@@ -325,7 +325,7 @@ class Bounds:
 
     def _aligned(self, search: Search, tables: dict[int, list[tuple[int, int, int]]]) -> bool:
         """Whether claims that ask for the same, each of one value, find enough values that can serve them."""
-        alike: dict[Hashable, tuple[_Values, list[tuple[int, int, int]], int]] = {}
+        alike: dict[Hashable, tuple[_Values, list[tuple[int, int, int]], set[int]]] = {}
         for claim, rest in tables.items():
             for table in self.values[claim]:
                 if table.constraint.kind != "match" or search.trackers[claim][table.index].key() is not None:
@@ -338,16 +338,15 @@ class Bounds:
                 if not covered:
                     continue
                 key = tuple([(need, mask, table.same[n]) for n, need, mask in covered])
-                _, _, count = alike.get(key, (table, covered, 0))
-                alike[key] = table, covered, count + 1
-        for table, covered, count in alike.values():
-            if count < 2:
+                alike.setdefault(key, (table, covered, set()))[2].add(claim)
+        for table, covered, claims in alike.values():
+            if len(claims) < 2:
                 continue
             served = sum(
                 min((mask & table.by_slot[n].get(value, 0)).bit_count() // need for n, need, mask in covered)
                 for value in table.by_slot[covered[0][0]]
             )
-            if served < count:
+            if served < len(claims):
                 return False
         return True
 

@@ -381,3 +381,17 @@ def test_rules_of_1_34_that_select_by_class_are_not_answered(cluster: Cluster) -
     )
     with pytest.raises(UnsupportedError, match="DeviceTaintRule r selects devices by class"):
         apply_taint_rules([], [rule], Features.for_release("1.34", {"DRADeviceTaints": True}))
+
+
+def test_two_equal_constraints_are_one(cluster: Cluster) -> None:
+    """A claim that constrains the same attribute twice needs one value, not two."""
+    cluster.pool("gpu.io", [gpu("a", numa=0), gpu("b", numa=1, last=True), gpu("c", numa=0)])
+    twice = [{"matchAttribute": "gpu.io/numa"}, {"matchAttribute": "gpu.io/numa"}]
+    first = claim(want("r", "gpu.io"), name="first")
+    second = claim(want("r", "gpu.io", 2), name="second", constraints=twice)
+    third = claim(want("r", "gpu.io", 1, 'device.attributes["gpu.io"].?last.orValue(false)'), name="third")
+    assert isinstance(cluster.allocator().allocate(node(), [first, second, third]), Unallocatable)
+    assert taken(cluster.allocator().allocate(node(), [second, third])) == ["r=a", "r=c", "r=b"]
+    cluster.pool("gpu.io", [gpu("d", numa=1), gpu("e", numa=2), gpu("f", numa=2)], "node-1-more")
+    verdict = cluster.allocator().allocate(node(), [first, third, second])
+    assert taken(verdict) == ["r=a", "r=b", "r=e", "r=f"]
