@@ -460,6 +460,8 @@ class Maker:
         constraints = []
         if "matches" in self.parts:
             constraints += [{"matchAttribute": self._attribute()} for _ in range(r.choice((1, 1, 2)))]
+            if r.random() < 0.1:
+                constraints.append(dict(constraints[0]))
         if "distinct" in self.parts:
             constraints.append({"distinctAttribute": self._attribute()})
         for constraint in constraints:
