@@ -20,8 +20,13 @@ PLURALS = {"DeviceClass": "deviceclasses"}
 
 
 @contextmanager
-def control_plane(shared: Path, release: str, folder: Path, gates: str = "") -> Iterator[Any]:
-    """A kube-apiserver of a release with all its versions switched on; skips the test where it is not built."""
+def control_plane(
+    shared: Path, release: str, folder: Path, gates: str = "", *, scheduler: bool = False
+) -> Iterator[Any]:
+    """A kube-apiserver of a release with all its versions switched on; skips the test where it is not built.
+
+    ``scheduler``: with kube-scheduler and the controllers of claims.
+    """
     program = shared / "oracle" / "cluster.py"
     spec = importlib.util.spec_from_file_location("oracle_cluster", program)
     assert spec is not None
@@ -32,7 +37,8 @@ def control_plane(shared: Path, release: str, folder: Path, gates: str = "") -> 
         pytest.skip(f"{module.program(release)} is not built")
     place = ["--dir", str(folder / "cluster")]
     switches = ["--feature-gates", gates] if gates else []
-    up = [sys.executable, program, "up", "--release", release, "--no-scheduler", *switches, *place]
+    parts = [] if scheduler else ["--no-scheduler"]
+    up = [sys.executable, program, "up", "--release", release, *parts, *switches, *place]
     subprocess.run(up, check=True)
     try:
         yield module.attach(folder / "cluster")

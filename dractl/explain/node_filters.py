@@ -49,6 +49,12 @@ class NodeFilters:
         self.spec = map_at(pod, "spec")
         self.requests = {name: amount for name, amount in pod_requests(self.spec).items() if amount.sign() > 0}
         self.ignored_resources = ignored_resources
+        self.named_nodes = _named_nodes(self.spec)
+        self.spread = [
+            c
+            for c in maps_at(self.spec, "topologySpreadConstraints")
+            if c.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
+        ]
         self.placed: dict[str, list[Raw]] = {}
         for other in state.all("Pod").values():
             node = text_at(other, "spec", "nodeName")
@@ -63,6 +69,11 @@ class NodeFilters:
 
     def __call__(self, node: Raw) -> Rejection | None:
         """The first filter that refuses ``node``, or None."""
+        if self.named_nodes is not None and text_at(node, "metadata", "name") not in self.named_nodes:
+            # PreFilter left only the named nodes over (schedule_one.go findNodesThatFitPod).
+            text = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
+            names = ", ".join(sorted(self.named_nodes))
+            return Rejection("NodeAffinity", (text,), True, f"node affinity wants the node {names}")
         for check in _FILTERS:
             rejection = check(self, node)
             if rejection is not None:
@@ -133,7 +144,7 @@ def _ports(filters: NodeFilters, node: Raw) -> Rejection | None:
 
 def _resources(filters: NodeFilters, node: Raw) -> Rejection | None:
     allocatable = map_at(node, "status", "allocatable")
-    if not allocatable:
+    if not allocatable and not text_at(node, "metadata", "uid"):
         return None  # a manifest that no kubelet has filled in
     others = filters.on(node)
     texts: list[str] = []
@@ -141,7 +152,7 @@ def _resources(filters: NodeFilters, node: Raw) -> Rejection | None:
     final = False
     first: tuple[str, str, str] | None = None
     limit = quantity(allocatable.get("pods", 0))
-    if limit.value() < len(others) + 1 and "pods" in allocatable:
+    if limit.value() < len(others) + 1:
         texts.append("Too many pods")
         details.append(f"the node may run {limit} pods and runs {len(others)}")
         first = ("pods", str(len(others) + 1), str(limit))
@@ -163,53 +174,70 @@ def _resources(filters: NodeFilters, node: Raw) -> Rejection | None:
 
 
 def _topology_spread(filters: NodeFilters, node: Raw) -> Rejection | None:
-    hard = [
-        c
-        for c in maps_at(filters.spec, "topologySpreadConstraints")
-        if c.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
-    ]
-    for constraint in hard:
+    labels = map_at(node, "metadata", "labels")
+    for constraint in filters.spread:
         key = text_at(constraint, "topologyKey")
-        labels = map_at(node, "metadata", "labels")
         if key not in labels:
             text = "node(s) didn't match pod topology spread constraints (missing required label)"
             return Rejection("PodTopologySpread", (text,), True, f"the node has no label {key}")
         counts = _spread_counts(filters, constraint, key)
         here = counts.get(labels[key], 0)
         least = min(counts.values(), default=0)
+        domains = at(constraint, "minDomains")
+        if isinstance(domains, int) and len(counts) < domains:
+            least = 0
         skew = at(constraint, "maxSkew")
-        selector = map_at(constraint, "labelSelector")
-        own = 1 if matches_labels(selector, map_at(filters.pod, "metadata", "labels")) else 0
+        own = 1 if _spread_selects(constraint, filters.pod) else 0
         if isinstance(skew, int) and here + own - least > skew:
             text = "node(s) didn't match pod topology spread constraints"
             detail = f"{key}={labels[key]} has {here} matching pods, another has {least}; maxSkew is {skew}"
+            if isinstance(domains, int) and len(counts) < domains:
+                detail = (
+                    f"{key}={labels[key]} has {here} matching pods; minDomains is {domains}, there are {len(counts)}"
+                )
             return Rejection("PodTopologySpread", (text,), False, detail)
     return None
 
 
 def _spread_counts(filters: NodeFilters, constraint: Raw, key: str) -> dict[str, int]:
-    selector = map_at(constraint, "labelSelector")
+    """Matching pods in each domain: only nodes with the labels of all constraints count, and pods that are being
+    deleted do not (podtopologyspread/filtering.go calPreFilterState)."""
     namespace = text_at(filters.pod, "metadata", "namespace")
+    keys = {text_at(c, "topologyKey") for c in filters.spread}
     counts: dict[str, int] = {}
     for candidate in filters.state.all("Node").values():
         labels = map_at(candidate, "metadata", "labels")
-        if key not in labels or _affinity(filters, candidate) is not None:
+        if not keys <= labels.keys() or not _spread_includes(filters, constraint, candidate):
             continue
         count = sum(
             text_at(p, "metadata", "namespace") == namespace
-            and matches_labels(selector, map_at(p, "metadata", "labels"))
+            and not text_at(p, "metadata", "deletionTimestamp")
+            and _spread_selects(constraint, p)
             for p in filters.on(candidate)
         )
         counts[labels[key]] = counts.get(labels[key], 0) + count
     return counts
 
 
+def _spread_includes(filters: NodeFilters, constraint: Raw, node: Raw) -> bool:
+    """Whether a node is one over which a constraint spreads: its node inclusion policies."""
+    if constraint.get("nodeAffinityPolicy") != "Ignore" and _affinity(filters, node) is not None:
+        return False
+    return constraint.get("nodeTaintsPolicy") != "Honor" or _taints(filters, node) is None
+
+
+def _spread_selects(constraint: Raw, pod: Raw) -> bool:
+    selector = at(constraint, "labelSelector")
+    return isinstance(selector, dict) and matches_labels(selector, map_at(pod, "metadata", "labels"))
+
+
 def _pod_affinity(filters: NodeFilters, node: Raw) -> Rejection | None:
     affinity = map_at(filters.spec, "affinity")
-    for term in maps_at(affinity, "podAffinity", _REQUIRED):
-        if not _affine(filters, term, node):
-            text = "node(s) didn't match pod affinity rules"
-            return Rejection("InterPodAffinity", (text,), True, f"no pod that affinity wants in this {_key(term)}")
+    wanting = maps_at(affinity, "podAffinity", _REQUIRED)
+    term = _not_affine(filters, wanting, node) if wanting else None
+    if term is not None:
+        text = "node(s) didn't match pod affinity rules"
+        return Rejection("InterPodAffinity", (text,), True, f"no pod that affinity wants in this {_key(term)}")
     for term in maps_at(affinity, "podAntiAffinity", _REQUIRED):
         for other in _domain_pods(filters, term, node):
             if _selects(filters, term, other, filters.pod):
@@ -223,6 +251,22 @@ def _pod_affinity(filters: NodeFilters, node: Raw) -> Rejection | None:
                 detail = f"pod {full_name(other)} wants no such pod beside it"
                 return Rejection("InterPodAffinity", (text,), False, detail, pods=(full_name(other),))
     return None
+
+
+def _named_nodes(spec: Raw) -> frozenset[str] | None:
+    """The nodes that required node affinity names, where every term names some (nodeaffinity.go PreFilter)."""
+    found: set[str] = set()
+    terms = maps_at(spec, "affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms")
+    for term in terms:
+        named = [
+            set(list_at(field, "values"))
+            for field in maps_at(term, "matchFields")
+            if field.get("key") == "metadata.name" and field.get("operator") == "In"
+        ]
+        if not named:
+            return None
+        found |= set.intersection(*named)
+    return frozenset(found) or None
 
 
 def _key(term: Raw) -> str:
@@ -241,16 +285,28 @@ def _domain_pods(filters: NodeFilters, term: Raw, node: Raw) -> Iterable[Raw]:
             yield from pods
 
 
-def _affine(filters: NodeFilters, term: Raw, node: Raw) -> bool:
-    if _key(term) not in map_at(node, "metadata", "labels"):
-        return False
-    if any(_selects(filters, term, other, filters.pod) for other in _domain_pods(filters, term, node)):
-        return True
-    # The first pod of a group that wants to be together may go anywhere (filtering.go satisfyPodAffinity).
-    anywhere = (other for pods in filters.placed.values() for other in pods)
-    return _selects(filters, term, filters.pod, filters.pod) and not any(
-        _selects(filters, term, other, filters.pod) for other in anywhere
+def _not_affine(filters: NodeFilters, terms: Sequence[Raw], node: Raw) -> Raw | None:
+    """The first term of a pod's affinity that a node does not satisfy. Only pods that match all terms count for any
+    (interpodaffinity/filtering.go updateWithAffinityTerms, satisfyPodAffinity)."""
+    labels = map_at(node, "metadata", "labels")
+    without = next((term for term in terms if _key(term) not in labels), None)
+    if without is not None:
+        return without
+
+    def wanted(pod: Raw) -> bool:
+        return all(_selects(filters, term, pod, filters.pod) for term in terms)
+
+    friends = [place for place, pods in filters.placed.items() for other in pods if wanted(other)]
+    missing = next((t for t in terms if not any(_same_domain(filters, t, node, place) for place in friends)), None)
+    if missing is None:
+        return None
+    # The first pod of a group that wants to be together may go anywhere.
+    in_a_domain = any(
+        _key(term) in map_at(filters.state.get("Node", ("", place)), "metadata", "labels")
+        for term in terms
+        for place in friends
     )
+    return None if not in_a_domain and wanted(filters.pod) else missing
 
 
 def _selects(filters: NodeFilters, term: Raw, pod: Raw, owner: Raw) -> bool:
@@ -345,10 +401,11 @@ def used_resources(pods: Iterable[Raw]) -> dict[str, Quantity]:
 
 
 def host_ports(spec: Raw) -> list[tuple[str, int, str]]:
-    """(protocol, port, address) of every host port of a pod."""
+    """(protocol, port, address) of every host port of a pod, sidecars included."""
+    sidecars = [c for c in maps_at(spec, "initContainers") if c.get("restartPolicy") == "Always"]
     return [
         (text_at(port, "protocol") or "TCP", port["hostPort"], text_at(port, "hostIP") or "0.0.0.0")  # noqa: S104
-        for container in maps_at(spec, "containers")
+        for container in [*maps_at(spec, "containers"), *sidecars]
         for port in maps_at(container, "ports")
         if isinstance(port.get("hostPort"), int) and port["hostPort"] > 0
     ]
