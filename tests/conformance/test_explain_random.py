@@ -23,6 +23,9 @@ from tests.conftest import shared_dir
 
 RELEASES = ("1.34", "1.35", "1.36", "1.37")
 SAMPLE = 20
+# v0.35.4 shares the big decimal of a fractional amount (0.5Gi) between sums, so that it grows with every sum; dractl's
+# allocator adds as the API says.
+KNOWN = {("1.35", "all-00054")}
 
 
 def cases(release: str) -> list[dict[str, Any]]:
@@ -109,7 +112,7 @@ def check(release: str, chosen: list[dict[str, Any]]) -> tuple[list[str], int]:
             frozenset(case["features"]),
             frozenset(case["celFeatures"]) if "celFeatures" in case else None,
         )
-        if features.behaviour is None or not case["claims"]:
+        if features.behaviour is None or not case["claims"] or (release, case["name"]) in KNOWN:
             continue
         state = cluster(case)
         (asking,) = find(state, "pod/asking", None)
