@@ -86,9 +86,25 @@ def _advice(run: Run, config: Selection) -> Iterator[tuple[registry.Rule, Advice
 def _merged(violations: Iterable[Violation]) -> list[Violation]:
     """One violation for each cause that the server reports at one place; further sentences are joined to the first."""
     found: dict[tuple[Any, ...], Violation] = {}
-    for violation in violations:
+    for violation in _flat_requests(violations):
         cause = (violation.type, violation.field, violation.path) if violation.field else (id(violation),)
         first = found.setdefault(cause, violation)
         if first is not violation and violation.message not in first.message:
             found[cause] = replace(first, message=f"{first.message}; {violation.message}")
     return list(found.values())
+
+
+def _flat_requests(violations: Iterable[Violation]) -> list[Violation]:
+    """A request that is written as v1beta1 had it is one fault, however many fields it has."""
+    found: dict[tuple[Any, ...], list[Violation]] = {}
+    for violation in violations:
+        name = violation.path[-1] if violation.path else ""
+        flat = violation.rule == "unknown-field" and (violation.nearest or "").endswith(f".exactly.{name}")
+        found.setdefault(("flat", *violation.path[:-1]) if flat else (id(violation),), []).append(violation)
+    return [_together(group) if len(group) > 1 else group[0] for group in found.values()]
+
+
+def _together(group: list[Violation]) -> Violation:
+    first = group[0]
+    others = ", ".join(str(violation.path[-1]) for violation in group[1:])
+    return replace(first, message=f"{first.message}; so do {others}")

@@ -141,6 +141,16 @@ def test_one_broken_document_does_not_hide_the_others() -> None:
     assert report.findings[0].excerpt == "---"
 
 
+def test_a_flat_request_is_one_fault() -> None:
+    text = CLAIM.replace("      exactly:\n", "").replace("        ", "      ") + "      selectors: []\n"
+    (found,) = run(text).findings
+    assert found.code == "DRA003"
+    assert found.position.line == 8
+    assert "spec.devices.requests[0].exactly.deviceClassName; so do count, selectors" in found.message
+    assert found.fix is not None
+    assert found.fix.safe
+
+
 # -- comments --
 
 
