@@ -86,6 +86,20 @@ GATES: Final[Mapping[str, tuple[Stage, ...]]] = {
 }
 _REMOVED: Final = {"DRAControlPlaneController": "1.32"}
 
+# defaultKubernetesFeatureGateDependencies in pkg/features/kube_features.go, the same from 1.35 to 1.37 but for gates
+# that come later; 1.34 has none. DynamicResourceAllocation, which all need, is locked from 1.35 on and left out;
+# so is NodeDeclaredFeatures, on by default since 1.36, which DRAOptionalNodeOperations needs.
+DEPENDENCIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "DRADeviceBindingConditions": ("DRAResourceClaimDeviceStatus",),
+    "DRADeviceCompatibilityGroups": ("DRAPartitionableDevices",),
+    "DRADeviceTaintRules": ("DRADeviceTaints",),
+    "DRAFractionalCapacityRange": ("DRAConsumableCapacity",),
+    "DRAPartitionableDevicesType": ("DRAPartitionableDevices", "DRAResourcePoolStatus"),
+    "DRAResourceClaimGranularStatusAuthorization": ("DRAResourceClaimDeviceStatus",),
+    "DRAWorkloadResourceClaims": ("GenericWorkload",),
+}
+_DEPENDENCIES_SINCE: Final = "1.35"
+
 
 class Served(NamedTuple):
     """A version of a kind, and the releases whose API server has it: from ``since`` until before ``removed``."""
@@ -252,7 +266,8 @@ class Target:
     def of(release: str = NEWEST, overrides: Mapping[str, bool] | None = None) -> Target:
         """A release with its default gates, except those in ``overrides`` (``AllAlpha`` and ``AllBeta`` too).
 
-        UsageError for a release or gate that is not known, and for a gate that the release does not have or has locked.
+        UsageError for a release or gate that is not known, for a gate that the release does not have or has locked, and
+        for one that is on while a gate that it needs is off.
         """
         return _target(release_of(release), tuple(sorted((overrides or {}).items())))
 
@@ -281,6 +296,7 @@ def _target(release: str, overrides: tuple[tuple[str, bool], ...]) -> Target:
             continue
         _check_override(gate, value, release, stages)
         gates = gates | {gate} if value else gates - {gate}
+    _check_dependencies(gates, release)
     return Target(release, frozenset(gates))
 
 
@@ -300,6 +316,20 @@ def _check_override(gate: str, value: bool, release: str, stages: Mapping[str, S
     if found.locked and value != found.default:
         locked = str(found.default).lower()
         raise UsageError(f"feature gate {gate} is locked to {locked} in Kubernetes {release}", hint="leave it out")
+
+
+def _check_dependencies(gates: set[str], release: str) -> None:
+    """component-base/featuregate (unsafeSetFromMap): nor does it start with a gate whose dependencies are off."""
+    if _key(release) < _key(_DEPENDENCIES_SINCE):
+        return
+    for gate, needed in DEPENDENCIES.items():
+        off = [name for name in needed if name not in gates]
+        if gate in gates and off:
+            raise UsageError(
+                f"feature gate {gate} is on, but {' and '.join(off)}, which it needs in Kubernetes {release}, "
+                f"{'is' if len(off) == 1 else 'are'} off",
+                hint=f"add {','.join(f'{name}=true' for name in off)}, or set {gate}=false",
+            )
 
 
 def parse_gates(text: str) -> dict[str, bool]:

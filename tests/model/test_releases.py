@@ -7,6 +7,7 @@ import pytest
 from dractl.errors import UsageError
 from dractl.model import GATES, NEWEST, RELEASES, Target, served_versions
 from dractl.model.releases import (
+    DEPENDENCIES,
     FIELDS,
     dropped_fields,
     is_newer,
@@ -58,7 +59,7 @@ def test_other_releases_are_wrong_usage(text: str) -> None:
 
 def test_gates_are_switched() -> None:
     assert Target.of("1.37", {"DRAListTypeAttributes": True}).enabled("DRAListTypeAttributes")
-    assert not Target.of("1.37", {"DRADeviceTaints": False}).enabled("DRADeviceTaints")
+    assert not Target.of("1.36", {"DRADeviceTaints": False}).enabled("DRADeviceTaints")
     assert Target.of("1.36", {"DRAExtendedResource": True}) == Target.of("1.36")
 
 
@@ -86,6 +87,39 @@ def test_a_gate_that_the_api_server_would_not_start_with(
     with pytest.raises(UsageError, match=message) as raised:
         Target.of(release, {gate: value})
     assert raised.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("release", "gates", "needed"),
+    [
+        ("1.35", {"DRADeviceTaintRules": True}, "DRADeviceTaints"),
+        ("1.37", {"DRADeviceTaints": False}, "DRADeviceTaints"),  # the rules are on by default
+        ("1.36", {"DRAResourceClaimDeviceStatus": False}, "DRAResourceClaimDeviceStatus"),
+        ("1.37", {"DRAPartitionableDevicesType": True}, "DRAResourcePoolStatus"),
+        ("1.37", {"DRAFractionalCapacityRange": True, "AllBeta": False}, "DRAConsumableCapacity"),
+        ("1.37", {"AllAlpha": True, "DRAPartitionableDevices": False}, "DRAPartitionableDevices"),
+        ("1.36", {"DRAWorkloadResourceClaims": True}, "GenericWorkload"),
+    ],
+)
+def test_a_gate_without_the_gate_that_it_needs(release: str, gates: dict[str, bool], needed: str) -> None:
+    """pkg/features/kube_features.go, defaultKubernetesFeatureGateDependencies of each release."""
+    with pytest.raises(UsageError, match=f"{needed}.* off") as raised:
+        Target.of(release, gates)
+    assert f"add {needed}=true" in str(raised.value.hint)
+    assert Target.of(release, {**gates, needed: True}).enabled(needed)
+
+
+def test_gates_need_each_other_since_1_35() -> None:
+    assert Target.of("1.34", {"DRAResourceClaimDeviceStatus": False, "DRADeviceBindingConditions": True})
+    with pytest.raises(UsageError):
+        Target.of("1.35", {"DRAResourceClaimDeviceStatus": False, "DRADeviceBindingConditions": True})
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("group", ["AllAlpha", "AllBeta"])
+@pytest.mark.parametrize("value", [True, False])
+def test_groups_of_gates_hold_what_they_need(release: str, group: str, value: bool) -> None:
+    assert Target.of(release, {group: value}).release == release
 
 
 def test_gates_as_the_server_takes_them() -> None:
@@ -150,5 +184,7 @@ def test_the_tables_agree() -> None:
     for field in FIELDS:
         assert set(field.gates) <= set(GATES)
         assert all(stage(gate, NEWEST) for gate in field.gates)
+    for gate, needed in DEPENDENCIES.items():
+        assert {gate, *needed} <= set(GATES)
     for stages in GATES.values():
         assert [s.release for s in stages] == sorted({s.release for s in stages})
