@@ -20,7 +20,7 @@ def upstream_bug(
     judge: Judge, judgement: Judgement, claims: Sequence[PodClaim], again: Callable[[Judge], Judgement]
 ) -> Reason | None:
     """The reason, where the subject would fit if the release did not have the fault; ``again`` judges it once more."""
-    if not judge.features.upstream_bugs or judgement.stopped or not judgement.nodes:
+    if not judge.features.upstream_bugs or judgement.stopped or judgement.late is not None or not judgement.nodes:
         return None
     known = [bug for bug in BUGS if _present(judge, bug) and _applies(judge, bug, claims)]
     if not known:
@@ -68,7 +68,8 @@ def _applies(judge: Judge, bug: Bug, claims: Sequence[PodClaim]) -> bool:
         case "list-not-restored":
             return any(c.match_attribute for c in constraints)
         case "alternative-forgotten":
-            return any(request.first_available for spec in specs for request in spec.requests)
+            later = (a for spec in specs for request in spec.requests for a in request.first_available[1:])
+            return any(alternative.allocation_mode == "All" for alternative in later)
         case _:
             return any(
                 d.consumes_counters or d.allow_multiple_allocations for s in judge.slices for d in s.spec.devices

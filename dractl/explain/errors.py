@@ -51,7 +51,8 @@ def fatal(about: About, verdict: NodeVerdict, survey: Survey) -> Reason:
         unheld = constraint or "a constraint"
         why = f"request {request_name} wants all devices, and {unheld} does not hold for all of them"
         return Reason(code, why, **where, constraint=constraint, devices=(device[1],) if device else ())
-    return Reason(code, text, **where)
+    gate = re.search(r"the (\w+) feature is disabled", text)
+    return Reason(code, text, **where, gate=gate[1] if gate else None)
 
 
 def _selector_error(about: About, text: str, survey: Survey, where: dict[str, Any]) -> Reason:

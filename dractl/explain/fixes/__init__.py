@@ -18,6 +18,7 @@ __all__ = ["Candidate", "Case", "find_fixes"]
 
 _MAKERS: tuple[Callable[[Case], Iterator[Candidate]], ...] = (
     objects.references,
+    objects.leftovers,
     objects.together,
     objects.device_class,
     objects.namespace,
@@ -33,6 +34,7 @@ _MAKERS: tuple[Callable[[Case], Iterator[Candidate]], ...] = (
     requests.narrower_all,
     requests.tolerations,
     requests.capacities,
+    requests.without_gate,
     holders.release,
     holders.share,
     holders.taint_rules,

@@ -65,6 +65,14 @@ def references(case: Case) -> Iterator[Candidate]:
         yield from _new(case, kind, namespace, name, reason.pod_claim)
 
 
+def leftovers(case: Case) -> Iterator[Candidate]:
+    """A claim of an earlier pod of the same name goes away, and this pod gets its own."""
+    for reason in case.reasons:
+        if reason.code == "claim-not-owned" and reason.claim:
+            title = f"claim {reason.claim} of the earlier pod is deleted"
+            yield Candidate(title, (Delete(f"ResourceClaim/{reason.claim}"),), f"leftover {reason.claim}")
+
+
 def _new(case: Case, kind: str, namespace: str, name: str, pod_claim: str) -> Iterator[Candidate]:
     """A claim for one device of the class whose name resembles what the pod calls it."""
     words = [w for w in re.split(r"[^a-z0-9]+", f"{pod_claim} {name}".lower()) if len(w) > 1 and not w.isdigit()]

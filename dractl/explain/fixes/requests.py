@@ -168,6 +168,15 @@ def capacities(case: Case) -> Iterator[Candidate]:
         yield from _other_capacity(case, claim, request, capacity)
 
 
+def without_gate(case: Case) -> Iterator[Candidate]:
+    """A request without the capacity that the scheduler does not understand: it takes a whole device then."""
+    for reason in case.reasons:
+        place = case.place(reason.claim, reason.request) if reason.gate == "DRAConsumableCapacity" else None
+        if place is not None and "capacity" in place.value:
+            title = f"request {reason.request}: a whole device, without capacity requests"
+            yield Candidate(title, (place.remove("capacity"),), f"whole {reason.claim} {reason.request}")
+
+
 def _other_capacity(case: Case, claim: str, request: str, capacity: str) -> Iterator[Candidate]:
     place = case.place(claim, request)
     reason = next((r for r in case.reasons if r.code == "capacity-missing" and r.capacity == capacity), None)

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 
 def wait(case: Case) -> Iterator[Candidate]:
-    """Nothing to change: the scheduler has to try again."""
+    """Nothing to change: the scheduler, or the claim controller, has to try again."""
     if any(r.code == "would-fit-now" for r in case.reasons):
         title = "wait until the scheduler tries again, five minutes at most; or delete and create the pod"
         yield Candidate(title, (), "wait", effect="if nothing happens: does kube-scheduler run?")
+    if any(r.code == "claim-missing" and r.template for r in case.reasons):
+        title = "wait until the claim controller tries again; or delete and create the pod"
+        yield Candidate(title, (), "wait", effect="if nothing happens: does kube-controller-manager run?")
 
 
 def features(case: Case) -> Iterator[Candidate]:

@@ -102,6 +102,7 @@ def _valid(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]]) -> Itera
                         f"pool {reason.pool}",
                     )
     elif absent:
+        yield from _counter_set(reason, slices, absent[1].rstrip(","))
         for (_, name), value in slices:
             for i, device in enumerate(list_at(value, "spec", "devices")):
                 if any(text_at(c, "counterSet") == absent[1] for c in list_at(device, "consumesCounters")):
@@ -123,6 +124,30 @@ def _valid(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]]) -> Itera
             yield Candidate(
                 f"driver {reason.driver} publishes device {twice[1]} once",
                 (Patch(f"ResourceSlice/{name}", ({"op": "remove", "path": pointer("spec", "devices", i)},)),),
+                f"pool {reason.pool}",
+            )
+
+
+def _counter_set(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]], name: str) -> Iterator[Candidate]:
+    """The counter set that devices consume from, with what they consume together."""
+    uses = [
+        use
+        for _, value in slices
+        for device in list_at(value, "spec", "devices")
+        for use in list_at(device, "consumesCounters")
+        if text_at(use, "counterSet") == name
+    ]
+    counters = {c: {"value": _most(slices, c)} for c in dict.fromkeys(c for u in uses for c in map_at(u, "counters"))}
+    for (_, slice_name), value in slices:
+        if counters and list_at(value, "spec", "sharedCounters"):
+            change = {
+                "op": "add",
+                "path": "/spec/sharedCounters/-",
+                "value": {"name": name, "counters": counters},
+            }
+            yield Candidate(
+                f"driver {reason.driver} publishes counter set {name}",
+                (Patch(f"ResourceSlice/{slice_name}", (change,)),),
                 f"pool {reason.pool}",
             )
 
