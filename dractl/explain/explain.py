@@ -141,7 +141,7 @@ class Explainer:
                 verdict="blocked",
                 headline=f"kube-scheduler does not schedule this pod ({scheduler} is to)",
                 reasons=(reason, *answer.reasons),
-                scheduler_message=None,
+                scheduler_message=enter(self.state, pod).condition,
             )
         condition = next((c for c in maps_at(pod, "status", "conditions") if c.get("type") == "PodScheduled"), None)
         if answer.fits and condition is not None and condition.get("status") == "False":

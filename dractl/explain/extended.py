@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from dractl.allocation import extended_resources
 from dractl.explain.cluster import at, map_at, maps_at, text_at
 from dractl.explain.node_filters import quantity
 from dractl.explain.pods import PodClaim
@@ -14,6 +15,7 @@ from dractl.explain.pods import PodClaim
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dractl.allocation import Features
     from dractl.explain.cluster import ClusterState
     from dractl.model import ResourceClaim
 
@@ -58,20 +60,23 @@ def classes_by_resource(state: ClusterState) -> dict[str, str]:
     return {resource: name for resource, (_, name) in chosen.items()}
 
 
-def special_claim(state: ClusterState, pod: Raw, node: Raw, classes: Mapping[str, str]) -> PodClaim | None:
+def special_claim(state: ClusterState, pod: Raw, node: Raw, features: Features) -> PodClaim | None:
     """The claim that the scheduler makes for ``pod`` on ``node``; None where no class provides what the node lacks."""
-    allocatable = map_at(node, "status", "allocatable")
+    made = extended_resources(state.decode(pod), state.decode(node), state.classes, features).claim
+    if made is None:
+        return None
     requests = [
         {
-            "name": f"container-{container}-request-{number}",
-            "exactly": {"deviceClassName": classes[resource], "allocationMode": "ExactCount", "count": amount},
+            "name": request.name,
+            "exactly": {
+                "deviceClassName": request.exactly.device_class_name,
+                "allocationMode": "ExactCount",
+                "count": request.exactly.count,
+            },
         }
-        for number, (resource, containers) in enumerate(sorted(wanted(pod).items()))
-        if resource in classes and quantity(allocatable.get(resource, 0)).sign() == 0
-        for container, amount in containers
+        for request in made.spec.devices.requests
+        if request.exactly is not None
     ]
-    if not requests:
-        return None
     namespace = text_at(pod, "metadata", "namespace") or "default"
     value = {
         "apiVersion": "resource.k8s.io/v1",

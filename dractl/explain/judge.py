@@ -134,7 +134,7 @@ class Judge:
         """The scheduler's verdict on a pod; with ``anew`` on the pod as if it were created again."""
         entry = enter(self.state, pod, anew=anew)
         if entry.reasons:
-            return Judgement(entry.claims, entry.reasons, (), None, None, None)
+            return Judgement(entry.claims, entry.reasons, (), None, None, entry.condition)
         return self._judge(pod, entry.claims)
 
     def claim(self, claim: PodClaim) -> Judgement:
@@ -163,11 +163,11 @@ class Judge:
             here = open_claims
             group = groups.key(node)
             if provided and pod is not None:
-                special = extended.special_claim(self.state, pod, node, resources)
+                special = extended.special_claim(self.state, pod, node, self.features)
                 here = here if special is None else (*here, special)
                 group = (group, None if special is None else repr(special.value))
             verdicts.append(self._node(node, rejections, claims, here, group, known))
-        return self._conclude(claims, tuple(verdicts), dra=bool(claims or provided))
+        return self._conclude(pod, claims, tuple(verdicts), mapped=bool(provided))
 
     @property
     def _extended(self) -> bool:
@@ -270,12 +270,14 @@ class Judge:
 
     # -- the whole attempt --
 
-    def _conclude(self, claims: tuple[PodClaim, ...], nodes: tuple[NodeVerdict, ...], *, dra: bool) -> Judgement:
+    def _conclude(
+        self, pod: Raw | None, claims: tuple[PodClaim, ...], nodes: tuple[NodeVerdict, ...], *, mapped: bool
+    ) -> Judgement:
         fatal = next((n for n in nodes if n.asked and self.is_fatal(n.outcome)), None)
         if fatal is not None:
             return Judgement(claims, (), nodes, fatal, None, message.filter_error(self._fatal_text(fatal)))
         if any(n.fits for n in nodes):
-            late = self._late(claims, nodes)
+            late = self._late(pod, claims, nodes, mapped=mapped)
             return Judgement(claims, (), nodes, None, late[0] if late else None, late[1] if late else None)
         texts: list[str] = []
         for n in nodes:
@@ -286,7 +288,7 @@ class Judge:
             else:
                 texts.append(NOT_ON_NODE)
         final = [n.rejection is None or n.rejection.final for n in nodes]
-        said = self._with_preemption(message.fit_error(len(nodes), texts), final, claims=dra)
+        said = self._with_preemption(message.fit_error(len(nodes), texts), final, claims=bool(claims) or mapped)
         return Judgement(claims, (), nodes, None, None, said)
 
     def _with_preemption(self, first: str, final: list[bool], *, claims: bool) -> str:
@@ -307,8 +309,11 @@ class Judge:
             return outcome.message
         return TIMED_OUT if times_out(outcome) else CANNOT_ALLOCATE
 
-    def _late(self, claims: tuple[PodClaim, ...], nodes: tuple[NodeVerdict, ...]) -> tuple[Reason, str] | None:
-        """What fails in Score and PreBind, after a node was found."""
+    def _late(
+        self, pod: Raw | None, claims: tuple[PodClaim, ...], nodes: tuple[NodeVerdict, ...], *, mapped: bool
+    ) -> tuple[Reason, str] | None:
+        """What fails in Score and PreBind, after a node was found. ``mapped``: a class provides an extended resource
+        that the pod wants."""
         for claim in claims:
             reserved = len(maps_at(claim.value, "status", "reservedFor")) if claim.allocated else 0
             if reserved >= RESERVED_LIMIT:
@@ -328,7 +333,31 @@ class Judge:
                     want=RESERVED_LIMIT,
                 )
                 return reason, text
-        return self._score_bug(claims, nodes) if self.features.upstream_bugs else None
+        if not self.features.upstream_bugs:
+            return None
+        if mapped and pod is not None and claims:
+            bug = self._mapping_bug(pod, nodes)
+            if bug is not None:
+                return bug
+        return self._score_bug(claims, nodes)
+
+    def _mapping_bug(self, pod: Raw, nodes: tuple[NodeVerdict, ...]) -> tuple[Reason, str] | None:
+        """A pod with a claim and an extended resource that a class provides, on nodes whose device plugin has it: the
+        scheduler makes an empty claim for the resource and then cannot bind it (extendeddynamicresources.go
+        filterExtendedResources, patchPodExtendedResourceClaimStatus)."""
+        fitting = [n for n in nodes if n.fits]
+        if any(c.key[1] == extended.SPECIAL_NAME for n in fitting for c in n.claims):
+            return None
+        name = f"{text_at(pod, 'metadata', 'namespace') or 'default'}/{text_at(pod, 'metadata', 'name')}"
+        text = (
+            'running PreBind plugin "DynamicResources": nil or empty request mappings, '
+            f"no update of pod {name} ExtendedResourceClaimStatus"
+        )
+        why = (
+            "the pod has claims and wants an extended resource that a device class provides, and the device plugin of "
+            f"node {fitting[0].name} has it: the scheduler makes an empty claim for it and fails to bind the pod"
+        )
+        return Reason("upstream-bug", why, nodes=tuple(n.name for n in fitting)), text
 
     def _score_bug(self, claims: tuple[PodClaim, ...], nodes: tuple[NodeVerdict, ...]) -> tuple[Reason, str] | None:
         """kubernetes#139016: scoring alternatives counts allocations against all claims, also those allocated before.

@@ -55,7 +55,7 @@ class Entry:
 
     claims: tuple[PodClaim, ...]
     reasons: tuple[Reason, ...] = ()
-    message: str | None = None  # the scheduler's own, seen in its log only: a pod that waits here has no condition
+    condition: str | None = None  # the message of PodScheduled; a pod that waits for something else here has none
 
 
 def enter(state: ClusterState, pod: Raw, *, anew: bool = False) -> Entry:
@@ -66,52 +66,43 @@ def enter(state: ClusterState, pod: Raw, *, anew: bool = False) -> Entry:
     hypothetical = anew or not text_at(pod, "metadata", "uid")
     claims: list[PodClaim] = []
     reasons: list[Reason] = []
-    message: str | None = None
+    condition: str | None = None
     gates = [text_at(gate, "name") for gate in maps_at(pod, "spec", "schedulingGates")]
     if gates:
         text = f"scheduling is held back by the pod's scheduling gates: {', '.join(gates)}"
         reasons.append(Reason("scheduling-gated", text, found=tuple(gates)))
-        message = "Scheduling is blocked due to non-empty scheduling gates"
+        condition = "Scheduling is blocked due to non-empty scheduling gates"
     for reference in maps_at(pod, "spec", "resourceClaims"):
-        claim, found, said = _resolve(state, pod, reference, hypothetical)
+        claim, found = _resolve(state, pod, reference, hypothetical)
         if claim is not None:
             claims.append(claim)
         reasons += found
-        message = message or said
-    return Entry(tuple(claims), tuple(reasons), message)
+    return Entry(tuple(claims), tuple(reasons), condition)
 
 
-def _resolve(
-    state: ClusterState, pod: Raw, reference: Raw, hypothetical: bool
-) -> tuple[PodClaim | None, list[Reason], str | None]:
-    namespace, pod_name = text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")
-    namespace = namespace or _namespace_of(state, pod)
+def _resolve(state: ClusterState, pod: Raw, reference: Raw, hypothetical: bool) -> tuple[PodClaim | None, list[Reason]]:
+    namespace = text_at(pod, "metadata", "namespace") or _namespace_of(state, pod)
     name = text_at(reference, "name")
     claim_name, template = text_at(reference, "resourceClaimName"), text_at(reference, "resourceClaimTemplateName")
     if claim_name:
         return _named(state, namespace, name, claim_name)
     if not template:
-        text = f'pod "{namespace}/{pod_name}", spec.resourceClaim "{name}": none of the supported fields are set'
         why = "names neither a resourceClaimName nor a resourceClaimTemplateName"
         old = " (the old form source: {…} is no longer read)" if "source" in reference else ""
-        return None, [Reason("claim-unset-source", f"pod claim {name} {why}{old}", pod_claim=name)], text
+        return None, [Reason("claim-unset-source", f"pod claim {name} {why}{old}", pod_claim=name)]
     statuses = {text_at(s, "name"): s for s in maps_at(pod, "status", "resourceClaimStatuses")}
     if hypothetical:
         return _instantiate(state, pod, namespace, name, template)
     if name in statuses:
         created = text_at(statuses[name], "resourceClaimName")
         if not created:
-            return None, [], None  # the claim controller found that none is needed
-        claim, reasons, said = _named(state, namespace, name, created, template=template)
+            return None, []  # the claim controller found that none is needed
+        claim, reasons = _named(state, namespace, name, created, template=template)
         if claim is not None and claim.value is not None and not _owned(claim.value, pod):
-            said = (
-                f"ResourceClaim {namespace}/{created} was not created for Pod {namespace}/{pod_name} (Pod is not owner)"
-            )
             why = f"claim {namespace}/{created} was made for another pod of this name: this pod does not own it"
             reasons = [*reasons, Reason("claim-not-owned", why, pod_claim=name, claim=claim.full_name)]
-        return claim, reasons, said
-    text = f'pod "{namespace}/{pod_name}": ResourceClaim not created yet'
-    return None, [_not_created(state, pod, namespace, name, template)], text
+        return claim, reasons
+    return None, [_not_created(state, pod, namespace, name, template)]
 
 
 def _namespace_of(state: ClusterState, pod: Raw) -> str:
@@ -126,20 +117,20 @@ def _owned(claim: Raw, pod: Raw) -> bool:
 
 def _named(
     state: ClusterState, namespace: str, name: str, claim_name: str, *, template: str | None = None
-) -> tuple[PodClaim | None, list[Reason], str | None]:
+) -> tuple[PodClaim | None, list[Reason]]:
     key = (namespace, claim_name)
     value = state.get("ResourceClaim", key)
     if value is None:
         reason = _missing_claim(state, name, key)
-        return None, [reason], f'resourceclaim.resource.k8s.io "{claim_name}" not found'
+        return None, [reason]
     claim = cast("ResourceClaim", state.decode(value))
     editable: tuple[str, tuple[str, ...]] = ("/".join(("ResourceClaim", *key)), ("spec",))
     if template is not None and state.get("ResourceClaimTemplate", (namespace, template)) is not None:
         editable = (f"ResourceClaimTemplate/{namespace}/{template}", ("spec", "spec"))
     found = PodClaim(name, key, value, claim, template, editable)
     if text_at(value, "metadata", "deletionTimestamp"):
-        return found, [_deleting(state, found)], f'resourceclaim "{claim_name}" is being deleted'
-    return found, [], None
+        return found, [_deleting(state, found)]
+    return found, []
 
 
 def _deleting(state: ClusterState, claim: PodClaim) -> Reason:
@@ -214,10 +205,10 @@ def _missing_template(state: ClusterState, name: str, namespace: str, template: 
 
 def _instantiate(
     state: ClusterState, pod: Raw, namespace: str, name: str, template: str
-) -> tuple[PodClaim | None, list[Reason], str | None]:
+) -> tuple[PodClaim | None, list[Reason]]:
     value = state.get("ResourceClaimTemplate", (namespace, template))
     if value is None:
-        return None, [_missing_template(state, name, namespace, template)], None
+        return None, [_missing_template(state, name, namespace, template)]
     key = (namespace, _generated_name(pod, name))
     made: dict[str, Any] = {
         "apiVersion": value.get("apiVersion"),
@@ -228,7 +219,7 @@ def _instantiate(
     claim = cast("ResourceClaim", state.decode(made))
     editable = (f"ResourceClaimTemplate/{namespace}/{template}", ("spec", "spec"))
     reasons = admission(state, made, name, replaces=key)
-    return PodClaim(name, key, made, claim, template, editable), reasons, None
+    return PodClaim(name, key, made, claim, template, editable), reasons
 
 
 def _generated_name(pod: Raw, name: str) -> str:

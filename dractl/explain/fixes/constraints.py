@@ -35,7 +35,10 @@ def relax(case: Case) -> Iterator[Candidate]:
             for other in _others(case, attribute):
                 change = {"op": "replace", "path": pointer(*path, index, kind), "value": other}
                 yield Candidate(
-                    f"{kind} {attribute} → {other}", (Patch(target, (change,)),), f"{family} attribute", order=1
+                    f"{_name(attribute)} constraint → {other}",
+                    (Patch(target, (change,)),),
+                    f"{family} attribute",
+                    order=1,
                 )
             yield from _fewer(claim, target, (*path, index), list_at(constraint, "requests"), attribute, family)
             where = pointer(*path, index) if len(constraints) > 1 else pointer(*path)
