@@ -61,17 +61,6 @@ def choose(option: str, value: str, allowed: tuple[str, ...]) -> str:
     )
 
 
-def parse_gates(text: str | None) -> dict[str, bool]:
-    """``A=true,B=false`` as kube-apiserver reads it."""
-    gates: dict[str, bool] = {}
-    for part in filter(None, (p.strip() for p in (text or "").split(","))):
-        name, equals, value = part.partition("=")
-        if not equals or value.lower() not in ("true", "false"):
-            raise UsageError(f"--feature-gates takes Name=true or Name=false, not {part!r}")
-        gates[name.strip()] = value.lower() == "true"
-    return gates
-
-
 def write_report(text: str, output_file: Path | None) -> None:
     """The report, to standard output or to ``--output-file``."""
     import sys
@@ -108,9 +97,11 @@ def asked(
     release: str | None, gates: str | None, settings: Configuration, variables: Mapping[str, str]
 ) -> tuple[str | None, dict[str, bool]]:
     """Release (None: not named) and gates that differ from its defaults: options before environment before file."""
+    from dractl.model.releases import parse_gates
+
     return (
         release or variables.get("KUBERNETES_VERSION") or settings.kubernetes_version,
-        {**settings.feature_gates, **parse_gates(gates or variables.get("FEATURE_GATES"))},
+        {**settings.feature_gates, **parse_gates(gates or variables.get("FEATURE_GATES", ""))},
     )
 
 

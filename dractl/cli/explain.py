@@ -14,7 +14,6 @@ from dractl.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from dractl.explain import ClusterState, Explanation
     from dractl.explain.live import Login
@@ -95,10 +94,10 @@ def command(
     from dractl.explain.live import Login
     from dractl.model.releases import NEWEST
 
-    settings = _Settings(config, isolated)
+    asked_release, gates = common.asked(
+        kubernetes_version, feature_gates, common.configuration(config, isolated), common.environment(isolated)
+    )
     sources = origins.sort_out(names or [], files or [], devices or [])
-    gates = settings.gates(feature_gates)
-    asked_release = kubernetes_version or settings.kubernetes_version
     with _without_collecting():
         state, where = _read(sources, namespace, all_namespaces, Login(context, kubeconfig), asked_release)
     features = Features.for_release(asked_release or state.release or NEWEST, gates)
@@ -126,25 +125,6 @@ def _without_collecting() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-class _Settings:
-    """What configuration files and the environment say that explain cares about."""
-
-    def __init__(self, config: Path | None, isolated: bool) -> None:
-        import os
-        from pathlib import Path
-
-        from dractl.lint import config as files
-
-        path = config or (None if isolated else files.find(Path.cwd()))
-        found = files.Config() if path is None else files.read(path)
-        environment = {} if isolated else os.environ
-        self.kubernetes_version = environment.get("DRACTL_KUBERNETES_VERSION") or found.kubernetes_version
-        self._gates = {**found.feature_gates, **common.parse_gates(environment.get("DRACTL_FEATURE_GATES"))}
-
-    def gates(self, given: str | None) -> dict[str, bool]:
-        return {**self._gates, **common.parse_gates(given)}
 
 
 def _read(

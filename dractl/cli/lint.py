@@ -97,8 +97,7 @@ def command(
     from dractl.errors import UsageError
 
     common.settle(color, quiet)
-    settings = _settings(config, isolated)
-    environment = _environment(isolated)
+    settings, environment = common.configuration(config, isolated), common.environment(isolated)
     output = common.choose("--output", output or environment.get("OUTPUT") or "full", FORMATS)
     threshold = fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
     common.choose("--fail-on", threshold, SEVERITIES)
@@ -118,10 +117,7 @@ def command(
     if watch and (fix or diff or output_file or "-" in wanted):
         raise UsageError("--watch goes with neither --fix, --diff and --output-file nor standard input")
     selection = _selection(settings, environment, select, ignore, baseline)
-    target = common.target(
-        kubernetes_version or environment.get("KUBERNETES_VERSION") or settings.kubernetes_version,
-        {**settings.feature_gates, **common.parse_gates(feature_gates or environment.get("FEATURE_GATES"))},
-    )
+    target = common.target(*common.asked(kubernetes_version, feature_gates, settings, environment))
     inventory = _inventory(devices or list(settings.devices), target)
     stdin = _stdin(wanted)
 
@@ -202,25 +198,6 @@ def _fixed(report: Report) -> bool:
         fixing.write(change)
         notice(f"{change.path}: {change.fixes} fixed")
     return bool(made)
-
-
-def _settings(config: Path | None, isolated: bool) -> Config:
-    """The configuration file's; what it says is not read with ``--isolated``."""
-    from dractl.lint.config import Config, find, read
-
-    if config is not None:
-        return read(config)
-    found = None if isolated else find(Path.cwd())
-    return read(found) if found else Config()
-
-
-def _environment(isolated: bool) -> dict[str, str]:
-    """The ``DRACTL_*`` variables without their prefix."""
-    import os
-
-    if isolated:
-        return {}
-    return {name[7:]: value for name, value in os.environ.items() if name.startswith("DRACTL_") and value}
 
 
 def _split(values: list[str] | None) -> list[str]:
