@@ -34,12 +34,13 @@ if TYPE_CHECKING:
 
     from dractl.allocation.survey import Survey
     from dractl.explain.answer import Conflict, Verdict
-    from dractl.explain.cluster import ClusterState
+    from dractl.explain.cluster import ClusterState, Key
     from dractl.explain.judge import Judgement, NodeVerdict
     from dractl.explain.pods import PodClaim
 
     Raw = Mapping[str, Any]
 
+_CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 DEFAULT_SCHEDULER = "default-scheduler"
 _MANY = 64  # with more nodes than this, those with the same answer share one
 
@@ -77,9 +78,36 @@ class Explainer:
         """The answer to one question: a pod, a claim, a template, or a node."""
         if question.kind == "Node":
             return inventory.node(self.judge, self.devices, question, assumed=self.options.release_assumed)
-        if question.kind in ("ResourceClaim", "ResourceClaimTemplate"):
-            return self._claim(question)
-        return self._pod(question)
+        answer = self._claim(question) if question.kind in _CLAIMS else self._pod(question)
+        refused = self._refused(question)
+        return replace(answer, notes=(*refused, *answer.notes)) if refused else answer
+
+    def _refused(self, question: Question) -> tuple[str, ...]:
+        """What the API server would say to manifests that it has not seen: claims and templates."""
+        from dractl.model import Target
+        from dractl.validation import validate
+
+        written: list[tuple[str, Key]] = [(question.kind, question.key)] if question.kind in _CLAIMS else []
+        for reference in maps_at(question.value, "spec", "resourceClaims"):
+            for kind, field_name in (
+                ("ResourceClaim", "resourceClaimName"),
+                ("ResourceClaimTemplate", "resourceClaimTemplateName"),
+            ):
+                if text_at(reference, field_name):
+                    written.append((kind, (question.key[0], text_at(reference, field_name))))
+        target = Target(self.features.release, self.features.on)
+        notes = []
+        for kind, key in dict.fromkeys(written):
+            value = self.state.get(kind, key)
+            if value is None or text_at(value, "metadata", "uid"):
+                continue
+            said = next((v for v in validate(value, target) if v.type is not None), None)
+            if said is not None:
+                where = f"{said.field}: " if said.field else ""
+                notes.append(
+                    f"the API server would refuse {kind} {key[1]}: {where}{said.message} (dractl lint says where)"
+                )
+        return tuple(notes)
 
     # -- pods --
 

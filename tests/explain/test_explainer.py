@@ -145,6 +145,24 @@ def test_a_kubelet_that_cannot_prepare_is_quoted() -> None:
     assert "not registered" in answer.notes[0]
 
 
+def test_where_one_change_is_not_enough_two_are_found() -> None:
+    tainted = node("node-1", taints=[{"key": "dedicated", "effect": "NoSchedule"}])
+    asked = pod("p", {"name": "g", "resourceClaimName": "c"})
+    answer = explain("pod/p", GPU, tainted, gpus("node-1", device("gpu-0")), claim("c", request("r", "gpu", 2)), asked)
+    (fix,) = answer.fixes
+    assert len(fix.changes) == 2
+    assert "dedicated" in fix.title
+    assert "count 2 → 1" in fix.title
+
+
+def test_a_manifest_that_no_server_would_take_is_said_to_be_one() -> None:
+    asked = claim("c", request("r", "gpu", -1))
+    answer = explain("c", GPU, node("node-1"), gpus("node-1", device("gpu-0")), asked)
+    assert any("would refuse ResourceClaim c" in note and "count" in note for note in answer.notes)
+    stored = claim("c", request("r", "gpu"), metadata={"uid": "1"})
+    assert explain("c", GPU, node("node-1"), gpus("node-1", device("gpu-0")), stored).notes == ()
+
+
 # -- nodes that cannot be told apart --
 
 

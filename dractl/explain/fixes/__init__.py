@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from dractl.explain.answer import Fix
@@ -10,7 +11,7 @@ from dractl.explain.fixes import constraints, expressions, holders, nodes, objec
 from dractl.explain.fixes.candidates import Candidate, Case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from dractl.explain.judge import Judge, Judgement
 
@@ -47,6 +48,7 @@ _MAKERS: tuple[Callable[[Case], Iterator[Candidate]], ...] = (
     settings.features,
 )
 _TRIALS = 64
+_PAIRED = 8  # changes that are tried two at a time
 
 
 def find_fixes(case: Case, most: int) -> tuple[Fix, ...]:
@@ -66,7 +68,24 @@ def find_fixes(case: Case, most: int) -> tuple[Fix, ...]:
         if fitting:
             done |= {candidate.family, candidate.family.partition(":")[0]}
             fixes.append(Fix(candidate.title, candidate.changes, candidate.effect, fitting, len(fixes) + 1))
-    return tuple(fixes)
+    return tuple(fixes) or _two_at_once(case, candidates)
+
+
+def _two_at_once(case: Case, candidates: Sequence[Candidate]) -> tuple[Fix, ...]:
+    """Where no single change is enough: the smallest two that are."""
+    firsts = {c.family.partition(":")[0]: c for c in reversed(candidates) if c.changes and c.features is None}
+    ordered = sorted(firsts.values(), key=lambda c: c.size)[:_PAIRED]
+    for a, b in combinations(ordered, 2):
+        both = Candidate(
+            f"{a.title}, and {b.title}",
+            (*a.changes, *b.changes),
+            "two",
+            " and ".join(filter(None, (a.effect, b.effect))),
+        )
+        fitting = verify(case, both)
+        if fitting:
+            return (Fix(both.title, both.changes, both.effect, fitting, 1),)
+    return ()
 
 
 def verify(case: Case, candidate: Candidate) -> tuple[str, ...]:
