@@ -107,4 +107,5 @@ def _flat_requests(violations: Iterable[Violation]) -> list[Violation]:
 def _together(group: list[Violation]) -> Violation:
     first = group[0]
     others = ", ".join(str(violation.path[-1]) for violation in group[1:])
-    return replace(first, message=f"{first.message}; so do {others}")
+    verb = "does" if len(group) == 2 else "do"
+    return replace(first, message=f"{first.message}; so {verb} {others}")
