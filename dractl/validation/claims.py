@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from dractl.validation.causes import declared, forbidden, invalid, not_supported, only_declared, required, too_many
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 MAX_REQUESTS = MAX_CONSTRAINTS = MAX_CONFIG = MAX_DERIVED = 32
 MAX_FIRST_AVAILABLE = 8
+MAX_OFFERED = 64
+"""Names that are offered for a wrong one: a claim cannot have many more, and a hostile one shall end soon."""
 
 _SELECTORS = SelectorRules("RC-10", "RC-11", "RC-12", "RC-13", "RC-14")
 _OPAQUE = OpaqueRules("RC-26", "RC-27", "RC-28", "RC-29", "RC-30")
@@ -234,5 +237,6 @@ def request_reference(rule: str, place: Place, known: Mapping[str, frozenset[str
                 yield invalid(rule, place, error, segment)
         if segments[0] in known and (len(segments) == 1 or segments[1] in known[segments[0]]):
             return
-    allowed = [*known, *(f"{name}/{sub}" for name, subs in known.items() for sub in sorted(subs))]
+    alternatives = (f"{name}/{sub}" for name, subs in known.items() for sub in sorted(subs))
+    allowed = list(islice(chain(known, alternatives), MAX_OFFERED))
     yield invalid(rule, place, _REFERENCE, place.text, allowed=allowed)
