@@ -91,6 +91,7 @@ def command(
     from dractl.allocation import Features
     from dractl.explain import Explainer, Options, everything, find, worst_first
     from dractl.explain import sources as origins
+    from dractl.explain.cluster import text_at
     from dractl.explain.live import Login
     from dractl.model.releases import NEWEST
 
@@ -107,6 +108,11 @@ def command(
         raise InputError(why, hint=_what_is_there(state))
     assumed = asked_release is None and not sources.live
     explainer = Explainer(state, features, Options(release_assumed=assumed, node=node))
+    known = [text_at(value, "metadata", "name") for value in explainer.judge.nodes]
+    if node is not None and node not in known:
+        raise InputError(
+            f"--node {node}: the source has no such node", hint=f"there are {', '.join(known[:8]) or 'none'}"
+        )
     explanations = worst_first(explainer.explain(question) for question in questions)
     listed = len(sources.names) != 1 or len(explanations) != 1
     text = _patches(explanations) if patch else _render(explanations, output, verbose > 0, listed=listed)

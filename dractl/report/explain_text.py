@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from dractl.explain.answer import Conflict, Explanation, Fix, FunnelStage, NodeAnswer, Reason
 
-_ASCII = str.maketrans({"✗": "x", "✓": "v", "×": "x", "→": ">", "←": "<", "·": "|", "…": "~", "–": "-", "•": "*"})
+_ASCII = str.maketrans({"✗": "x", "✓": "v", "×": "x", "→": "->", "←": "<-", "·": "|", "…": "~", "–": "-", "•": "*"})
 _INDENT = "  "
 _NODES = 8  # lines of nodes that one screen holds
 _REASONS = 5

@@ -169,6 +169,7 @@ def test_html_escapes_what_the_cluster_says(tmp_path: Path, capsys: pytest.Captu
         (["pod/train-1"], 3, "no pod train-1 in the source", "there is ml/train-0"),
         (["pdo/train-0"], 2, "does not know the kind 'pdo'", "kinds:"),
         (["claim/train-0"], 3, "no resourceclaim train-0", ""),
+        (["--node", "node-9"], 3, "no such node", "node-1"),
         (["-o", "yaml"], 2, "--output does not know 'yaml'", "text, json, html"),
         (["--kubernetes-version", "1.33"], 3, "1.33", "1.34"),
         (["--kubernetes-version", "1.2"], 2, "1.2", ""),
