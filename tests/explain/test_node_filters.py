@@ -157,3 +157,79 @@ def test_an_init_container_counts_only_where_it_is_the_larger() -> None:
 def test_hostile_values_end_in_an_answer() -> None:
     odd = pod("a", requests={"cpu": {"x": 1}}, spec={"tolerations": "all", "affinity": [1], "nodeSelector": 3})
     assert reject(odd, node("node-1", taints={"a": 1})) is None
+
+
+# What follows was found by putting random clusters to a real scheduler (tests/conformance/fuzz_explain.py).
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+LABELLED = {"labels": {"app": "x"}}
+
+
+def spread(key: str, **more: Any) -> dict[str, Any]:
+    selector = {"matchLabels": {"app": "x"}}
+    made = {"topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
+    return {**made, **more}
+
+
+def spreading(*constraints: dict[str, Any]) -> dict[str, Any]:
+    return pod("a", metadata=LABELLED, spec={"topologySpreadConstraints": list(constraints)})
+
+
+def test_spread_over_fewer_than_min_domains_counts_from_zero() -> None:
+    target = node("node-1", labels={"zone": "a"})
+    there = running("b", "node-1", metadata=LABELLED)
+    assert reject(spreading(spread("zone")), target, there) is None
+    rejection = reject(spreading(spread("zone", minDomains=2)), target, there)
+    assert rejection is not None
+    assert rejection.texts == ("node(s) didn't match pod topology spread constraints",)
+
+
+def test_spread_leaves_out_nodes_without_all_keys_and_tainted_ones_where_asked() -> None:
+    target, there = node("node-1", labels={"zone": "a", "rack": "1"}), running("b", "node-1", metadata=LABELLED)
+    empty = node("node-2", labels={"zone": "b"})
+    assert reject(spreading(spread("zone")), target, there, empty) is not None
+    assert reject(spreading(spread("zone"), spread("rack")), target, there, empty) is None
+    tainted = node("node-2", labels={"zone": "b"}, taints=[{"key": "k", "effect": "NoSchedule"}])
+    assert reject(spreading(spread("zone")), target, there, tainted) is not None
+    assert reject(spreading(spread("zone", nodeTaintsPolicy="Honor")), target, there, tainted) is None
+
+
+def test_spread_without_a_selector_counts_no_pod() -> None:
+    constraint = {k: v for k, v in spread("zone").items() if k != "labelSelector"}
+    target, there = node("node-1", labels={"zone": "a"}), running("b", "node-1", metadata=LABELLED)
+    assert reject(spreading(constraint), target, there, node("node-2", labels={"zone": "b"})) is None
+
+
+def test_affinity_counts_only_pods_that_match_every_term() -> None:
+    terms = [
+        {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "x"}}},
+        {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"tier": "1"}}},
+    ]
+    asking = pod("a", spec={"affinity": {"podAffinity": {REQUIRED: terms}}})
+    x, one = (
+        running(n, "node-1", metadata={"labels": labels}) for n, labels in (("b", {"app": "x"}), ("c", {"tier": "1"}))
+    )
+    rejection = reject(asking, node("node-1"), x, one)
+    assert rejection is not None
+    assert rejection.texts == ("node(s) didn't match pod affinity rules",)
+    both = running("d", "node-1", metadata={"labels": {"app": "x", "tier": "1"}})
+    assert reject(asking, node("node-1"), both) is None
+
+
+def test_affinity_to_a_named_node_leaves_the_others_out() -> None:
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-2"]}]}]
+    asking = pod("a", spec={"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}}})
+    rejection = reject(asking, node("node-1", unschedulable=True))
+    assert rejection is not None
+    assert rejection.texts == ("node(s) didn't satisfy plugin(s) [NodeAffinity]",)
+    assert reject(asking, node("node-2")) is None
+
+
+def test_a_sidecar_takes_its_host_port() -> None:
+    ports = [{"containerPort": 80, "hostPort": 80}]
+    sidecar = {"name": "s", "image": "x", "restartPolicy": "Always", "ports": ports}
+    there = running("b", "node-1", spec={"initContainers": [sidecar]})
+    asking = pod("a", spec={"containers": [{"name": "main", "image": "x", "ports": ports}]})
+    rejection = reject(asking, node("node-1"), there)
+    assert rejection is not None
+    assert rejection.plugin == "NodePorts"
