@@ -150,7 +150,7 @@ class Judge:
         if missing:
             text = missing[0][1]
             said = message.whole_pod_error(len(self.nodes), text)
-            said = self._with_preemption(said, [True] * len(self.nodes), claims=False)
+            said = self._with_preemption(pod, said, [True] * len(self.nodes), claims=False)
             return Judgement(claims, tuple(reason for reason, _ in missing), (), None, None, said)
         if not self.nodes:
             reason = Reason("node-filter", "the source has no node on which the pod could run")
@@ -288,11 +288,13 @@ class Judge:
             else:
                 texts.append(NOT_ON_NODE)
         final = [n.rejection is None or n.rejection.final for n in nodes]
-        said = self._with_preemption(message.fit_error(len(nodes), texts), final, claims=bool(claims) or mapped)
+        said = self._with_preemption(pod, message.fit_error(len(nodes), texts), final, claims=bool(claims) or mapped)
         return Judgement(claims, (), nodes, None, None, said)
 
-    def _with_preemption(self, first: str, final: list[bool], *, claims: bool) -> str:
-        return message.with_preemption(first, final, release_1_37=self.features.at_least("1.37"), claims=claims)
+    def _with_preemption(self, pod: Raw | None, first: str, final: list[bool], *, claims: bool) -> str:
+        never = text_at(pod, "spec", "preemptionPolicy") == "Never"
+        newest = self.features.at_least("1.37")
+        return message.with_preemption(first, final, release_1_37=newest, claims=claims, never=never)
 
     def is_fatal(self, outcome: Outcome | None) -> bool:
         if isinstance(outcome, Fatal):

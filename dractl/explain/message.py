@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 NO_NODES = "no nodes available to schedule pods"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = "No preemption victims found for incoming pod"
+NEVER_PREEMPTS = "not eligible due to preemptionPolicy=Never."
 
 
 def fit_error(nodes: int, texts: Iterable[str]) -> str:
@@ -29,11 +30,11 @@ def whole_pod_error(nodes: int, text: str) -> str:
     return f"0/{nodes} nodes are available: {text}."
 
 
-def with_preemption(first: str, final: Sequence[bool], *, release_1_37: bool, claims: bool) -> str:
+def with_preemption(first: str, final: Sequence[bool], *, release_1_37: bool, claims: bool, never: bool) -> str:
     """Adds what PostFilter says. ``final`` tells of each node whether ending other pods cannot help there; ``claims``
-    whether DRA had claims to look at (up to 1.36 it says so)."""
+    whether DRA had claims to look at (up to 1.36 it says so); ``never`` whether the pod's policy forbids preemption."""
     dra = "" if release_1_37 else "still not schedulable, " if claims else "no new claims to deallocate, "
-    second = fit_error(len(final), (NOT_HELPFUL if f else NO_VICTIMS for f in final))
+    second = NEVER_PREEMPTS if never else fit_error(len(final), (NOT_HELPFUL if f else NO_VICTIMS for f in final))
     return f"{first} {dra}preemption: {second}"
 
 
