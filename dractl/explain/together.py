@@ -101,7 +101,7 @@ def _constraint(about: About, survey: Survey, constraint: ConstraintSurvey) -> R
             **where,
         )
     held = [loss.device for r in covered for s in r.stages if s.name == "in-use" for loss in s.lost]
-    wants = " and ".join(f"{r.wanted} {r.request}" for r in covered if "/" not in r.request) or names
+    wants = " and ".join(f"{r.wanted} {r.request}" for r in covered) or names
     why = f"no {short} has {wants} that are free" if held else f"no {short} has {wants}"
     holders = about.devices.holders(dict.fromkeys(held))
     if holders:

@@ -71,7 +71,10 @@ def _selector(
         path = pointer(*place.path, "selectors", *((index,) if len(raw) > 1 else ()))
         patch = Patch(place.target, ({"op": "remove", "path": path},))
         yield Candidate(
-            f"request {request}: without the selector {selectors.readable(text)}", (patch,), f"{family} 5", order=50
+            f"request {request}: without the selector {selectors.readable(text)}",
+            (patch,),
+            f"{family} repair",
+            order=50,
         )
 
 
