@@ -1,0 +1,68 @@
+"""What random clusters put to a real scheduler have shown (tests/conformance/fuzz_explain.py)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dractl.allocation import Features
+from dractl.explain import Explainer, Explanation, find
+from tests.explain.cluster import claim, device, device_class, node, pod, request, slice_of, state_of
+
+RESOURCE = "example.com/gpu"
+GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
+MAPPED = {**GPU, "spec": {**GPU["spec"], "extendedResourceName": RESOURCE}}
+TWO = slice_of("gpu.example.com", "node-1", device("gpu-0"), device("gpu-1"))
+
+
+def explain(*objects: dict[str, Any]) -> Explanation:
+    state = state_of(*objects)
+    (question,) = find(state, "pod/asking", None)
+    return Explainer(state, Features.for_release("1.37")).explain(question)
+
+
+def wanting(amount: str, *claims: dict[str, str], **more: Any) -> dict[str, Any]:
+    return pod("asking", *claims, requests={RESOURCE: amount}, metadata={"uid": "1"}, **more)
+
+
+def test_the_condition_of_a_gated_pod() -> None:
+    gated = pod("asking", metadata={"uid": "1"}, spec={"schedulingGates": [{"name": "example.com/wait"}]})
+    answer = explain(node("node-1"), gated)
+    assert answer.scheduler_message == "Scheduling is blocked due to non-empty scheduling gates"
+
+
+def test_a_pod_that_may_not_preempt() -> None:
+    asking = pod("asking", metadata={"uid": "1"}, spec={"preemptionPolicy": "Never"})
+    answer = explain(node("node-1", unschedulable=True), asking)
+    assert answer.scheduler_message == (
+        "0/1 nodes are available: 1 node(s) were unschedulable. preemption: not eligible due to preemptionPolicy=Never."
+    )
+
+
+def test_init_containers_use_the_devices_of_later_ones() -> None:
+    first = {"name": "first", "image": "x", "resources": {"requests": {RESOURCE: "2"}}}
+    asking = wanting("1", spec={})
+    asking["spec"]["initContainers"] = [first]
+    answer = explain(MAPPED, TWO, node("node-1"), asking)
+    assert answer.fits
+    assert [(d.request, d.device) for d in answer.nodes[0].allocation] == [
+        ("container-0-request-0", "gpu-0"),
+        ("container-1-request-0", "gpu-1"),
+    ]
+
+
+def test_a_request_is_numbered_among_all_that_its_container_asks_for() -> None:
+    asking = pod("asking", requests={"cpu": "1", RESOURCE: "1"}, metadata={"uid": "1"})
+    answer = explain(MAPPED, TWO, node("node-1"), asking)
+    assert [d.request for d in answer.nodes[0].allocation] == ["container-0-request-1"]
+
+
+def test_a_claim_beside_an_extended_resource_of_the_device_plugin_cannot_be_bound() -> None:
+    there = node("node-1", allocatable={RESOURCE: "1"})
+    asking = wanting("1", {"name": "g", "resourceClaimName": "c"})
+    answer = explain(MAPPED, TWO, there, claim("c", request("r", "gpu")), asking)
+    assert (answer.verdict, answer.reasons[0].code) == ("error", "upstream-bug")
+    assert answer.scheduler_message == (
+        'running PreBind plugin "DynamicResources": nil or empty request mappings, '
+        "no update of pod ml/asking ExtendedResourceClaimStatus"
+    )
+    assert explain(MAPPED, TWO, there, wanting("1")).fits
