@@ -71,7 +71,7 @@ class AttributeReader:
     def _derived(self) -> DerivedAttributes:
         from dractl.allocation.derived import DerivedAttributes
 
-        return DerivedAttributes(self.matcher.environment)
+        return DerivedAttributes(self.matcher.target)
 
 
 def as_value(attribute: DeviceAttribute, *, lists: bool) -> Value:

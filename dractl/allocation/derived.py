@@ -5,21 +5,16 @@ EvaluateDerivedAttribute and valToDeviceAttribute in k8s.io/dynamic-resource-all
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.cel.device import View
-from dractl.cel.evaluation import build, frame
-from dractl.cel.values import Aborted, CelError, Uint
+from dractl.cel import EvalError, attribute_environment
+from dractl.cel.values import Uint
 from dractl.model.slices import DeviceAttribute
 from dractl.model.version import Version
 
 if TYPE_CHECKING:
-    from dractl.cel import Environment, Program
     from dractl.model import Device
-
-_NOT_BOOL = "must evaluate to bool or the unknown type, not "
-_ALLOWED = re.compile(r"(bool|int|string|any|dyn|google\.protobuf\.Any|kubernetes\.Semver)")
+    from dractl.model.releases import Target
 
 
 class DerivedFault(ValueError):
@@ -27,56 +22,24 @@ class DerivedFault(ValueError):
 
 
 class DerivedAttributes:
-    """The derived attributes of devices, each expression evaluated once a device."""
+    """The derived attributes of devices, as the scheduler of a release evaluates them."""
 
-    def __init__(self, environment: Environment) -> None:
-        self.environment = environment
-        self._programs: dict[str, Program | str] = {}
+    def __init__(self, target: Target) -> None:
+        self._environment = attribute_environment(target, "stored")
 
     def compile_fault(self, expression: str) -> str | None:
         """Upstream's text for an expression that does not compile as a derived attribute."""
-        program = self._program(expression)
-        return program if isinstance(program, str) else None
+        return self._environment.compile(expression).error
 
     def value(self, expression: str, driver: str, device: Device) -> DeviceAttribute:
         """The attribute. Raises DerivedFault."""
-        program = self._program(expression)
-        if isinstance(program, str):
-            raise DerivedFault(program)
-        view = View(driver, device)
-        fault = view.fault(program.declarations.list_values)
-        if fault is not None:
-            raise DerivedFault(fault)
-        assert program.checked is not None
-        try:
-            result = build(program.checked.root, program.declarations.release)(frame(view))
-        except (CelError, Aborted) as error:
-            raise DerivedFault(str(error)) from None
+        program = self._environment.compile(expression)
+        if program.error is not None:
+            raise DerivedFault(program.error)
+        result = program.value(driver, device)
+        if type(result) is EvalError:
+            raise DerivedFault(result.text)
         return _attribute(result)
-
-    def _program(self, expression: str) -> Program | str:
-        found = self._programs.get(expression)
-        if found is None:
-            found = self._programs[expression] = self._compile(expression)
-        return found
-
-    def _compile(self, expression: str) -> Program | str:
-        program = self.environment.compile(expression)
-        if program.ok:
-            kind = program.output_type or ""
-        elif program.error is not None and program.error.startswith(_NOT_BOOL):
-            kind = program.error.removeprefix(_NOT_BOOL)
-            # The selector's rule for its type does not hold here; dyn() takes any type and changes nothing else.
-            program = self.environment.compile(f"dyn({expression}\n)")
-        else:
-            return program.error or ""
-        element = kind[5:-1] if kind.startswith("list(") else kind
-        if not _ALLOWED.fullmatch(element):
-            return (
-                "must evaluate to a primitive scalar (string, integer, boolean, semver) or a list of these scalars, "
-                f"not {kind}"
-            )
-        return program
 
 
 def _attribute(value: Any) -> DeviceAttribute:

@@ -57,7 +57,8 @@ class Matcher:
 
     def __init__(self, features: Features, behaviour: Behaviour) -> None:
         gates = features.on if features.cel_on is None else features.cel_on
-        self.environment = environment(Target(features.release, gates), "stored")
+        self.target = Target(features.release, gates)
+        self.environment = environment(self.target, "stored")
         self.names_device = features.at_least("1.37")
         # A variant that knows no shares does not pass the field on: device.allowMultipleAllocations is always false.
         self.hides_sharing = not behaviour.shares

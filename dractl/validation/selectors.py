@@ -74,15 +74,10 @@ def derived_attribute(rules: tuple[str, str], place: Place, target: Target, cost
     if length(place.text) > MAX_EXPRESSION:
         yield too_long(rules[0], place, MAX_EXPRESSION)
         return
-    from dractl.cel.environment import attribute_environment
+    from dractl.cel import attribute_environment
 
     program = attribute_environment(target).compile(place.text)
-    if program.admission == "invalid" and (program.error or "").startswith("must evaluate"):
-        lists = " or a list of these scalars" if target.enabled("DRAListTypeAttributes") else ""
-        output = (program.error or "").rpartition(", not ")[2]
-        detail = f"must evaluate to a primitive scalar (string, integer, boolean, semver){lists}, not {output}"
-        yield invalid(rules[0], place, detail)
-    elif program.admission == "invalid":
+    if program.admission == "invalid":
         yield _error(rules[0], place, program)
     else:
         costs.append(program.max_cost or 0)
