@@ -78,9 +78,9 @@ PROFILE_SUFFIXES = {
     14: "-me",
     15: "+me.all",
     16: "+me.all",
-    17: "+gfx",
+    17: "+gfx",  # 3_SLICE_GFX of nvml.h, which go-nvlib does not know yet
 }
-_MAX_LINKS = 18  # NVML_NVLINK_MAX_LINKS
+_MAX_LINKS = 64  # NVML_NVLINK_MAX_LINKS grows (18, 36 in nvidia-ml-py 13): NVML itself refuses the first too many
 
 # What to do about the errors of nvmlInit. Names: nvml.h, nvmlReturn_t.
 _INIT_HINTS = {

@@ -70,6 +70,11 @@ def test_nvlinks_to_switches(tree: Path, library: Path) -> None:
     assert machine.gpus[0].fabric == Fabric("completed", cluster, 7)
 
 
+def test_gpus_with_twice_as_many_nvlinks(tree: Path, library: Path) -> None:
+    machine = nvml.probe(tree, library, bus_ids=BUS_IDS, links="switch36")
+    assert nearest(machine)["0000:19:00.0", "0000:bc:00.0"] == "NV36"
+
+
 def test_nvlinks_between_gpus(tree: Path, library: Path) -> None:
     """A ring: two links to the next GPU, two to the one before."""
     machine = nvml.probe(tree, library, bus_ids=BUS_IDS, links="mesh")

@@ -6,7 +6,7 @@
  *   FAKE_NVML_LOST_LATE     index of a GPU that is lost when its memory is asked for
  *   FAKE_NVML_REFUSE        name of a function that answers FAKE_NVML_REFUSE_WITH (default 3, NOT_SUPPORTED)
  *   FAKE_NVML_MIG           GPU 0's MIG: "off", "on" (two devices), "empty" (on, no device), "pending" (off, on after a reset)
- *   FAKE_NVML_LINKS         NVLinks of each GPU: "switch" (18 to switches), "mesh" (2 to the next GPU)
+ *   FAKE_NVML_LINKS         NVLinks of each GPU: "switch" or "switch36" (18 or 36 to switches), "mesh" (2 to the next GPU)
  *
  * Compiled with -DOLD_DRIVER it lacks what NVIDIA drivers before R525 lack. Return codes, structures: nvml.h.
  */
@@ -150,10 +150,13 @@ Return nvmlDeviceGetGpuFabricInfoV(Gpu *gpu, Fabric *out) {
 #endif
 
 /* NVLink */
+static unsigned switch_links(void) {
+    return is("FAKE_NVML_LINKS", "switch") ? 18 : is("FAKE_NVML_LINKS", "switch36") ? 36 : 0;
+}
 Return nvmlDeviceGetNvLinkState(Gpu *gpu, unsigned link, unsigned *out) {
     (void)gpu;
     GUARD();
-    unsigned links = is("FAKE_NVML_LINKS", "switch") ? 18 : is("FAKE_NVML_LINKS", "mesh") ? 4 : 0;
+    unsigned links = is("FAKE_NVML_LINKS", "mesh") ? 4 : switch_links();
     if (link >= links) return links ? INVALID : NOT_SUPPORTED;
     *out = 1;
     return OK;
@@ -161,12 +164,12 @@ Return nvmlDeviceGetNvLinkState(Gpu *gpu, unsigned link, unsigned *out) {
 Return nvmlDeviceGetNvLinkRemoteDeviceType(Gpu *gpu, unsigned link, unsigned *out) {
     (void)gpu, (void)link;
     GUARD();
-    *out = is("FAKE_NVML_LINKS", "switch") ? 2 : 0;
+    *out = switch_links() ? 2 : 0;
     return OK;
 }
 Return nvmlDeviceGetNvLinkRemotePciInfo_v2(Gpu *gpu, unsigned link, PciInfo *out) {
     GUARD();
-    if (is("FAKE_NVML_LINKS", "switch")) return NOT_SUPPORTED;
+    if (switch_links()) return NOT_SUPPORTED;
     int other = (link < 2 ? gpu->index + 1 : gpu->index + count - 1) % count; /* two to the next, two to the one before */
     return nvmlDeviceGetPciInfo_v3(&gpus[other], out);
 }
