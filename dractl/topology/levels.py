@@ -1,7 +1,7 @@
 """How far two PCI functions are from each other, in the words of ``nvidia-smi topo -m``.
 
-The rule is that of the reference's section "Node topology view": read off the two sysfs paths, so it holds for any
-vendor.
+nvidia-smi's own legend defines the levels (its manual, "topo"); here they are read off the two sysfs paths, so they
+hold for any vendor.
 """
 
 from __future__ import annotations
@@ -59,8 +59,7 @@ def level(a: PciDevice, b: PciDevice, machine: Machine) -> str:
     if common == 0:
         return "PHB"
     # One switch is an upstream and a downstream port. Two functions behind downstream ports of one upstream port have
-    # at most one
-    # bridge each beyond the common ones; more means that another switch lies between them.
+    # at most one bridge each beyond the common ones; more means that another switch lies between them.
     return "PIX" if max(len(a.bridges), len(b.bridges)) - common <= 1 else "PXB"
 
 

@@ -109,7 +109,7 @@ class HugePages:
 class NumaNode:
     """A NUMA node. ``distances`` has one entry per node of :attr:`Machine.numa_nodes`, in that order.
 
-    The kernel writes one SLIT column per *online* node, so node ids must not be used as indices (drivers.md section 5).
+    The kernel writes one SLIT column per *online* node, so node ids must not be used as indices.
     ``memory_kind`` is ``dram``, ``cpuless`` (CXL, HBM, persistent memory), ``gpu`` or ``none``.
     """
 

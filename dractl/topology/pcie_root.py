@@ -1,8 +1,7 @@
 """What drivers publish under ``resource.kubernetes.io/``, computed as upstream's library does, with its blind spots.
 
 Source: k8s.io/dynamic-resource-allocation/deviceattribute (pci.go, numa.go). A function whose attribute upstream
-cannot compute is published
-without it, so a claim's matchAttribute can never hold for it: saying so is the point.
+cannot compute is published without it, so a claim's matchAttribute can never hold for it: saying so is the point.
 """
 
 from __future__ import annotations
@@ -45,9 +44,8 @@ def numa_nodes(device: PciDevice, machine: Machine) -> tuple[int, ...]:
     socket.
 
     Empty where the function has no node. The row of distances is indexed *by node id* as upstream does it, although
-    the kernel writes one
-    column per online node: with sparse ids upstream reads a wrong column or none, and so does this (drivers.md
-    section 2).
+    the kernel writes one column per online node: with sparse ids upstream reads a wrong column or none, and so does
+    this.
     """
     if device.numa_node is None:
         return ()
