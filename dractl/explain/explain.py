@@ -492,7 +492,11 @@ class Explainer:
         return max(found, key=lambda c: max((p.score for p in c.places), default=(0, 0)), default=None)
 
     def _notes(self, judgement: Judgement) -> tuple[str, ...]:
-        notes = []
+        notes = [
+            f"on {n.name} the scheduler ends pods of lower priority first: {', '.join(n.victims[:3])}"
+            for n in judgement.nodes
+            if n.victims
+        ]
         if not self.state.has("Node"):
             notes.append("the source has no nodes: those that the slices name were taken, no node filter was checked")
         outcomes = [n.outcome for n in judgement.nodes if n.outcome is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import (
@@ -22,7 +22,7 @@ from dractl.explain import extended, message
 from dractl.explain.answer import Reason
 from dractl.explain.cluster import at, maps_at, text_at
 from dractl.explain.groups import Groups
-from dractl.explain.node_filters import NodeFilters, Rejection, matches_term
+from dractl.explain.node_filters import NodeFilters, Rejection, full_name, matches_term
 from dractl.explain.pods import PodClaim, enter
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class NodeVerdict:
     claims: tuple[PodClaim, ...]  # those to allocate
     outcome: Outcome | None
     group: Hashable = None  # equal for nodes that the allocator cannot tell apart
+    victims: tuple[str, ...] = ()  # pods of lower priority that the scheduler ends so that no filter refuses the node
 
     @property
     def allocates(self) -> bool:
@@ -61,7 +62,7 @@ class NodeVerdict:
 
     @property
     def fits(self) -> bool:
-        return self.rejection is None and not self.elsewhere and self.allocates
+        return (self.rejection is None or bool(self.victims)) and not self.elsewhere and self.allocates
 
     @property
     def asked(self) -> bool:
@@ -150,7 +151,7 @@ class Judge:
         if missing:
             text = missing[0][1]
             said = message.whole_pod_error(len(self.nodes), text)
-            said = self._with_preemption(pod, said, [True] * len(self.nodes), claims=False)
+            said = self._with_preemption(pod, said, [message.NOT_HELPFUL] * len(self.nodes), claims=False)
             return Judgement(claims, tuple(reason for reason, _ in missing), (), None, None, said)
         if not self.nodes:
             reason = Reason("node-filter", "the source has no node on which the pod could run")
@@ -167,7 +168,7 @@ class Judge:
                 here = here if special is None else (*here, special)
                 group = (group, None if special is None else repr(special.value))
             verdicts.append(self._node(node, rejections, claims, here, group, known))
-        return self._conclude(pod, claims, tuple(verdicts), mapped=bool(provided))
+        return self._conclude(pod, claims, tuple(verdicts), provided)
 
     @property
     def _extended(self) -> bool:
@@ -271,30 +272,58 @@ class Judge:
     # -- the whole attempt --
 
     def _conclude(
-        self, pod: Raw | None, claims: tuple[PodClaim, ...], nodes: tuple[NodeVerdict, ...], *, mapped: bool
+        self,
+        pod: Raw | None,
+        claims: tuple[PodClaim, ...],
+        nodes: tuple[NodeVerdict, ...],
+        provided: frozenset[str],
     ) -> Judgement:
         fatal = next((n for n in nodes if n.asked and self.is_fatal(n.outcome)), None)
         if fatal is not None:
             return Judgement(claims, (), nodes, fatal, None, message.filter_error(self._fatal_text(fatal)))
         if any(n.fits for n in nodes):
-            late = self._late(pod, claims, nodes, mapped=mapped)
+            late = self._late(pod, claims, nodes, mapped=bool(provided))
             return Judgement(claims, (), nodes, None, late[0] if late else None, late[1] if late else None)
-        texts: list[str] = []
-        for n in nodes:
-            if n.rejection is not None:
-                texts += n.rejection.texts
-            elif not n.allocates:
-                texts.append(self._node_text(n.outcome))
-            else:
-                texts.append(NOT_ON_NODE)
-        final = [n.rejection is None or n.rejection.final for n in nodes]
-        said = self._with_preemption(pod, message.fit_error(len(nodes), texts), final, claims=bool(claims) or mapped)
+        texts = [text for n in nodes for text in (n.rejection.texts if n.rejection is not None else self._dra_texts(n))]
+        said = message.fit_error(len(nodes), texts)
+        preempting, second = self._preempt(pod, nodes, provided)
+        if preempting:
+            return Judgement(claims, (), preempting, None, None, None)
+        said = self._with_preemption(pod, said, second, claims=bool(claims or provided))
         return Judgement(claims, (), nodes, None, None, said)
 
-    def _with_preemption(self, pod: Raw | None, first: str, final: list[bool], *, claims: bool) -> str:
+    def _dra_texts(self, verdict: NodeVerdict) -> tuple[str, ...]:
+        """What the DRA plugin says of a node; nothing where it has nothing against it."""
+        if not verdict.allocates:
+            return (self._node_text(verdict.outcome),)
+        return (NOT_ON_NODE,) if verdict.elsewhere else ()
+
+    def _preempt(
+        self, pod: Raw | None, nodes: tuple[NodeVerdict, ...], provided: frozenset[str]
+    ) -> tuple[tuple[NodeVerdict, ...], list[str]]:
+        """The verdicts with the victims that make room on some nodes, else nothing and what preemption says of each
+        node (framework/preemption/preemption.go, defaultpreemption SelectVictimsOnNode)."""
+        texts: list[str] = []
+        found: list[NodeVerdict] = []
+        filters = None
+        for n in nodes:
+            if n.rejection is None or n.rejection.final or pod is None:
+                texts.append(message.NOT_HELPFUL)
+                found.append(n)
+                continue
+            filters = filters or NodeFilters(self.state, pod, ignored_resources=provided)
+            victims = filters.victims(n.node)
+            refused = filters.without(victims, n.node)(n.node) if victims else None
+            said = (message.NO_VICTIMS,) if not victims else refused.texts if refused else self._dra_texts(n)
+            texts += said
+            names = tuple(full_name(victim) for victim in victims)
+            found.append(n if said else replace(n, victims=names))
+        return (tuple(found), []) if any(n.victims for n in found) else ((), texts)
+
+    def _with_preemption(self, pod: Raw | None, first: str, second: list[str], *, claims: bool) -> str:
         never = text_at(pod, "spec", "preemptionPolicy") == "Never"
-        newest = self.features.at_least("1.37")
-        return message.with_preemption(first, final, release_1_37=newest, claims=claims, never=never)
+        told = message.NEVER_PREEMPTS if never else message.fit_error(len(self.nodes), second)
+        return message.with_preemption(first, told, release_1_37=self.features.at_least("1.37"), claims=claims)
 
     def is_fatal(self, outcome: Outcome | None) -> bool:
         if isinstance(outcome, Fatal):
@@ -337,11 +366,37 @@ class Judge:
                 return reason, text
         if not self.features.upstream_bugs:
             return None
+        untimed = self._untimed(pod, claims)
+        if untimed is not None:
+            return untimed
         if mapped and pod is not None and claims:
             bug = self._mapping_bug(pod, nodes)
             if bug is not None:
                 return bug
         return self._score_bug(claims, nodes)
+
+    def _untimed(self, pod: Raw | None, claims: tuple[PodClaim, ...]) -> tuple[Reason, str] | None:
+        """A claim that was allocated without a time, by 1.35 or before: with the reservation of another pod the
+        scheduler of 1.36 writes one, which the API server refuses (dynamicresources.go bindClaim)."""
+        if not self.features.at_least("1.36") or "DRADeviceBindingConditions" not in self.features.on:
+            return None
+        uid = text_at(pod, "metadata", "uid")
+        for claim in claims:
+            users = maps_at(claim.value, "status", "reservedFor")
+            timed = at(claim.value, "status", "allocation", "allocationTimestamp")
+            if not claim.allocated or timed or any(text_at(user, "uid") == uid for user in users):
+                continue
+            text = (
+                f'running PreBind plugin "DynamicResources": add reservation to claim {claim.full_name}: '
+                f'ResourceClaim.resource.k8s.io "{claim.key[1]}" is invalid: status.allocation: Invalid value: null: '
+                "field cannot be modified once set"
+            )
+            why = (
+                f"claim {claim.full_name} was allocated without allocationTimestamp, by Kubernetes 1.35 or before: no "
+                "further pod can join it until its pods end and it is allocated anew"
+            )
+            return Reason("upstream-bug", why, pod_claim=claim.name or None, claim=claim.full_name), text
+        return None
 
     def _mapping_bug(self, pod: Raw, nodes: tuple[NodeVerdict, ...]) -> tuple[Reason, str] | None:
         """A pod with a claim and an extended resource that a class provides, on nodes whose device plugin has it: the

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 NO_NODES = "no nodes available to schedule pods"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
@@ -30,11 +30,9 @@ def whole_pod_error(nodes: int, text: str) -> str:
     return f"0/{nodes} nodes are available: {text}."
 
 
-def with_preemption(first: str, final: Sequence[bool], *, release_1_37: bool, claims: bool, never: bool) -> str:
-    """Adds what PostFilter says. ``final`` tells of each node whether ending other pods cannot help there; ``claims``
-    whether DRA had claims to look at (up to 1.36 it says so); ``never`` whether the pod's policy forbids preemption."""
+def with_preemption(first: str, second: str, *, release_1_37: bool, claims: bool) -> str:
+    """Adds what PostFilter says. ``claims``: whether DRA had claims to look at (up to 1.36 it says so)."""
     dra = "" if release_1_37 else "still not schedulable, " if claims else "no new claims to deallocate, "
-    second = NEVER_PREEMPTS if never else fit_error(len(final), (NOT_HELPFUL if f else NO_VICTIMS for f in final))
     return f"{first} {dra}preemption: {second}"
 
 

@@ -6,6 +6,7 @@ own folders). Not checked: volumes, extenders, other plugins.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,22 @@ class NodeFilters:
             if rejection is not None:
                 return rejection
         return None
+
+    def victims(self, node: Raw) -> list[Raw]:
+        """The pods of a node that the scheduler may end in favour of this one: those of lower priority."""
+        if text_at(self.spec, "preemptionPolicy") == "Never":
+            return []
+        own = priority(self.state, self.pod)
+        return [other for other in self.on(node) if priority(self.state, other) < own]
+
+    def without(self, victims: Sequence[Raw], node: Raw) -> NodeFilters:
+        """The same filters as if these pods of a node were not there."""
+        gone = {id(pod) for pod in victims}
+        changed = copy(self)
+        kept = [other for other in self.on(node) if id(other) not in gone]
+        changed.placed = {**self.placed, text_at(node, "metadata", "name"): kept}
+        changed.repelling = [entry for entry in self.repelling if id(entry[0]) not in gone]
+        return changed
 
     def on(self, node: Raw) -> Sequence[Raw]:
         """The running pods of a node."""
@@ -338,6 +355,15 @@ _BASIC = ("cpu", "memory", "ephemeral-storage")
 
 
 # -- what pods and nodes say --
+
+
+def priority(state: ClusterState, pod: Raw) -> int:
+    """A pod's priority; admission writes it, a manifest has only the name of its class."""
+    written = at(pod, "spec", "priority")
+    if isinstance(written, int):
+        return written
+    value = at(state.get("PriorityClass", ("", text_at(pod, "spec", "priorityClassName"))), "value")
+    return value if isinstance(value, int) else 0
 
 
 def full_name(value: Raw) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
-from tests.explain.cluster import claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
 RESOURCE = "example.com/gpu"
 GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
@@ -66,3 +66,40 @@ def test_a_claim_beside_an_extended_resource_of_the_device_plugin_cannot_be_boun
         "no update of pod ml/asking ExtendedResourceClaimStatus"
     )
     assert explain(MAPPED, TWO, there, wanting("1")).fits
+
+
+def important(**more: Any) -> dict[str, Any]:
+    return pod("asking", metadata={"uid": "1"}, requests={"cpu": "6"}, spec={"priority": 1000, **more})
+
+
+def test_pods_of_lower_priority_make_room() -> None:
+    there = pod("small", requests={"cpu": "4"}, spec={"nodeName": "node-1", "priority": 0}, status={"phase": "Running"})
+    assert not explain(node("node-1"), there, important(preemptionPolicy="Never")).fits
+    answer = explain(node("node-1"), there, important())
+    assert answer.fits
+    assert "ml/small" in answer.notes[0]
+
+
+def test_preemption_that_does_not_help_says_what_is_left() -> None:
+    low, high = (
+        pod(name, requests={"cpu": "4"}, spec={"nodeName": "node-1", "priority": p}, status={"phase": "Running"})
+        for name, p in (("low", 0), ("high", 1000))
+    )
+    answer = explain(node("node-1"), low, high, important())
+    assert answer.scheduler_message == (
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Insufficient cpu."
+    )
+
+
+def test_a_claim_that_an_old_scheduler_allocated_takes_no_further_pod() -> None:
+    held = claim("c", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="first"))
+    asking = pod("asking", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "1"})
+    answer = explain(GPU, TWO, node("node-1"), held, asking)
+    assert (answer.verdict, answer.reasons[0].code) == ("error", "upstream-bug")
+    assert answer.scheduler_message == (
+        'running PreBind plugin "DynamicResources": add reservation to claim ml/c: '
+        'ResourceClaim.resource.k8s.io "c" is invalid: status.allocation: Invalid value: null: '
+        "field cannot be modified once set"
+    )
+    held["status"]["allocation"]["allocationTimestamp"] = "2026-01-01T00:00:00Z"
+    assert explain(GPU, TWO, node("node-1"), held, asking).fits
