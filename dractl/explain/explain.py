@@ -531,7 +531,8 @@ def bundles(verdicts: Sequence[NodeVerdict]) -> list[list[NodeVerdict]]:
     found: dict[object, list[NodeVerdict]] = {}
     for v in verdicts:
         refused = None if v.rejection is None else (v.rejection.plugin, v.rejection.texts)
-        found.setdefault((v.group, refused, tuple(c.full_name for c in v.elsewhere)), []).append(v)
+        elsewhere = tuple(c.full_name for c in v.elsewhere)
+        found.setdefault((v.group, refused, elsewhere, bool(v.victims)), []).append(v)
     return list(found.values())
 
 
