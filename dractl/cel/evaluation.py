@@ -235,56 +235,31 @@ class _Builder:
             return self._entry(container, key.value, True)
         return None
 
-    def _and(self, node: Call) -> Run:
+    def _logical(self, node: Call) -> Run:
+        """``&&`` and ``||``: a side that decides hides the error of the other."""
         left, right = map(self.build, node.args)
+        decisive = node.function == "_||_"
+        other = not decisive
 
-        def run(f: Frame) -> bool:
+        def run(f: Frame) -> Any:
             error: CelError | None = None
             try:
                 a = left(f)
             except CelError as e:
                 error = e
             else:
-                if a is False:
-                    return False
-                if a is not True:
+                if a is decisive:
+                    return decisive
+                if a is not other:
                     error = v.no_overload()
             if error is None:
                 b = right(f)
                 if b is True or b is False:
-                    return bool(b)
+                    return b
                 raise v.no_overload()
             try:
-                if right(f) is False:
-                    return False
-            except CelError:
-                pass
-            raise error
-
-        return run
-
-    def _or(self, node: Call) -> Run:
-        left, right = map(self.build, node.args)
-
-        def run(f: Frame) -> bool:
-            error: CelError | None = None
-            try:
-                a = left(f)
-            except CelError as e:
-                error = e
-            else:
-                if a is True:
-                    return True
-                if a is not False:
-                    error = v.no_overload()
-            if error is None:
-                b = right(f)
-                if b is True or b is False:
-                    return bool(b)
-                raise v.no_overload()
-            try:
-                if right(f) is True:
-                    return True
+                if right(f) is decisive:
+                    return decisive
             except CelError:
                 pass
             raise error
@@ -553,8 +528,8 @@ class _Builder:
 
 
 _SPECIAL: dict[str, Callable[[_Builder, Call], Run]] = {
-    "_&&_": _Builder._and,
-    "_||_": _Builder._or,
+    "_&&_": _Builder._logical,
+    "_||_": _Builder._logical,
     "_?_:_": _Builder._conditional,
     "@not_strictly_false": _Builder._not_strictly_false,
     "__not_strictly_false__": _Builder._not_strictly_false,
