@@ -1,4 +1,4 @@
-"""ResourceClaims and ResourceClaimTemplates: the rules RC-01 to RC-33 (api.md 3.1) and those of a template's metadata.
+"""ResourceClaims and ResourceClaimTemplates: the rules RC-01 to RC-33 and those of a template's metadata.
 
 They follow validateDeviceClaim of kubernetes/kubernetes pkg/apis/resource/validation/validation.go, release by release.
 """

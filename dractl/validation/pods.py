@@ -1,4 +1,4 @@
-"""What pods and pod templates say about claims, and about extended resources (api.md 5; pkg/apis/core/validation)."""
+"""What pods and pod templates say about claims, and about extended resources (pkg/apis/core/validation)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ResourceSlices: the rules RS-01 to RS-43 (api.md 3.5 and 3.6).
+"""ResourceSlices: the rules RS-01 to RS-43.
 
 They follow validateResourceSliceSpec of kubernetes/kubernetes pkg/apis/resource/validation/validation.go, release by
 release, together with the declarative rules of 1.37 (tags of api/resource/v1/types.go).

@@ -1,4 +1,4 @@
-"""The status of a ResourceClaim: what an API server says when the scheduler or a driver writes it (api.md 3.2).
+"""The status of a ResourceClaim: what an API server says when the scheduler or a driver writes it.
 
 At creation the server drops a status, so none of this is said about a manifest that is applied. It is about claims of
 a dump, or of a simulation: the status that they have is one that no server would have taken. The rules follow

@@ -1,4 +1,4 @@
-"""Device taints, and the tolerations of requests (api.md 3.4; validateDeviceTaint, validateDeviceToleration)."""
+"""Device taints, and the tolerations of requests (validateDeviceTaint, validateDeviceToleration)."""
 
 from __future__ import annotations
 

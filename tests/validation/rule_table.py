@@ -674,7 +674,7 @@ ROWS = [
     ),
     row(obj("ResourceClaim", {}, generation=-1), ("OM-08", INVALID, "metadata.generation")),
     row(obj("ResourceSlice", published()["spec"], generation=-1)),
-    # -- what else api.md says of each rule, in its order
+    # -- more of each rule, in the order of the ids
     row(
         claim({"name": "a", "firstAvailable": [sub(deviceClassName="")]}),
         ("RC-08", REQUIRED, "spec.devices.requests[0].firstAvailable[0].deviceClassName"),
