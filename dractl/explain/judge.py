@@ -345,8 +345,9 @@ class Judge:
     ) -> tuple[Reason, str] | None:
         """What fails in Score and PreBind, after a node was found. ``mapped``: a class provides an extended resource
         that the pod wants."""
-        for claim in claims:
-            reserved = len(maps_at(claim.value, "status", "reservedFor")) if claim.allocated else 0
+        joined = [c for c in claims if c.allocated and not (pod is not None and reserved_for(c, pod))]
+        for claim in joined:
+            reserved = len(maps_at(claim.value, "status", "reservedFor"))
             if reserved >= RESERVED_LIMIT:
                 name = claim.key[1]
                 text = (
@@ -366,7 +367,7 @@ class Judge:
                 return reason, text
         if not self.features.upstream_bugs:
             return None
-        untimed = self._untimed(pod, claims)
+        untimed = self._untimed(joined)
         if untimed is not None:
             return untimed
         if mapped and pod is not None and claims:
@@ -375,28 +376,27 @@ class Judge:
                 return bug
         return self._score_bug(claims, nodes)
 
-    def _untimed(self, pod: Raw | None, claims: tuple[PodClaim, ...]) -> tuple[Reason, str] | None:
-        """A claim that was allocated without a time, by 1.35 or before: with the reservation of another pod the
-        scheduler of 1.36 writes one, which the API server refuses (dynamicresources.go bindClaim)."""
-        if not self.features.at_least("1.36") or "DRADeviceBindingConditions" not in self.features.on:
+    def _untimed(self, joined: list[PodClaim]) -> tuple[Reason, str] | None:
+        """A claim that was allocated without a time, as a scheduler without binding conditions does: one that has them
+        writes the time with the reservation of another pod, which the API server refuses (dynamicresources.go
+        bindClaim; pkg/apis/resource/validation, ValidateImmutableField of status.allocation)."""
+        if not self.features.binding_conditions:
             return None
-        uid = text_at(pod, "metadata", "uid")
-        for claim in claims:
-            users = maps_at(claim.value, "status", "reservedFor")
-            timed = at(claim.value, "status", "allocation", "allocationTimestamp")
-            if not claim.allocated or timed or any(text_at(user, "uid") == uid for user in users):
-                continue
-            text = (
-                f'running PreBind plugin "DynamicResources": add reservation to claim {claim.full_name}: '
-                f'ResourceClaim.resource.k8s.io "{claim.key[1]}" is invalid: status.allocation: Invalid value: null: '
-                "field cannot be modified once set"
-            )
-            why = (
-                f"claim {claim.full_name} was allocated without allocationTimestamp, by Kubernetes 1.35 or before: no "
-                "further pod can join it until its pods end and it is allocated anew"
-            )
-            return Reason("upstream-bug", why, pod_claim=claim.name or None, claim=claim.full_name), text
-        return None
+        claim = next((c for c in joined if not at(c.value, "status", "allocation", "allocationTimestamp")), None)
+        if claim is None:
+            return None
+        text = (
+            f'running PreBind plugin "DynamicResources": add reservation to claim {claim.full_name}: '
+            f'ResourceClaim.resource.k8s.io "{claim.key[1]}" is invalid: status.allocation: Invalid value: null: '
+            "field cannot be modified once set"
+        )
+        why = (
+            f"claim {claim.full_name} was allocated without allocationTimestamp, by Kubernetes 1.35 or before, or with "
+            "DRADeviceBindingConditions off: no further pod can join it until its pods end and it is allocated anew"
+        )
+        users = tuple(text_at(user, "name") for user in maps_at(claim.value, "status", "reservedFor"))
+        reason = Reason("upstream-bug", why, pod_claim=claim.name or None, claim=claim.full_name, found=users)
+        return reason, text
 
     def _mapping_bug(self, pod: Raw, nodes: tuple[NodeVerdict, ...]) -> tuple[Reason, str] | None:
         """A pod with a claim and an extended resource that a class provides, on nodes whose device plugin has it: the
@@ -444,6 +444,12 @@ def times_out(outcome: Outcome | None) -> bool:
     if outcome is None:
         return False
     return isinstance(outcome, Exhausted) or outcome.cost.upstream_seconds > 2 * FILTER_TIMEOUT
+
+
+def reserved_for(claim: PodClaim, pod: Raw) -> bool:
+    """Whether a claim is reserved for this very pod."""
+    uid = text_at(pod, "metadata", "uid")
+    return bool(uid) and any(text_at(c, "uid") == uid for c in maps_at(claim.value, "status", "reservedFor"))
 
 
 def available_on(claim: PodClaim, node: Raw) -> bool:
