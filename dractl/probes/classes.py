@@ -15,7 +15,7 @@ NVIDIA, AMD, INTEL = "0x10de", "0x1002", "0x8086"
 # Display controllers of other vendors (ASPEED, Matrox, Cirrus, QXL ...) drive consoles, not workloads.
 GPU_VENDORS = frozenset({NVIDIA, AMD, INTEL, "0x1ed5"})  # the last: Moore Threads
 
-# Accelerators whose class code says too little, by (vendor, device). Sources: pkg/tpu of dra-driver-google-tpu; pci.ids.
+# Accelerators whose class code says too little, by (vendor, device). Sources: dra-driver-google-tpu pkg/tpu, pci.ids.
 ACCELERATORS = frozenset(
     {
         ("0x1ae0", "0x0027"),  # Google TPU v3

@@ -453,8 +453,7 @@ def _on(mode: bool | None) -> str:
 def _lost_message(health: str) -> str:
     if health == "lost":
         return (
-            "the GPU has fallen off the bus (GPU_IS_LOST); the driver publishes nothing until it is back: reboot, "
-            "or check "
-            "the hardware"
+            "the GPU has fallen off the bus (GPU_IS_LOST); the driver publishes nothing until it is back: reboot, or "
+            "check the hardware"
         )
     return "the GPU needs a reset (RESET_REQUIRED): `nvidia-smi --gpu-reset`, or reboot"

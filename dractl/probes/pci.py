@@ -169,8 +169,7 @@ def unknown_numa(devices: Iterable[PciDevice], nodes: int, note: Callable[[str, 
         note(
             str(name),
             f"{count} {functions} no NUMA node (numa_node is -1): the firmware gives no proximity domain; a BIOS "
-            "update or "
-            "setting may add it, until then drivers publish them without resource.kubernetes.io/numaNode",
+            "update or setting may add it, until then drivers publish them without resource.kubernetes.io/numaNode",
         )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dractl.probes.netlink import Link
     from dractl.probes.nvml import Answer
     from dractl.probes.root import SysRoot
+    from dractl.topology.machine import NetInterface, NumaNode, NvmeController, RdmaDevice
 
 
 # GPUs whose memory and model are not in sysfs, or not without their driver.
@@ -50,16 +51,7 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
     controllers = block.nvme(root, enumerator)
     disks = block.disks(enumerator)
     answer = _nvml(root, devices, note)
-    named = _names(enumerator, disks)
-    for interface in interfaces:
-        if interface.bdf:
-            named.setdefault(interface.bdf, []).append(interface.name)
-    for controller in controllers:
-        if controller.bdf:
-            named.setdefault(controller.bdf, []).extend(space.name for space in controller.namespaces)
-    for device in rdmas:
-        if device.bdf:
-            named.setdefault(device.bdf, []).append(device.name)
+    named = _names(enumerator, disks, interfaces, controllers, rdmas)
     with_net = {i.bdf for i in interfaces}
     with_rdma = {r.bdf for r in rdmas}
     devices = [
@@ -73,12 +65,7 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
     ]
     amds, xgmi = amd.probe(root, devices)
     gpus = _gpus(devices, answer, amds, note)
-    told = _memory_nodes(root)
-    gpus = tuple(
-        replace(g, memory_numa_node=told[g.bdf]) if g.bdf in told and g.memory_numa_node is None else g for g in gpus
-    )
-    memory_of_gpus = {*told.values(), *(g.memory_numa_node for g in gpus if g.memory_numa_node is not None)}
-    nodes = [replace(n, memory_kind="gpu") if n.id in memory_of_gpus and not n.cpus else n for n in nodes]
+    gpus, nodes = _memory_of_gpus(root, gpus, nodes)
     denied = root.denied
     if denied:
         note("permissions", f"{denied} files of /sys and /proc may not be read by this user; root sees them")
@@ -137,16 +124,29 @@ def _nvidia_gpu(device: PciDevice) -> bool:
     return device.kind == "gpu" and device.vendor == classes.NVIDIA
 
 
-def _names(enumerator: Enumerator, disks: dict[str, str]) -> dict[str, list[str]]:
-    """Names of disks and DRM and accel nodes by function."""
+def _names(
+    enumerator: Enumerator,
+    disks: dict[str, str],
+    interfaces: list[NetInterface],
+    controllers: list[NvmeController],
+    rdmas: list[RdmaDevice],
+) -> dict[str, list[str]]:
+    """Names of disks, interfaces, RDMA devices, DRM and accel nodes by function."""
     found: dict[str, list[str]] = {}
-    for name, bdf in disks.items():
-        found.setdefault(bdf, []).append(name)
+    owners = [
+        *((bdf, name) for name, bdf in disks.items()),
+        *((device.bdf, device.name) for device in interfaces),
+        *((device.bdf, device.name) for device in rdmas),
+        *((controller.bdf, space.name) for controller in controllers for space in controller.namespaces),
+    ]
+    for bdf, name in owners:
+        if bdf:
+            found.setdefault(bdf, []).append(name)
     for subsystem, pattern in (("drm", r"card\d+|renderD\d+"), ("accel", r"accel\d+"), ("nvme", r"nvme\d+")):
-        for device in enumerator.devices(subsystem):
-            owner = pci.function_of(device.path)
-            if owner and re.fullmatch(pattern, device.name):
-                found.setdefault(owner, []).append(device.name)
+        for entry in enumerator.devices(subsystem):
+            owner = pci.function_of(entry.path)
+            if owner and re.fullmatch(pattern, entry.name):
+                found.setdefault(owner, []).append(entry.name)
     return found
 
 
@@ -180,6 +180,18 @@ def _gpus(
         note(str(gpu.bdf), "NVML names this GPU but /sys does not show it: its root and NUMA node are unknown")
         found.append(gpu)
     return tuple(found)
+
+
+def _memory_of_gpus(
+    root: SysRoot, gpus: tuple[Gpu, ...], nodes: list[NumaNode]
+) -> tuple[tuple[Gpu, ...], list[NumaNode]]:
+    """GPUs with the NUMA node of their memory, and the nodes that hold such memory marked as theirs."""
+    told = _memory_nodes(root)
+    gpus = tuple(
+        replace(g, memory_numa_node=told[g.bdf]) if g.bdf in told and g.memory_numa_node is None else g for g in gpus
+    )
+    theirs = {*told.values(), *(g.memory_numa_node for g in gpus)}
+    return gpus, [replace(n, memory_kind="gpu") if n.id in theirs and not n.cpus else n for n in nodes]
 
 
 def _memory_nodes(root: SysRoot) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """A read-only view of a ``/sys`` and ``/proc`` tree: this machine's, a directory's, or an archive's.
 
-Paths are relative to the root (``sys/bus/pci/devices``). Symbolic links are followed inside the root only: an
-absolute target starts at
-the root again, and ``..`` never leaves it, so a hostile tree cannot show files of the machine that reads it.
+Paths are relative to the root (``sys/bus/pci/devices``). Symbolic links are followed inside the root only: an absolute
+target starts at the root again, and ``..`` never leaves it, so a hostile tree cannot show files of the machine that
+reads it.
 """
 
 from __future__ import annotations

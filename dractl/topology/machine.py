@@ -1,8 +1,8 @@
 """A node's hardware as plain values: what the probes found, nothing that they did not.
 
 Every fact that could not be read is ``None`` (an absent key in JSON) and has a :class:`Note` that says why. Sizes are
-bytes,
-link speeds GT/s, CPU and node sets the kernel's list form (``0-15,32-47``), PCI ids lower-case hexadecimal with ``0x``.
+bytes, link speeds GT/s, CPU and node sets the kernel's list form (``0-15,32-47``), PCI ids lower-case hexadecimal with
+``0x``.
 """
 
 from __future__ import annotations
@@ -137,10 +137,8 @@ class PciDevice:
     """One PCI function.
 
     ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``), from which ``pcie_root``
-    (the last host
-    bridge of the path, where VMD and Hyper-V nest them) and ``bridges`` (root port first) are read. What drivers
-    publish as
-    ``resource.kubernetes.io/pcieRoot`` can differ: :func:`dractl.topology.pcie_root.published`.
+    (the last host bridge of the path, where VMD and Hyper-V nest them) and ``bridges`` (root port first) are read. What
+    drivers publish as ``resource.kubernetes.io/pcieRoot`` can differ: :func:`dractl.topology.pcie_root.published`.
     ``names`` are the network, RDMA, block and DRM devices of the function. ``link_speed`` is in GT/s.
     """
 
@@ -176,11 +174,9 @@ class NetInterface:
     """A network interface. ``mac`` and ``addresses`` (CIDRs) are identity.
 
     ``kind`` is the link kind as netlink names it (``device`` for hardware, ``veth``, ``bond``, ``vlan``, ``bridge``
-    ...); ``uplink`` is true
-    for interfaces that carry the default route of lowest metric and for those enslaved to them. ``sriov_total_vfs``,
-    ``sriov_num_vfs`` and
-    ``virtual_function`` are what ``/sys/class/net/<name>/device`` itself shows, as dranet reads it: on virtio that is
-    not the PCI function.
+    ...); ``uplink`` is true for interfaces that carry the default route of lowest metric and for those enslaved to
+    them. ``sriov_total_vfs``, ``sriov_num_vfs`` and ``virtual_function`` are what ``/sys/class/net/<name>/device``
+    itself shows, as dranet reads it: on virtio that is not the PCI function.
     """
 
     name: str
@@ -327,9 +323,9 @@ class Gpu:
     """A GPU. ``source`` is ``nvml``, ``kfd`` or ``pci``; ``partial`` is true where the vendor's own source did not
     answer.
 
-    ``health`` is ``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``. ``memory_numa_node`` is
-    where the GPU's memory
-    appears as a NUMA node (Grace), which is not the PCI function's node. ``mig_mode`` is None where the GPU has no MIG.
+    ``health`` is ``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``. ``memory_numa_node`` is where
+    the GPU's memory appears as a NUMA node (Grace), which is not the PCI function's node. ``mig_mode`` is None where
+    the GPU has no MIG.
     """
 
     bdf: str | None
@@ -449,13 +445,13 @@ def _check(machine: Machine) -> None:
     from dractl.topology import cpulist
 
     for i, device in enumerate(machine.pci_devices):
-        for what, value, form in (
-            ("bdf", device.bdf, BDF),
-            ("class", device.class_code, _HEX),
-            ("vendor", device.vendor, _HEX),
+        for what, value, form, right in (
+            ("bdf", device.bdf, BDF, "an address such as 0000:3b:00.0"),
+            ("class", device.class_code, _HEX, "hexadecimal such as 0x030200"),
+            ("vendor", device.vendor, _HEX, "hexadecimal such as 0x10de"),
         ):
             if value is not None and not form.match(value):
-                raise InputError(f"pciDevices[{i}].{what} is {value[:40]!r}, which is no such thing")
+                raise InputError(f"pciDevices[{i}].{what} is {value[:40]!r}, but must be {right}")
     lists = [("cpus.online", machine.cpus.online), ("cpus.present", machine.cpus.present)]
     lists += [(f"numaNodes[{i}].cpus", node.cpus) for i, node in enumerate(machine.numa_nodes)]
     lists += [(f"cpus.packages[{i}].cpus", package.cpus) for i, package in enumerate(machine.cpus.packages)]
@@ -465,4 +461,4 @@ def _check(machine: Machine) -> None:
         try:
             cpulist.parse(text or "")
         except ValueError as error:
-            raise InputError(f"{place} is {str(text)[:40]!r}, which is no list of CPUs") from error
+            raise InputError(f"{place} is {str(text)[:40]!r}, but must be a list of CPUs such as 0-15,32-47") from error

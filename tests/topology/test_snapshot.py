@@ -95,11 +95,11 @@ def test_members_outside_the_tree_are_left_out(tmp_path: Path) -> None:
         ),
         (
             b'{"schema": "dractl/machine/v1", "numaNodes": [{"id": 0, "cpus": "0-x"}]}',
-            "'0-x', which is no list of CPUs",
+            "'0-x', but must be a list of CPUs",
         ),
         (
             b'{"schema": "dractl/machine/v1", "pciDevices": [{"bdf": "a", "path": "b"}]}',
-            "pciDevices[0].bdf is 'a', which is no such thing",
+            "pciDevices[0].bdf is 'a', but must be an address such as 0000:3b:00.0",
         ),
         (
             b'{"schema": "dractl/machine/v1", "pciDevices": [{"bdf": "a", "path": "b", "kind": "toaster"}]}',
