@@ -17,7 +17,7 @@ from dractl.cel.values import COST_LIMIT, CelError
 if TYPE_CHECKING:
     from dractl.cel.environment import Declarations
 
-_SURROGATES = re.compile("[\ud800-\udfff]")  # Go has none: its JSON decoder replaces them
+_SURROGATES = "[\ud800-\udfff]"  # Go has none: its JSON decoder replaces them
 
 MAX_LENGTH = 10240
 """Bytes; resourceapi.CELSelectorExpressionMaxLength."""
@@ -36,7 +36,8 @@ class Rejected(Exception):
 
 def compile_program(text: str, declarations: Declarations, native: Any) -> Program:
     """Never raises: what is wrong is in the program."""
-    text = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
+    if not text.isascii():
+        text = re.sub(_SURROGATES, "\N{REPLACEMENT CHARACTER}", text)
     too_long = len(text.encode()) > MAX_LENGTH
     try:
         if len(text) > _HOPELESS:

@@ -6,17 +6,14 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-_TOKEN = re.compile(
-    r"""
+_LEXEME = r"""
     (?P<space>[ \t\r\n\f]+|//[^\n]*)
   | (?P<string>(?:[rR][bB]?|[bB][rR]?)?(?:\"\"\"|'''|"|'))
   | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
   | (?P<quoted>`[^`\n]*`)
   | (?P<number>0[xX][0-9a-fA-F]+[uU]?|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[uU]?)
   | (?P<operator>\.\?|\[\?|\{\?|&&|\|\||==|!=|<=|>=|.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+"""
 
 
 class Token(NamedTuple):
@@ -31,10 +28,11 @@ class Token(NamedTuple):
 @lru_cache(64)
 def tokenize(source: str) -> tuple[Token, ...]:
     """Every token but spaces and comments. A text that is no expression gives some tokens too."""
+    token_at = re.compile(_LEXEME, re.VERBOSE | re.DOTALL).match
     tokens: list[Token] = []
     i = 0
     while i < len(source):
-        match = _TOKEN.match(source, i)
+        match = token_at(source, i)
         if not match:
             break
         kind = match.lastgroup or "operator"
