@@ -27,7 +27,7 @@ _RELEVANT = (
     b"claims",  # of a container, where the pod has none
 )
 # A device class may stand behind an extended resource such as example.com/gpu: 1.
-_EXTENDED = re.compile(rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+["']?\s*:\s*["']?[0-9]""")
+_EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+["']?\s*:\s*["']?[0-9]"""
 _NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
 _MAX_YAML_FALLBACK = 1024 * 1024
@@ -83,7 +83,7 @@ def is_relevant(data: bytes) -> bool:
     """Whether a file may hold anything that concerns DRA, judged by its bytes alone."""
     return (
         any(word in data for word in _RELEVANT)
-        or (b"requests" in data and _EXTENDED.search(data) is not None)
+        or (b"requests" in data and re.search(_EXTENDED, data) is not None)
         or (b"devices" in data and b"kind" not in data)  # a claim that does not say what it is
         or (b"Namespace" in data and re.search(_NAMESPACE, data) is not None)
         or data.startswith(_WIDE)

@@ -184,9 +184,9 @@ def compose(text: str, chunk: Chunk) -> Any:
         raise _Failure(str(error), chunk.start) from None
     except RecursionError:
         raise _Failure(f"nested more than {MAX_DEPTH} levels deep", chunk.start) from None
-    if node is not None and _REFUSED_ESCAPE.search(part):
+    if node is not None and "\\" in part and re.search(_REFUSED_ESCAPE, part):
         _refuse_escapes(node, part, shift)
-    if node is not None and re.search(_NON_SPECIFIC_TAG, part):
+    if node is not None and "!" in part and re.search(_NON_SPECIFIC_TAG, part):
         _keep_texts(node, part)
     return node
 
@@ -249,7 +249,7 @@ def _compose_events(parser: Any, shift: int) -> Any:
     return root
 
 
-_REFUSED_ESCAPE = re.compile(r"\\(?:/|u[dD][89a-fA-F])")
+_REFUSED_ESCAPE = r"\\(?:/|u[dD][89a-fA-F])"
 _QUOTED_ESCAPE = r'"(?:[^"\\]|\\(?!/|u[dD][89a-fA-F])[\s\S])*\\(?=(/|u[dD][89a-fA-F]))'
 
 
