@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Canvas:
+class Canvas(NamedTuple):
     """``width`` in columns; box-drawing and other characters beyond ASCII only with ``unicode``; ANSI styles only with
     ``color``.
     """

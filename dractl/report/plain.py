@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 
 
 def printable(text: str) -> str:
     """``text`` on one line, without characters that move the cursor, set colours or turn the writing direction."""
-    return _CONTROL.sub(_escaped, text.replace("\n", " ").replace("\t", " "))
+    line = text.replace("\n", " ").replace("\t", " ")
+    return line if line.isprintable() else re.sub(_CONTROL, _escaped, line)
 
 
 def _escaped(match: re.Match[str]) -> str:
