@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.lint import registry
@@ -90,7 +89,7 @@ def _merged(violations: Iterable[Violation]) -> list[Violation]:
         cause = (violation.type, violation.field, violation.path) if violation.field else (id(violation),)
         first = found.setdefault(cause, violation)
         if first is not violation and violation.message not in first.message:
-            found[cause] = replace(first, message=f"{first.message}; {violation.message}")
+            found[cause] = first._replace(message=f"{first.message}; {violation.message}")
     return list(found.values())
 
 
@@ -108,4 +107,4 @@ def _together(group: list[Violation]) -> Violation:
     first = group[0]
     others = ", ".join(str(violation.path[-1]) for violation in group[1:])
     verb = "does" if len(group) == 2 else "do"
-    return replace(first, message=f"{first.message}; so {verb} {others}")
+    return first._replace(message=f"{first.message}; so {verb} {others}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from dractl.model.quantity import Quantity
@@ -87,13 +86,14 @@ def internal(rule: str, place: Place, detail: str) -> Violation:
     return _violation(rule, "InternalError", place, f"Internal error: {detail}")
 
 
-@dataclass(frozen=True, slots=True)
 class Declared(Violation):
     """What 1.37 says in code that is generated from the tags of api/resource/v1*/types.go.
 
     That code runs beside the validation written by hand and goes on where the latter has stopped; it spells paths in
     the shape of the version that was written. Other releases say the same by hand.
     """
+
+    __slots__ = ()
 
 
 def declared(place: Place, violations: Iterable[Violation]) -> Iterator[Declared]:

@@ -5,10 +5,9 @@ They follow validateDeviceClaim of kubernetes/kubernetes pkg/apis/resource/valid
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.validation.causes import declared, forbidden, invalid, not_supported, only_declared, required, too_many
 from dractl.validation.formats import fully_qualified_name, label, label_errors, subdomain
@@ -34,8 +33,7 @@ _OPAQUE = OpaqueRules("RC-26", "RC-27", "RC-28", "RC-29", "RC-30")
 _REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 
 
-@dataclass(slots=True)
-class _Claim:
+class _Claim(NamedTuple):
     """What the rules about a part of a claim have to know of the rest."""
 
     target: Target
@@ -43,15 +41,15 @@ class _Claim:
     """Names of requests, and of the alternatives of each."""
     constrained: Mapping[str, frozenset[str]]
     """Attributes in constraints by the reference they are for; "": for all requests."""
-    cost: list[int] = field(default_factory=list)
-    """Of the derived attributes that compile."""
+    cost: list[int]
+    """Of the derived attributes that compile; filled in as they are looked at."""
 
 
 def spec(place: Place, target: Target) -> Iterator[Violation]:
     """The spec of a claim."""
     devices = place.child("devices")
     requests, constraints, config = (devices.child(name) for name in ("requests", "constraints", "config"))
-    claim = _Claim(target, references(requests), _constrained(constraints))
+    claim = _Claim(target, references(requests), _constrained(constraints), cost=[])
     yield from bounded_set(
         ("RC-01", "RC-02"), requests, MAX_REQUESTS, partial(_request, claim), _name, target, name="name"
     )

@@ -8,8 +8,7 @@ The object is then stored with another meaning than it was written with. Which f
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dractl.model.releases import dropped_fields
 
@@ -31,8 +30,7 @@ _SPEC = {
 """Kind to the spec it holds and where."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(NamedTuple):
     """A field that the server drops for want of a gate, and the places (in the shape of v1) where it has a value."""
 
     gate: str

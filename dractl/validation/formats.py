@@ -23,12 +23,13 @@ _SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
 _KEY: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _C_IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
 
+# Go folds two more characters into ASCII letters: the Kelvin sign and the long s.
+_CASELESS: Final = _SUBDOMAIN.replace("a-z", "a-zA-Z\u212a\u017f")
+_VALUE: Final = f"({_KEY})?"
+
+# The others are compiled when they are first used: few claims have labels, taints or tolerations.
 _LABEL_RE = re.compile(_LABEL)
 _SUBDOMAIN_RE = re.compile(_SUBDOMAIN)
-# Go folds two more characters into ASCII letters: the Kelvin sign and the long s.
-_CASELESS_RE = re.compile(_SUBDOMAIN.replace("a-z", "a-zA-Z\u212a\u017f"))
-_KEY_RE = re.compile(_KEY)
-_VALUE_RE = re.compile(f"({_KEY})?")
 _C_IDENTIFIER_RE = re.compile(_C_IDENTIFIER)
 
 MAX_LABEL: Final = 63
@@ -79,7 +80,7 @@ def subdomain_errors(text: str, *, caseless: bool = False) -> list[str]:
     errors = []
     if length(text) > MAX_SUBDOMAIN:
         errors.append(f"must be no more than {MAX_SUBDOMAIN} characters")
-    if caseless and not _CASELESS_RE.fullmatch(text):
+    if caseless and not re.fullmatch(_CASELESS, text):
         errors.append(
             _regex(
                 "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with"
@@ -124,7 +125,7 @@ def label_key_errors(text: str) -> list[str]:
         errors.append("name part must be non-empty")
     elif length(name) > MAX_LABEL:
         errors.append(f"name part must be no more than {MAX_LABEL} bytes")
-    if not _KEY_RE.fullmatch(name):
+    if not re.fullmatch(_KEY, name):
         errors.append(f"name part {wrong}")
     return errors
 
@@ -133,12 +134,12 @@ def label_value_errors(text: str) -> list[str]:
     errors = []
     if length(text) > MAX_LABEL:
         errors.append(f"must be no more than {MAX_LABEL} bytes")
-    if not _VALUE_RE.fullmatch(text):
+    if not re.fullmatch(_VALUE, text):
         errors.append(
             _regex(
                 "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must"
                 " start and end with an alphanumeric character",
-                f"({_KEY})?",
+                _VALUE,
                 "MyValue",
                 "my_value",
                 "12345",

@@ -6,7 +6,6 @@ pkg/apis/resource/validation/validation.go of v1.31.13, v1.32.9 and v1.33.5.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,14 +22,14 @@ def reworded(violations: Iterable[Violation], target: Target) -> Iterator[Violat
     """The violations with the types and fields of an older release."""
     for violation in violations:
         if "a valid C identifier" in violation.message:
-            violation = replace(violation, type="FieldValueTypeInvalid")  # noqa: PLW2901
+            violation = violation._replace(type="FieldValueTypeInvalid")  # noqa: PLW2901
         # The internal types were those of v1beta1 up to 1.32.
         if not target.at_least("1.33") and violation.field and violation.type != "FieldValueDuplicate":
             field = _BASIC.sub(r"\1.basic", _EXACTLY.sub(r"\1", violation.field))
-            violation = replace(violation, field=field)  # noqa: PLW2901
+            violation = violation._replace(field=field)  # noqa: PLW2901
         if not target.at_least("1.32"):
             if violation.rule in ("RC-14", "DC-05"):
                 continue  # the cost of an expression was not looked at
             if violation.type == "FieldValueTooMany":
-                violation = replace(violation, type="FieldValueTooLong")  # noqa: PLW2901
+                violation = violation._replace(type="FieldValueTooLong")  # noqa: PLW2901
         yield violation

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from dractl.validation.violation import Path
 
 
-_FLAT_REQUEST = re.compile(r"(devices\.requests\[\d+\])\.exactly\b")
-_BASIC_DEVICE = re.compile(r"^(spec\.devices\[\d+\])\.(?!name$)")
+_FLAT_REQUEST = r"(devices\.requests\[\d+\])\.exactly\b"
+_BASIC_DEVICE = r"^(spec\.devices\[\d+\])\.(?!name$)"
 
 
 class Place:
@@ -118,7 +118,9 @@ class Place:
         if not root._step:
             return self.field
         field = self._spelt(shortened=False)
-        return _BASIC_DEVICE.sub(r"\1.basic.", _FLAT_REQUEST.sub(r"\1", field)) if root._step == "v1beta1" else field
+        if root._step != "v1beta1":
+            return field
+        return re.sub(_BASIC_DEVICE, r"\1.basic.", re.sub(_FLAT_REQUEST, r"\1", field))
 
     def _way(self) -> list[Place]:
         way = []

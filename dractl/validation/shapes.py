@@ -6,8 +6,7 @@ A shape walks over a value as ``sigs.k8s.io/json`` does with strict fields: name
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,8 +18,7 @@ Shape: TypeAlias = "Struct | List | Map | Scalar"
 """A Go type. ``go`` is its name in the decoder's messages; ``plain`` the Python type that always fits, if any."""
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
+class Misfit(NamedTuple):
     """One value that does not decode: at ``path``, ``shape`` met ``value``; ``text`` is what its own decoder says.
 
     ``unknown``: the struct ``shape`` has no field of the name that ends ``path``.

@@ -6,7 +6,6 @@ release, together with the declarative rules of 1.37 (tags of api/resource/v1/ty
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -194,7 +193,7 @@ def _plain(attribute: Any) -> bool:
 def _key(key: str, places: Place, entry: Place, target: Target) -> Iterator[Violation]:
     """The server reports a wrong key at its entry, from 1.36 on at the map. The path always leads to the entry."""
     for violation in qualified_name("RS-17", entry, key, target, key=True):
-        yield replace(violation, field=places.field) if target.at_least("1.36") else violation
+        yield violation._replace(field=places.field) if target.at_least("1.36") else violation
 
 
 def _attribute_values(attributes: Place) -> int:

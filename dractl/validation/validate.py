@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.model.releases import served_versions
@@ -53,7 +52,7 @@ def validate(
     found += rules.check(stored, target, namespaces=namespaces or {}, written=version)
     if stored["kind"] == "ResourceClaim" and stored.get("status"):
         found += _status(stored, target, namespaces or {})
-    return [replace(violation, path=source_path(violation.path, whole)) for violation in found]
+    return [violation._replace(path=source_path(violation.path, whole)) for violation in found]
 
 
 def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
@@ -80,7 +79,7 @@ def _status(claim: dict[str, Any], target: Target, namespaces: Mapping[str, Mapp
     root = Place(claim)
     namespace = namespaces.get(root.child("metadata", "namespace").text or "default")
     for violation in claim_status(root, namespace, target):
-        yield replace(violation, type=None, message=f"{violation.field}: {violation.message}")
+        yield violation._replace(type=None, message=f"{violation.field}: {violation.message}")
 
 
 def _dropped(item: Dropped, source: dict[str, Any], target: Target) -> Violation:

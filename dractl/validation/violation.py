@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -12,8 +11,7 @@ Path = tuple[str | int, ...]
 """Keys and indices from the root of a document to a value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(NamedTuple):
     """One thing that the API server says about a document, or that dractl says where the server is silent.
 
     ``rule``: the id of the validation rule (``RC-16``) or a word (``unknown-field``, ``wrong-type``, ``not-served``,
