@@ -6,6 +6,7 @@ own folders). Not checked: volumes, extenders, other plugins.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +16,7 @@ from dractl.explain.cluster import at, list_at, map_at, maps_at, text_at
 from dractl.model import Quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 
     from dractl.explain.cluster import ClusterState
 
@@ -56,11 +57,12 @@ class NodeFilters:
             for c in maps_at(self.spec, "topologySpreadConstraints")
             if c.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
         ]
-        self.placed: dict[str, list[Raw]] = {}
+        placed: dict[str, list[Raw]] = {}
+        self.placed: MutableMapping[str, list[Raw]] = placed
         for other in state.all("Pod").values():
             node = text_at(other, "spec", "nodeName")
             if node and other is not pod and text_at(other, "status", "phase") not in ENDED:
-                self.placed.setdefault(node, []).append(other)
+                placed.setdefault(node, []).append(other)
         self.repelling = [
             (other, node, terms)
             for node, pods in self.placed.items()
@@ -93,7 +95,7 @@ class NodeFilters:
         gone = {id(pod) for pod in victims}
         changed = copy(self)
         kept = [other for other in self.on(node) if id(other) not in gone]
-        changed.placed = {**self.placed, text_at(node, "metadata", "name"): kept}
+        changed.placed = ChainMap({text_at(node, "metadata", "name"): kept}, self.placed)
         changed.repelling = [entry for entry in self.repelling if id(entry[0]) not in gone]
         return changed
 
