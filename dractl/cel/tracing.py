@@ -115,7 +115,7 @@ def _is_hidden(node: Node, spans: Spans) -> bool:
 def show(value: Any) -> str:
     """A value as CEL writes it: ``"Hopper"``, ``[1, 2]``, ``quantity("80Gi")``."""
     from dractl.cel.functions import conversion
-    from dractl.cel.go import quoted
+    from dractl.model.go import quoted
 
     if value is None:
         return "null"

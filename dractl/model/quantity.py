@@ -6,9 +6,12 @@ on which (``is_int64``, ``value``, the rounding of negative numbers), so the sam
 
 from __future__ import annotations
 
+import math
 import re
 from functools import lru_cache, total_ordering
 from typing import Final, Literal
+
+from dractl.model.go import json_number
 
 Format = Literal["BinarySI", "DecimalSI", "DecimalExponent"]
 
@@ -95,7 +98,9 @@ class Quantity:
         if isinstance(value, bool):
             raise ValueError(FORMAT_ERROR)
         if isinstance(value, float):
-            value = _json_number(value)
+            if not math.isfinite(value):
+                raise ValueError(FORMAT_ERROR)
+            value = json_number(value)
         elif isinstance(value, int):
             if abs(value) >= 10**_MAX_DIGITS:
                 raise ValueError(NUMERIC_ERROR)
@@ -318,18 +323,3 @@ def _parse_decimal(sign: int, unscaled: int, decimals: int, base: int, exponent:
         elif unscaled < 10**9:
             format_ = "DecimalSI"
     return _quantity(sign * unscaled, scale, format_, fixed=False)
-
-
-def _json_number(number: float) -> str:
-    """A float as encoding/json writes it, which is how a YAML float reaches the decoder."""
-    if number != number or number in (float("inf"), float("-inf")):
-        raise ValueError(FORMAT_ERROR)
-    if number == 0:
-        return "-0" if str(number).startswith("-") else "0"
-    if 1e-6 <= abs(number) < 1e21:
-        from decimal import Decimal
-
-        text = f"{Decimal(repr(number)):f}"
-        return text.removesuffix(".0")
-    mantissa, _, exponent = repr(number).partition("e")
-    return f"{mantissa.removesuffix('.0')}e{exponent[0]}{exponent[1:].lstrip('0')}"

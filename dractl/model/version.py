@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import lru_cache, total_ordering
 from typing import Final
+
+from dractl.model.go import quoted
 
 MAX_UINT64: Final = (1 << 64) - 1
 
@@ -86,16 +87,11 @@ def _is_number(text: str) -> bool:
     return _DIGITS.fullmatch(text) is not None
 
 
-def _quoted(text: str) -> str:
-    """Go's ``%q``, near enough: JSON's escapes are the same for what people write."""
-    return json.dumps(text, ensure_ascii=False)
-
-
 def _number(text: str, what: str) -> int:
     if not _is_number(text):
-        raise ValueError(f"Invalid character(s) found in {what.lower()} number {_quoted(text)}")
+        raise ValueError(f"Invalid character(s) found in {what.lower()} number {quoted(text)}")
     if len(text) > 1 and text[0] == "0":
-        raise ValueError(f"{what} number must not contain leading zeroes {_quoted(text)}")
+        raise ValueError(f"{what} number must not contain leading zeroes {quoted(text)}")
     return _uint64(text)
 
 
@@ -103,7 +99,7 @@ def _uint64(text: str) -> int:
     if not text:
         raise ValueError('strconv.ParseUint: parsing "": invalid syntax')
     if len(text) > 20 or int(text) > MAX_UINT64:
-        raise ValueError(f"strconv.ParseUint: parsing {_quoted(text)}: value out of range")
+        raise ValueError(f"strconv.ParseUint: parsing {quoted(text)}: value out of range")
     return int(text)
 
 
@@ -112,10 +108,10 @@ def _prerelease(identifier: str) -> str:
         raise ValueError("Prerelease is empty")
     if _is_number(identifier):
         if len(identifier) > 1 and identifier[0] == "0":
-            raise ValueError(f"Numeric PreRelease version must not contain leading zeroes {_quoted(identifier)}")
+            raise ValueError(f"Numeric PreRelease version must not contain leading zeroes {quoted(identifier)}")
         _uint64(identifier)
     elif not _ALPHANUMERIC.fullmatch(identifier):
-        raise ValueError(f"Invalid character(s) found in prerelease {_quoted(identifier)}")
+        raise ValueError(f"Invalid character(s) found in prerelease {quoted(identifier)}")
     return identifier
 
 
@@ -123,7 +119,7 @@ def _build(identifier: str) -> str:
     if not identifier:
         raise ValueError("Build meta data is empty")
     if not _ALPHANUMERIC.fullmatch(identifier):
-        raise ValueError(f"Invalid character(s) found in build meta data {_quoted(identifier)}")
+        raise ValueError(f"Invalid character(s) found in build meta data {quoted(identifier)}")
     return identifier
 
 

@@ -6,6 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from dractl.model.go import json_number
 from dractl.validation.shapes import Scalar
 
 if TYPE_CHECKING:
@@ -120,13 +121,7 @@ def number(value: float) -> str:
         return "+Inf" if value > 0 else "-Inf"
     if math.isnan(value) or math.isinf(value):
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
-    if value and not 1e-6 <= abs(value) < 1e21:
-        digits, _, exponent = repr(value).partition("e")
-        return f"{digits.removesuffix('.0')}e{exponent[0]}{exponent[1:].lstrip('0')}"
-    from decimal import Decimal
-
-    text = format(Decimal(repr(value)), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return json_number(value)
 
 
 def json_type(value: Any) -> str:

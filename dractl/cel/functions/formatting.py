@@ -179,7 +179,7 @@ _WITHIN = {str, bytes, bool, int, Uint, float, type(None), TypeValue, Timestamp,
 
 def _inside(value: Any) -> str:
     """A value within a list or map."""
-    from dractl.cel.go import quoted
+    from dractl.model.go import quoted
 
     kind = type(value)
     if kind is str:

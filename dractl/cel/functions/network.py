@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import unquote_to_bytes
 
 from dractl.cel.functions.registry import overload
-from dractl.cel.go import quoted
 from dractl.cel.values import CIDR, IP, URL, CelError, no_overload
+from dractl.model.go import quoted
 
 if TYPE_CHECKING:
+    import ipaddress
     from collections.abc import Callable
 
-T = TypeVar("T")
+    Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+T = TypeVar("T")
 
 
 # -- addresses --------------------------------------------------------------------------------------------------------
@@ -24,6 +23,8 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 def _parse_address(text: str) -> Address:
     """netip.ParseAddr; ValueError with its text."""
+    import ipaddress
+
     plain = text.partition("%")[0] if ":" in text.partition("%")[0] else text
     try:
         return ipaddress.ip_address(plain)
@@ -116,7 +117,7 @@ def ip(text: str) -> IP:
 
 
 def _mapped(address: Address) -> bool:
-    return isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
+    return getattr(address, "ipv4_mapped", None) is not None
 
 
 @overload("is_ip", str)
@@ -382,7 +383,13 @@ def _check_port(port: str) -> None:
 
 
 def _unescape(text: str) -> str:
-    return unquote_to_bytes(text).decode("utf-8", "replace") if "%" in text else text
+    return _unescaped(text).decode("utf-8", "replace") if "%" in text else text
+
+
+def _unescaped(text: str) -> bytes:
+    from urllib.parse import unquote_to_bytes
+
+    return unquote_to_bytes(text)
 
 
 @overload("url_get_scheme", URL)
@@ -419,7 +426,7 @@ def get_port(value: URL) -> str:
 def get_escaped_path(value: URL) -> str:
     if all(c in _ENCODED_PATH for c in value.path):
         return value.path
-    plain = unquote_to_bytes(value.path)
+    plain = _unescaped(value.path)
     return "".join(chr(b) if chr(b) in _PATH else f"%{b:02X}" for b in plain)
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cel import values as v
 from dractl.cel.functions.registry import OVERLOADS, Overload
-from dractl.cel.go import quoted
 from dractl.cel.numbers import parse_int
 from dractl.cel.values import CelError, Duration, Timestamp
+from dractl.model.go import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

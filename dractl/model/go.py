@@ -1,4 +1,4 @@
-"""Texts as Go prints them."""
+"""Texts and numbers as Go prints them."""
 
 from __future__ import annotations
 
@@ -29,3 +29,13 @@ def _quote(character: str) -> str:
     if code < 0x80:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def json_number(number: float) -> str:
+    """A finite float as encoding/json writes it (floatEncoder), which is how a float in YAML reaches the decoder."""
+    if number and not 1e-6 <= abs(number) < 1e21:
+        mantissa, _, exponent = repr(number).partition("e")
+        return f"{mantissa.removesuffix('.0')}e{exponent[0]}{exponent[1:].lstrip('0')}"
+    from decimal import Decimal
+
+    return format(Decimal(repr(number)), "f").removesuffix(".0")
