@@ -6,7 +6,6 @@ Tables, with the place in kubernetes/kubernetes where each can be read; the logi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -230,6 +229,8 @@ def release_of(text: str) -> str:
 
     UsageError for what is no version, or is older than the oldest release.
     """
+    if text in RELEASES:
+        return text
     found = _minor(text)
     allowed = f"{RELEASES[0]} to {NEWEST}"
     if found is None:
@@ -255,8 +256,7 @@ def stage(gate: str, release: str) -> Stage | None:
     return reached[-1] if reached else None
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """What is asked: a Kubernetes release and its enabled feature gates. Hashable; compare and share freely."""
 
     release: str
