@@ -401,13 +401,15 @@ class Machine:
         return {d.bdf: d for d in self.pci_devices}
 
     def without_identity(self) -> Machine:
-        """The same hardware without host name, MAC and IP addresses and serial numbers."""
+        """The same hardware without host name, MAC and IP addresses and serial numbers. A GPU's UUID stays, because
+        drivers publish it; AMD's ``unique_id`` is burnt in as a serial number is, and goes."""
         return replace(
             self,
             identity=False,
             host=replace(self.host, name=None),
             net_interfaces=tuple(replace(n, mac=None, addresses=()) for n in self.net_interfaces),
             nvme_controllers=tuple(replace(n, serial=None) for n in self.nvme_controllers),
+            gpus=tuple(replace(g, amd=replace(g.amd, unique_id=None)) if g.amd else g for g in self.gpus),
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -141,3 +141,9 @@ def test_a_snapshot_does_not_speak_to_the_terminal() -> None:
 def test_a_snapshot_of_a_newer_dractl_is_read_as_far_as_it_is_known() -> None:
     value = {**Machine().to_json(), "quantumDevices": [{"id": 1}]}
     assert Machine.from_json(value) == Machine()
+
+
+def test_amd_unique_ids_are_identity(tmp_path: Path) -> None:
+    machine = probes.read(machines.build(machines.describe("mi300x"), tmp_path / "mi300x"))
+    assert "1f2e3d4c5b6a7988" in json.dumps(machine.to_json())
+    assert "1f2e3d4c5b6a7988" not in json.dumps(machine.without_identity().to_json())
