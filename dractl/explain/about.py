@@ -32,6 +32,7 @@ class About:
         self.judge = judge
         self.devices = devices
         self.claims = {claim.full_name: claim for claim in claims}
+        self.own = {claim.key for claim in self.claims.values()}
         self.classes = {item.metadata.name: item for item in judge.state.classes}
         self.drivers = frozenset(item.spec.driver for item in judge.slices)
 

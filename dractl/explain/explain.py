@@ -17,6 +17,7 @@ from dractl.explain.answer import (
     Reason,
     Subject,
 )
+from dractl.explain.binding import failure, given_back, pending, without_allocation
 from dractl.explain.bugs import upstream_bug
 from dractl.explain.cluster import at, map_at, maps_at, text_at
 from dractl.explain.devices import Devices, ended
@@ -122,12 +123,27 @@ class Explainer:
         )
         if not is_pending(pod):
             return self._placed(question, subject, entry.claims)
-        study = self._study(question, self.judge.pod(pod))
+        judgement = self.judge.pod(pod)
+        released = None if judgement.fits or judgement.fatal else given_back(judgement.nodes, pod)
+        if released is not None:
+            return self._after_release(question, released)
+        study = self._study(question, judgement)
         answer = self._answer(study, subject)
         if not study.judgement.fits:
             bug = upstream_bug(self.judge, study.judgement, entry.claims, lambda judge: judge.pod(pod))
             answer = answer if bug is None else replace(answer, reasons=(bug, *answer.reasons), headline=bug.message)
         return self._with_fixes(study, self._around(pod, answer))
+
+    def _after_release(self, question: Question, claim: PodClaim) -> Explanation:
+        """The answer once the scheduler has taken back an allocation that only stands in the pod's way."""
+        assert claim.value is not None
+        state = self.state.replace("ResourceClaim", claim.key, without_allocation(claim.value))
+        answer = Explainer(state, self.features, self.options)._pod(question)
+        where = ", ".join(dict.fromkeys(a.pool for a in allocation_of(claim.value, claim.full_name)))
+        failed = failure(claim) if self.features.binding_conditions else None
+        why = f"{failed}, and no other pod uses it" if failed else "where the pod cannot run, and no other pod uses it"
+        said = f"claim {claim.full_name} is allocated on {where}: {why}"
+        return replace(answer, notes=(f"{said}. It will be released and allocated anew", *answer.notes))
 
     def _placed(self, question: Question, subject: Subject, claims: tuple[PodClaim, ...]) -> Explanation:
         """A pod that is on its node, or has ended."""
@@ -171,6 +187,9 @@ class Explainer:
                 reasons=(reason, *answer.reasons),
                 scheduler_message=enter(self.state, pod).condition,
             )
+        waiting = pending(enter(self.state, pod).claims) if answer.fits and self.features.binding_conditions else None
+        if waiting is not None:
+            return replace(answer, verdict="blocked", headline=waiting.message, reasons=(waiting,))
         condition = next((c for c in maps_at(pod, "status", "conditions") if c.get("type") == "PodScheduled"), None)
         if answer.fits and condition is not None and condition.get("status") == "False":
             other = self._refusing_release(pod, text_at(condition, "message"))
@@ -425,6 +444,12 @@ class Explainer:
         return (timeout, *found)
 
     def _pinned(self, claim: PodClaim, verdict: NodeVerdict) -> Reason:
+        failed = failure(claim) if self.features.binding_conditions else None
+        if failed is not None:
+            why = f"claim {claim.full_name} cannot be used: {failed}"
+            return Reason(
+                "binding-pending", why, pod_claim=claim.name or None, claim=claim.full_name, nodes=(verdict.name,)
+            )
         users = [text_at(c, "name") for c in maps_at(claim.value, "status", "reservedFor")]
         where = sorted({a.pool for a in allocation_of(claim.value, claim.full_name)})
         names = [

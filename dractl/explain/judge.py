@@ -20,6 +20,7 @@ from dractl.allocation import (
 from dractl.errors import Unsupported as UnsupportedError
 from dractl.explain import extended, message
 from dractl.explain.answer import Reason
+from dractl.explain.binding import failure, reserved_for
 from dractl.explain.cluster import at, maps_at, text_at
 from dractl.explain.groups import Groups
 from dractl.explain.node_filters import NodeFilters, Rejection, full_name, matches_term
@@ -204,10 +205,13 @@ class Judge:
         known: dict[Hashable, Outcome | None],
     ) -> NodeVerdict:
         rejection = rejections.get(text_at(node, "metadata", "name"))
-        elsewhere = tuple(c for c in claims if c.allocated and not available_on(c, node))
+        elsewhere = tuple(c for c in claims if c.allocated and (not available_on(c, node) or self._failed(c)))
         if group not in known:
             known[group] = self.allocate(node, here)
         return NodeVerdict(node, text_at(node, "metadata", "name"), rejection, elsewhere, here, known[group], group)
+
+    def _failed(self, claim: PodClaim) -> bool:
+        return self.features.binding_conditions and failure(claim) is not None
 
     def allocate(self, node: Raw, claims: tuple[PodClaim, ...]) -> Outcome | None:
         """The allocator's verdict on one node; None where there is nothing to allocate."""
@@ -345,7 +349,7 @@ class Judge:
     ) -> tuple[Reason, str] | None:
         """What fails in Score and PreBind, after a node was found. ``mapped``: a class provides an extended resource
         that the pod wants."""
-        joined = [c for c in claims if c.allocated and not (pod is not None and reserved_for(c, pod))]
+        joined = [c for c in claims if c.allocated and not reserved_for(c, pod)]
         for claim in joined:
             reserved = len(maps_at(claim.value, "status", "reservedFor"))
             if reserved >= RESERVED_LIMIT:
@@ -444,12 +448,6 @@ def times_out(outcome: Outcome | None) -> bool:
     if outcome is None:
         return False
     return isinstance(outcome, Exhausted) or outcome.cost.upstream_seconds > 2 * FILTER_TIMEOUT
-
-
-def reserved_for(claim: PodClaim, pod: Raw) -> bool:
-    """Whether a claim is reserved for this very pod."""
-    uid = text_at(pod, "metadata", "uid")
-    return bool(uid) and any(text_at(c, "uid") == uid for c in maps_at(claim.value, "status", "reservedFor"))
 
 
 def available_on(claim: PodClaim, node: Raw) -> bool:

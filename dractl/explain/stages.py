@@ -205,6 +205,9 @@ def _in_use(about: About, request: RequestSurvey, stage: Stage, need: int) -> Re
                 else f"all {len(lost)} matching devices are in use"
             )
         )
+        if all(set(about.devices.claims_of(device)) <= about.own for device in lost):
+            code = "device-in-use-same-pod"
+            have += " by the pod's own claims"
         why = f"request {request.request}: {have}; held by {who(holders)}"
     return Reason(
         code,

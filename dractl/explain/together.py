@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from dractl.explain import selectors
@@ -10,6 +11,8 @@ from dractl.explain.about import texts, who
 from dractl.explain.answer import Conflict, Place, Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dractl.allocation import DeviceID
     from dractl.allocation.survey import ConstraintSurvey, RequestSurvey, Survey
     from dractl.explain.about import About
@@ -40,10 +43,35 @@ def together(about: About, survey: Survey) -> list[Reason]:
                 holders=about.devices.holders(dict.fromkeys(taken)),
             )
         ]
+    rivals = _rivals(about, requests)
+    if rivals is not None:
+        return [rivals]
     why = f"each of the requests {names} alone would fit; together they do not"
     constraint = f"{survey.constraints[0].kind} {survey.constraints[0].attribute}" if survey.constraints else None
     code = "constraint-conflict" if constraint else "search-conflict"
     return [Reason(code, why, claim=survey.requests[0].claim, request=names, constraint=constraint)]
+
+
+def _rivals(about: About, requests: Sequence[RequestSurvey]) -> Reason | None:
+    """Two requests that only the same devices would do for."""
+    for one, other in combinations(requests, 2):
+        devices = list(dict.fromkeys((*one.candidates, *other.candidates)))
+        wanted = one.wanted + other.wanted
+        if len(devices) >= wanted or any(d.allow_multiple_allocations for d in map(about.devices.get, devices) if d):
+            continue
+        names = " and ".join(r.request if one.claim == other.claim else _claim_name(about, r) for r in (one, other))
+        told = ", ".join(texts(devices[:3])) + (" …" if len(devices) > 3 else "")
+        why = f"requests {names} want {wanted} devices, and would both have to take them from {told}"
+        where = about.where(other)
+        return Reason(
+            "device-in-use-same-pod",
+            why,
+            devices=texts(devices),
+            want=wanted,
+            have=len(devices),
+            **{**where, "request": names},
+        )
+    return None
 
 
 def _claim_name(about: About, request: RequestSurvey) -> str:

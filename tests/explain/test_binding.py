@@ -67,3 +67,107 @@ def test_a_claim_allocated_without_a_time_cannot_be_joined(release: str, gates: 
 def test_a_claim_with_a_time_can_be_joined_and_one_that_is_reserved_needs_no_joining() -> None:
     assert explain(*CLUSTER, FIRST, shared(WHEN), joining()).fits
     assert explain(*CLUSTER, shared(None, user="p"), joining()).fits
+
+
+# -- binding conditions --
+
+
+def attached(*conditions: dict[str, Any], user: str | None = "p") -> dict[str, Any]:
+    """A claim whose device is usable once its driver has set Attached."""
+    status = shared(WHEN, user)["status"]
+    result = status["allocation"]["devices"]["results"][0]
+    result |= {"bindingConditions": ["Attached"], "bindingFailureConditions": ["Failed"]}
+    if conditions:
+        identity = {k: result[k] for k in ("driver", "pool", "device")}
+        status["devices"] = [{**identity, "conditions": list(conditions)}]
+    return claim("c", request("r", "gpu"), status=status, metadata={"uid": "uid-c"})
+
+
+def test_a_pod_whose_device_is_not_ready_waits() -> None:
+    answer = explain(*CLUSTER, attached(), joining())
+    assert (answer.verdict, answer.reasons[0].code) == ("blocked", "binding-pending")
+    assert "Attached" in answer.headline
+    assert answer.reasons[0].devices == ("gpu.example.com/node-1/gpu-0",)
+    assert answer.scheduler_message is None
+    assert answer.fixes[0].changes == ()
+
+
+@pytest.mark.parametrize(("status", "fits"), [("True", True), ("False", False), ("Unknown", False)])
+def test_only_a_true_condition_makes_a_device_ready(status: str, fits: bool) -> None:
+    assert explain(*CLUSTER, attached({"type": "Attached", "status": status}), joining()).fits is fits
+
+
+def test_conditions_are_not_read_while_the_gate_is_off() -> None:
+    assert explain(*CLUSTER, attached(), joining(), gates={"DRADeviceBindingConditions": False}).fits
+
+
+def test_a_device_that_failed_is_given_back() -> None:
+    failed = {"type": "Failed", "status": "True", "reason": "NoFabric", "message": "cable"}
+    answer = explain(*CLUSTER, attached(failed), joining())
+    assert answer.verdict == "allocatable"
+    assert "released and allocated anew" in answer.notes[0]
+    assert "NoFabric: cable" in answer.notes[0]
+
+
+def test_a_failed_device_that_another_pod_uses_stays() -> None:
+    failed = {"type": "Failed", "status": "True", "reason": "NoFabric"}
+    answer = explain(*CLUSTER, FIRST, attached(failed, user="first"), joining())
+    assert (answer.verdict, answer.reasons[0].code) == ("unallocatable", "binding-pending")
+    assert "resourceclaim not available on the node" in (answer.scheduler_message or "")
+
+
+# -- claims that nobody else uses --
+
+BOTH = (*CLUSTER, node("node-2"), slice_of("gpu.example.com", "node-2", device("gpu-0")))
+ONLY_2: dict[str, Any] = {"nodeSelector": {"kubernetes.io/hostname": "node-2"}}
+
+
+@pytest.mark.parametrize("user", [None, "p"])
+def test_an_allocation_in_the_way_that_no_other_pod_uses_is_released(user: str | None) -> None:
+    answer = explain(*BOTH, shared(WHEN, user), joining(spec=ONLY_2))
+    assert answer.verdict == "allocatable"
+    assert [(a.pool, a.device) for n in answer.nodes if n.name == "node-2" for a in n.allocation] == [
+        ("node-2", "gpu-0")
+    ]
+    assert "ml/c is allocated on node-1" in answer.notes[0]
+    assert "released and allocated anew" in answer.notes[0]
+
+
+def test_an_allocation_that_another_pod_uses_is_not_released() -> None:
+    answer = explain(*BOTH, FIRST, shared(WHEN), joining(spec=ONLY_2))
+    assert answer.verdict == "unallocatable"
+    assert [r.code for n in answer.nodes if n.name == "node-2" for r in n.reasons] == ["pinned-node"]
+
+
+def test_what_is_released_may_still_not_fit() -> None:
+    full = claim("full", request("r", "gpu"), status=allocation("node-2", ("gpu.example.com", "gpu-0"), pod="x"))
+    answer = explain(*BOTH, full, shared(WHEN, None), joining(spec=ONLY_2))
+    assert answer.verdict == "unallocatable"
+    assert [r.code for n in answer.nodes if n.name == "node-2" for r in n.reasons] == ["device-in-use"]
+    assert "released and allocated anew" in answer.notes[0]
+
+
+# -- devices of the same pod --
+
+
+def test_a_device_that_the_pods_other_claim_holds() -> None:
+    other = claim("d", request("r", "gpu"), metadata={"uid": "uid-d"})
+    both = pod(
+        "p",
+        {"name": "g", "resourceClaimName": "c"},
+        {"name": "h", "resourceClaimName": "d"},
+        metadata={"uid": "uid-p"},
+    )
+    answer = explain(*CLUSTER, shared(WHEN, "p"), other, both)
+    assert (answer.reasons[0].code, answer.reasons[0].pod_claim) == ("device-in-use-same-pod", "h")
+    assert answer.reasons[0].holders[0].claim == "ml/c"
+
+
+def test_two_requests_that_only_one_device_would_do_for() -> None:
+    devices = slice_of("gpu.example.com", "node-1", device("gpu-0", big=True), device("gpu-1"), device("gpu-2"))
+    big = [{"cel": {"expression": "device.attributes['gpu.example.com'].?big.orValue(false)"}}]
+    wanted = (request("a", "gpu", selectors=big), request("b", "gpu", selectors=big), request("x", "gpu"))
+    answer = explain(GPU, node("node-1"), devices, claim("c", *wanted), joining())
+    assert answer.reasons[0].code == "device-in-use-same-pod"
+    assert "a and b" in answer.reasons[0].message
+    assert answer.reasons[0].devices == ("gpu.example.com/node-1/gpu-0",)

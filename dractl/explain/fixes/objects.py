@@ -209,6 +209,8 @@ def gates(case: Case) -> Iterator[Candidate]:
 
 def shared_claims(case: Case) -> Iterator[Candidate]:
     """A claim that is allocated elsewhere, or for too many: end users, or an own claim."""
+    if any(r.code == "binding-pending" and r.driver for r in case.reasons):
+        return  # it is this pod's, and in the right place
     for claim in case.claims:
         if not claim.allocated:
             continue

@@ -17,6 +17,10 @@ def wait(case: Case) -> Iterator[Candidate]:
     if any(r.code == "would-fit-now" for r in case.reasons):
         title = "wait until the scheduler tries again, five minutes at most; or delete and create the pod"
         yield Candidate(title, (), "wait", effect="if nothing happens: does kube-scheduler run?")
+    for reason in case.reasons:
+        if reason.code == "binding-pending" and reason.driver:
+            title = f"wait until driver {reason.driver} sets {', '.join(reason.found)}"
+            yield Candidate(title, (), "wait", effect="if nothing happens: does the driver's controller run?")
     if any(r.code == "claim-missing" and r.template for r in case.reasons):
         title = "wait until the claim controller tries again; or delete and create the pod"
         yield Candidate(title, (), "wait", effect="if nothing happens: does kube-controller-manager run?")
