@@ -19,12 +19,13 @@ from dractl.explain.answer import (
 )
 from dractl.explain.binding import failure, given_back, pending, without_allocation
 from dractl.explain.bugs import upstream_bug
-from dractl.explain.cluster import at, map_at, maps_at, text_at
+from dractl.explain.cluster import at, list_at, map_at, maps_at, text_at
 from dractl.explain.devices import Devices, ended
 from dractl.explain.diagnose import reasons_of
 from dractl.explain.fixes import Case, find_fixes
 from dractl.explain.funnel import funnel, whole
 from dractl.explain.judge import TIMED_OUT, Judge, times_out
+from dractl.explain.node_filters import declared_features
 from dractl.explain.pods import enter, event_about
 from dractl.explain.ranking import rank
 from dractl.explain.subjects import Question, claim_question, is_pending, pods_using
@@ -132,7 +133,28 @@ class Explainer:
         if not study.judgement.fits:
             bug = upstream_bug(self.judge, study.judgement, entry.claims, lambda judge: judge.pod(pod))
             answer = answer if bug is None else replace(answer, reasons=(bug, *answer.reasons), headline=bug.message)
+        undeclared = self._undeclared(pod)
+        if undeclared is not None:
+            answer = replace(answer, notes=(*answer.notes, undeclared))
         return self._with_fixes(study, self._around(pod, answer))
+
+    def _undeclared(self, pod: Raw) -> str | None:
+        """What NodeDeclaredFeatures, which the scheduler asks after DRA, may have against nodes."""
+        needed = declared_features(pod) if self.features.at_least("1.36") else []
+        if not needed:
+            return None
+        lacking = [
+            text_at(node, "metadata", "name")
+            for node in self.judge.nodes
+            if not set(needed) <= set(list_at(node, "status", "declaredFeatures"))
+        ]
+        if not lacking:
+            return None
+        more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+        return (
+            f"node features are not checked here: the pod needs {', '.join(needed)}, and status.declaredFeatures of "
+            f"{', '.join(lacking[:3])}{more} lacks it"
+        )
 
     def _after_release(self, question: Question, claim: PodClaim) -> Explanation:
         """The answer once the scheduler has taken back an allocation that only stands in the pod's way."""

@@ -359,6 +359,20 @@ _BASIC = ("cpu", "memory", "ephemeral-storage")
 # -- what pods and nodes say --
 
 
+def declared_features(pod: Raw) -> list[str]:
+    """The features that a node must declare for a pod (component-helpers/nodedeclaredfeatures InferForScheduling)."""
+    spec = map_at(pod, "spec")
+    containers = [c for kind in ("containers", "initContainers") for c in maps_at(spec, kind)]
+    needed = []
+    if any(r.get("action") == "RestartAllContainers" for c in containers for r in maps_at(c, "restartPolicyRules")):
+        needed.append("RestartAllContainersOnContainerExits")
+    if spec.get("hostNetwork") is True and spec.get("hostUsers") is False:
+        needed.append("UserNamespacesHostNetworkSupport")
+    if any(mount.get("bindMountOptions") for c in containers for mount in maps_at(c, "volumeMounts")):
+        needed.append("VolumeBindMountOptions")
+    return needed
+
+
 def priority(state: ClusterState, pod: Raw) -> int:
     """A pod's priority; admission writes it, a manifest has only the name of its class."""
     written = at(pod, "spec", "priority")

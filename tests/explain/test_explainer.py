@@ -163,6 +163,19 @@ def test_a_manifest_that_no_server_would_take_is_said_to_be_one() -> None:
     assert explain("c", GPU, node("node-1"), gpus("node-1", device("gpu-0")), stored).notes == ()
 
 
+@pytest.mark.parametrize(("release", "told"), [("1.35", False), ("1.36", True), ("1.37", True)])
+def test_features_that_nodes_must_declare_are_named(release: str, told: bool) -> None:
+    asked = pod(
+        "p", {"name": "g", "resourceClaimName": "c"}, spec={"hostNetwork": True, "hostUsers": False}, metadata={}
+    )
+    able = node("node-2")
+    able["status"]["declaredFeatures"] = ["UserNamespacesHostNetworkSupport"]
+    objects = (GPU, node("node-1"), able, gpus("node-1", device("gpu-0")), claim("c", request("r", "gpu")), asked)
+    notes = [n for n in explain("pod/p", *objects, release=release).notes if "not checked here" in n]
+    assert bool(notes) is told
+    assert all("UserNamespacesHostNetworkSupport" in n and "node-1" in n and "node-2" not in n for n in notes)
+
+
 # -- nodes that cannot be told apart --
 
 
