@@ -149,7 +149,10 @@ def _read(
         return state, where
     from dractl.explain import live
 
-    cluster = live.read(login, namespace=namespace)
+    try:
+        cluster = live.read(login, namespace=namespace, tell=terminal.progress)
+    finally:
+        terminal.progress("")
     for note in cluster.notes:
         terminal.notice(note)
     return cluster.state.merged(state), None if everywhere else namespace or cluster.namespace

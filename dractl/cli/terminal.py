@@ -70,6 +70,13 @@ def notice(message: str) -> None:
         print(f"{paint('note:', '36', sys.stderr)} {message}", file=sys.stderr)
 
 
+def progress(message: str) -> None:
+    """What is being done now, on a line of standard error that the next one replaces; an empty message removes it.
+    Only on a terminal, and not with ``--quiet``."""
+    if not _Choices.quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        print(f"\r\x1b[K{message}", end="", file=sys.stderr, flush=True)
+
+
 def be_quiet(quiet: bool) -> None:
     """``--quiet``: no notices, no progress."""
     _Choices.quiet = quiet

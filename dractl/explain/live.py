@@ -18,7 +18,7 @@ from dractl.errors import InputError
 from dractl.explain.cluster import ClusterState, add, text_at
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dractl.explain.cluster import Key
 
@@ -79,8 +79,9 @@ _QUERIES = (
 )
 
 
-def read(login: Login, *, namespace: str | None = None) -> Live:
-    """Reads a cluster. ``namespace`` is that of the question, used where reading all namespaces is forbidden.
+def read(login: Login, *, namespace: str | None = None, tell: Callable[[str], None] = lambda _: None) -> Live:
+    """Reads a cluster. ``namespace`` is that of the question, used where reading all namespaces is forbidden; ``tell``
+    hears what is being read.
 
     Raises InputError, with what to do, where kubectl is missing, cannot log in, or may not read what the verdict needs.
     """
@@ -90,6 +91,7 @@ def read(login: Login, *, namespace: str | None = None) -> Live:
             "kubectl is not on PATH", hint="install kubectl, or explain a dump: dractl explain -f dump.yaml"
         )
     base = [program, *login.arguments]
+    tell("asking the cluster for its version")
     version, configured = _finish([_start([*base, "version", "-o", "json"]), _start(_namespace_command(base))])
     if version.code != 0 and _unreachable(version.errors):
         raise _failed("reach the cluster", version.errors)
@@ -98,6 +100,8 @@ def read(login: Login, *, namespace: str | None = None) -> Live:
     notes: list[str] = []
     for start in range(0, len(_QUERIES), _AT_ONCE):
         queries = _QUERIES[start : start + _AT_ONCE]
+        resources = ", ".join(query.resource.partition(".")[0] for query in queries)
+        tell(f"reading {resources} ({start + len(queries)} of {len(_QUERIES)})")
         finished = _finish([_start(_command(base, query)) for query in queries])
         for query, result in zip(queries, finished, strict=True):
             _take(kinds, notes, base, query, result, where)

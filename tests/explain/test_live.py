@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import stat
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dractl.cli import terminal
 from dractl.errors import InputError
 from dractl.explain import live
 from tests.explain.cluster import claim, device_class, node, pod, request, slice_of
@@ -166,3 +168,37 @@ def test_without_kubectl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     with pytest.raises(InputError, match="not on PATH") as raised:
         live.read(live.Login())
     assert "-f" in (raised.value.hint or "")
+
+
+# -- what is said meanwhile --
+
+
+class Screen(io.StringIO):
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+@pytest.mark.parametrize(
+    ("on_terminal", "quiet", "told"), [(True, False, True), (False, False, False), (True, True, False)]
+)
+def test_progress_is_told_on_a_terminal_alone(
+    kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch, on_terminal: bool, quiet: bool, told: bool
+) -> None:
+    kubectl.answers()
+    screen = Screen(on_terminal)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    terminal.be_quiet(quiet)
+    try:
+        live.read(live.Login(), tell=terminal.progress)
+        terminal.progress("")
+    finally:
+        terminal.be_quiet(False)
+    said = screen.getvalue()
+    assert ("reading" in said and "resourceclaims" in said) is told
+    assert "\n" not in said
+    assert said.endswith("\r\x1b[K") if told else not said
