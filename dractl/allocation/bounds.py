@@ -74,7 +74,6 @@ class Bounds:
                 mask |= problem.slots[number].selectable
             self.relevant[request] = mask
         self.kinds = self._kinds()
-        self.claim_end = self._claim_ends()
         self.counted = problem.charges is not None
         self.charges = self._charge_groups()
         self.sums = self._sums()
@@ -121,15 +120,6 @@ class Bounds:
                     by_amount[amount] = by_amount.get(amount, 0) | mask
             found.append((sorted(counters), sorted(by_amount.items())))
         return found
-
-    def _claim_ends(self) -> list[int]:
-        """By request the request after the last one of its claim."""
-        requests = self.problem.requests
-        claims = [self.problem.slots[numbers[0]].claim for numbers in requests]
-        ends = [len(requests)] * len(requests)
-        for request in range(len(requests) - 2, -1, -1):
-            ends[request] = ends[request + 1] if claims[request] == claims[request + 1] else request + 1
-        return ends
 
     def _kinds(self) -> list[int]:
         """By device a number; devices with the same number can stand for each other in the whole search."""
