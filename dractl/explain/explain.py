@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dractl.allocation import Allocated, Exhausted, Features
+from dractl.allocation import Exhausted, Features
 from dractl.explain import inventory
 from dractl.explain.about import About
 from dractl.explain.answer import (
     SEVERITY,
-    AllocatedDevice,
     Explanation,
-    FunnelStage,
     NodeAnswer,
     Reason,
     Subject,
 )
 from dractl.explain.binding import failure, given_back, pending, without_allocation
 from dractl.explain.bugs import upstream_bug
-from dractl.explain.cluster import at, list_at, map_at, maps_at, text_at
+from dractl.explain.cluster import at, list_at, maps_at, text_at
 from dractl.explain.devices import Devices, ended
-from dractl.explain.diagnose import reasons_of
 from dractl.explain.fixes import Case, find_fixes
 from dractl.explain.funnel import funnel, whole
-from dractl.explain.judge import TIMED_OUT, Judge, times_out
+from dractl.explain.judge import Judge, times_out
+from dractl.explain.node_answers import Study, allocation_of, bundle, bundles
 from dractl.explain.node_filters import declared_features
 from dractl.explain.pods import enter, event_about
 from dractl.explain.ranking import rank
@@ -34,7 +32,6 @@ from dractl.explain.together import conflict_on
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dractl.allocation.survey import Survey
     from dractl.explain.answer import Conflict, Verdict
     from dractl.explain.cluster import ClusterState, Key
     from dractl.explain.judge import Judgement, NodeVerdict
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
 
 _CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 DEFAULT_SCHEDULER = "default-scheduler"
-_MANY = 64  # with more nodes than this, those with the same answer share one
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +50,6 @@ class Options:
     release_assumed: bool = False
     node: str | None = None
     fixes: int = 8
-
-
-@dataclass(slots=True)
-class _Study:
-    """What was found out about one subject on the way to its answer."""
-
-    question: Question
-    judgement: Judgement
-    about: About
-    surveys: dict[str, Survey] = field(default_factory=dict)  # by node, of those that cannot allocate
 
 
 class Explainer:
@@ -315,11 +301,11 @@ class Explainer:
             **parts,
         )
 
-    def _study(self, question: Question, judgement: Judgement) -> _Study:
+    def _study(self, question: Question, judgement: Judgement) -> Study:
         special = (c for n in judgement.nodes[:1] for c in n.claims)
-        return _Study(question, judgement, About(self.judge, self.devices, (*judgement.claims, *special)))
+        return Study(question, judgement, About(self.judge, self.devices, (*judgement.claims, *special)))
 
-    def _with_fixes(self, study: _Study, answer: Explanation) -> Explanation:
+    def _with_fixes(self, study: Study, answer: Explanation) -> Explanation:
         if answer.fits or not self.options.fixes:
             return answer
         claims = tuple(study.about.claims.values())
@@ -329,7 +315,7 @@ class Explainer:
         )
         return replace(answer, fixes=find_fixes(case, self.options.fixes))
 
-    def _answer(self, study: _Study, subject: Subject) -> Explanation:
+    def _answer(self, study: Study, subject: Subject) -> Explanation:
         question, judgement = study.question, study.judgement
         if judgement.stopped:
             headline = judgement.stopped[0].message
@@ -342,7 +328,7 @@ class Explainer:
                 scheduler_message=judgement.message,
             )
         chosen = [n for n in judgement.nodes if self.options.node in (None, n.name)]
-        nodes = [self._bundle(study, alike) for alike in bundles(chosen)]
+        nodes = [bundle(study, alike) for alike in bundles(chosen)]
         reasons = rank(nodes, judgement.nodes)
         verdict = self._verdict(judgement)
         if judgement.late is not None:
@@ -397,139 +383,7 @@ class Explainer:
         where = "the only node" if total == 1 else f"none of {total} nodes"
         return f"{'does not fit on' if total == 1 else 'fits on'} {where}: {why}"
 
-    def _bundle(self, study: _Study, alike: Sequence[NodeVerdict]) -> NodeAnswer:
-        """The answer for nodes that cannot be told apart, made for the first of them."""
-        answer = self._node(study, alike[0])
-        if len(alike) == 1:
-            return answer
-        names = tuple(n.name for n in alike)
-        return replace(answer, like=names[1:], reasons=tuple(replace(r, nodes=names) for r in answer.reasons))
-
-    def _allocation(self, verdict: NodeVerdict) -> tuple[AllocatedDevice, ...]:
-        """What the scheduler would give on this very node: its group's verdict names another node's devices."""
-        if not isinstance(verdict.outcome, Allocated):
-            return ()
-        own = self.judge.allocate(verdict.node, verdict.claims)
-        return allocated_devices(verdict.claims, own) if isinstance(own, Allocated) else ()
-
-    def _node(self, study: _Study, verdict: NodeVerdict) -> NodeAnswer:
-        before = (a for c in study.judgement.claims if c.allocated for a in allocation_of(c.value, c.full_name))
-        allocation = (*before, *self._allocation(verdict))
-        if verdict.fits:
-            return NodeAnswer(verdict.name, "allocatable", allocation=allocation)
-        stages: tuple[FunnelStage, ...] = ()
-        reasons: list[Reason] = []
-        if verdict.rejection is not None:
-            r = verdict.rejection
-            why = f"{'; '.join(r.texts)}" + (f" ({r.detail})" if r.detail else "")
-            code = "node-filter"
-            unmapped = self._unmapped(verdict) if r.resource else None
-            reasons.append(
-                unmapped
-                or Reason(
-                    code,
-                    why,
-                    plugin=r.plugin,
-                    resource=r.resource,
-                    want=r.want,
-                    free=r.free,
-                    nodes=(verdict.name,),
-                    found=r.pods,
-                )
-            )
-        reasons += [self._pinned(claim, verdict) for claim in verdict.elsewhere]
-        if not verdict.allocates and verdict.outcome is not None:
-            decoded = [c.claim for c in verdict.claims if c.claim is not None]
-            survey = self.judge.allocator.survey(self.state.decode(verdict.node), decoded)
-            study.surveys[verdict.name] = survey
-            stages = funnel(self.devices, survey.requests)
-            found = reasons_of(study.about, verdict, survey)
-            reasons += self._timeouts(verdict, found)
-        kind: Any = "filtered" if verdict.rejection is not None else "unallocatable"
-        if verdict.asked and self.judge.is_fatal(verdict.outcome):
-            kind = "error"
-        return NodeAnswer(verdict.name, kind, tuple(reasons), stages, allocation if verdict.allocates else ())
-
-    def _timeouts(self, verdict: NodeVerdict, found: tuple[Reason, ...]) -> tuple[Reason, ...]:
-        if not times_out(verdict.outcome):
-            return found
-        why = f"the scheduler would try combinations for more than 10 seconds and give up ({TIMED_OUT})"
-        if found:
-            why += f"; what cannot be satisfied: {found[0].message}"
-        timeout = Reason(
-            "timeout-risk",
-            why,
-            nodes=(verdict.name,),
-            pod_claim=found[0].pod_claim if found else None,
-            request=found[0].request if found else None,
-        )
-        return (timeout, *found)
-
-    def _pinned(self, claim: PodClaim, verdict: NodeVerdict) -> Reason:
-        failed = failure(claim) if self.features.binding_conditions else None
-        if failed is not None:
-            why = f"claim {claim.full_name} cannot be used: {failed}"
-            return Reason(
-                "binding-pending", why, pod_claim=claim.name or None, claim=claim.full_name, nodes=(verdict.name,)
-            )
-        users = [text_at(c, "name") for c in maps_at(claim.value, "status", "reservedFor")]
-        where = sorted({a.pool for a in allocation_of(claim.value, claim.full_name)})
-        names = [
-            str(value)
-            for term in maps_at(claim.value, "status", "allocation", "nodeSelector", "nodeSelectorTerms")
-            for e in [*maps_at(term, "matchFields"), *maps_at(term, "matchExpressions")]
-            for value in e.get("values") or ()
-        ]
-        place = ", ".join(names) or ", ".join(where)
-        why = f"claim {claim.full_name} is already allocated on {place}, the pod must go there"
-        if users:
-            why += f"; it is used by pod {', '.join(users[:3])}"
-        return Reason(
-            "pinned-node",
-            why,
-            pod_claim=claim.name or None,
-            claim=claim.full_name,
-            found=tuple(names),
-            nodes=(verdict.name,),
-        )
-
-    def _unmapped(self, verdict: NodeVerdict) -> Reason | None:
-        """An extended resource that the node's DRA driver could provide, if its class said so."""
-        resource = verdict.rejection.resource if verdict.rejection is not None else None
-        if resource is None or "/" not in resource:
-            return None
-        allocatable = map_at(verdict.node, "status", "allocatable")
-        if str(allocatable.get(resource, "0")) != "0":
-            return None
-        for item in self.state.classes:
-            drivers = About(self.judge, self.devices, ()).drivers_of(item.metadata.name or "")
-            there = any(
-                s.spec.driver in drivers and s.spec.node_name == verdict.name and s.spec.devices
-                for s in self.judge.slices
-            )
-            if (
-                there
-                and text_at(
-                    self.state.get("DeviceClass", ("", item.metadata.name or "")), "spec", "extendedResourceName"
-                )
-                != resource
-            ):
-                why = (
-                    f"the node offers no {resource}; its DRA driver has devices of class {item.metadata.name}, "
-                    f"which does not provide {resource} (spec.extendedResourceName)"
-                )
-                if "DRAExtendedResource" not in self.features.on:
-                    why += "; the feature gate DRAExtendedResource is off besides"
-                return Reason(
-                    "extended-resource-unmapped",
-                    why,
-                    device_class=item.metadata.name,
-                    resource=resource,
-                    nodes=(verdict.name,),
-                )
-        return None
-
-    def _conflict(self, study: _Study, verdicts: Iterable[NodeVerdict]) -> Conflict | None:
+    def _conflict(self, study: Study, verdicts: Iterable[NodeVerdict]) -> Conflict | None:
         """The conflict on the node whose best place holds the most free devices."""
         found = [
             conflict
@@ -552,35 +406,6 @@ class Explainer:
         if any(o.unordered for o in outcomes):
             notes.append(f"Kubernetes {self.features.release} searches pools in random order: others may be chosen")
         return tuple(notes)
-
-
-def allocation_of(claim: Raw | None, name: str) -> tuple[AllocatedDevice, ...]:
-    """What a claim has been given."""
-    return tuple(
-        AllocatedDevice(name, text_at(r, "request"), text_at(r, "driver"), text_at(r, "pool"), text_at(r, "device"))
-        for r in maps_at(claim, "status", "allocation", "devices", "results")
-    )
-
-
-def allocated_devices(claims: Sequence[PodClaim], outcome: Allocated) -> tuple[AllocatedDevice, ...]:
-    """What an allocation gives to each claim."""
-    return tuple(
-        AllocatedDevice(claim.full_name, result.request, result.driver, result.pool, result.device)
-        for claim, allocation in zip(claims, outcome.results, strict=False)
-        for result in allocation.devices.results
-    )
-
-
-def bundles(verdicts: Sequence[NodeVerdict]) -> list[list[NodeVerdict]]:
-    """Each node by itself; where there are many, those together that get the same answer."""
-    if len(verdicts) <= _MANY:
-        return [[v] for v in verdicts]
-    found: dict[object, list[NodeVerdict]] = {}
-    for v in verdicts:
-        refused = None if v.rejection is None else (v.rejection.plugin, v.rejection.texts)
-        elsewhere = tuple(c.full_name for c in v.elsewhere)
-        found.setdefault((v.group, refused, elsewhere, bool(v.victims)), []).append(v)
-    return list(found.values())
 
 
 def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:

@@ -1,0 +1,206 @@
+"""The answer for one node: what its filters, its devices and claims allocated before say, as reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from dractl.allocation import Allocated
+from dractl.explain.answer import AllocatedDevice, FunnelStage, NodeAnswer, Reason
+from dractl.explain.binding import failure
+from dractl.explain.cluster import map_at, maps_at, text_at
+from dractl.explain.diagnose import reasons_of
+from dractl.explain.funnel import funnel
+from dractl.explain.judge import TIMED_OUT, times_out
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dractl.allocation.survey import Survey
+    from dractl.explain.about import About
+    from dractl.explain.judge import Judgement, NodeVerdict
+    from dractl.explain.pods import PodClaim
+    from dractl.explain.subjects import Question
+
+    Raw = Mapping[str, Any]
+
+_MANY = 64  # with more nodes than this, those with the same answer share one
+
+
+@dataclass(slots=True)
+class Study:
+    """What was found out about one subject on the way to its answer."""
+
+    question: Question
+    judgement: Judgement
+    about: About
+    surveys: dict[str, Survey] = field(default_factory=dict)  # by node, of those that cannot allocate
+
+
+def bundle(study: Study, alike: Sequence[NodeVerdict]) -> NodeAnswer:
+    """The answer for nodes that cannot be told apart, made for the first of them."""
+    answer = _node(study, alike[0])
+    if len(alike) == 1:
+        return answer
+    names = tuple(n.name for n in alike)
+    return replace(answer, like=names[1:], reasons=tuple(replace(r, nodes=names) for r in answer.reasons))
+
+
+def _allocation(study: Study, verdict: NodeVerdict) -> tuple[AllocatedDevice, ...]:
+    """What the scheduler would give on this very node: its group's verdict names another node's devices."""
+    if not isinstance(verdict.outcome, Allocated):
+        return ()
+    own = study.about.judge.allocate(verdict.node, verdict.claims)
+    return allocated_devices(verdict.claims, own) if isinstance(own, Allocated) else ()
+
+
+def _node(study: Study, verdict: NodeVerdict) -> NodeAnswer:
+    before = (a for c in study.judgement.claims if c.allocated for a in allocation_of(c.value, c.full_name))
+    allocation = (*before, *_allocation(study, verdict))
+    if verdict.fits:
+        return NodeAnswer(verdict.name, "allocatable", allocation=allocation)
+    stages: tuple[FunnelStage, ...] = ()
+    reasons: list[Reason] = []
+    if verdict.rejection is not None:
+        r = verdict.rejection
+        why = f"{'; '.join(r.texts)}" + (f" ({r.detail})" if r.detail else "")
+        code = "node-filter"
+        unmapped = _unmapped(study, verdict) if r.resource else None
+        reasons.append(
+            unmapped
+            or Reason(
+                code,
+                why,
+                plugin=r.plugin,
+                resource=r.resource,
+                want=r.want,
+                free=r.free,
+                nodes=(verdict.name,),
+                found=r.pods,
+            )
+        )
+    reasons += [_pinned(study, claim, verdict) for claim in verdict.elsewhere]
+    if not verdict.allocates and verdict.outcome is not None:
+        decoded = [c.claim for c in verdict.claims if c.claim is not None]
+        survey = study.about.judge.allocator.survey(study.about.judge.state.decode(verdict.node), decoded)
+        study.surveys[verdict.name] = survey
+        stages = funnel(study.about.devices, survey.requests)
+        found = reasons_of(study.about, verdict, survey)
+        reasons += _timeouts(verdict, found)
+    kind: Any = "filtered" if verdict.rejection is not None else "unallocatable"
+    if verdict.asked and study.about.judge.is_fatal(verdict.outcome):
+        kind = "error"
+    return NodeAnswer(verdict.name, kind, tuple(reasons), stages, allocation if verdict.allocates else ())
+
+
+def _timeouts(verdict: NodeVerdict, found: tuple[Reason, ...]) -> tuple[Reason, ...]:
+    if not times_out(verdict.outcome):
+        return found
+    why = f"the scheduler would try combinations for more than 10 seconds and give up ({TIMED_OUT})"
+    if found:
+        why += f"; what cannot be satisfied: {found[0].message}"
+    timeout = Reason(
+        "timeout-risk",
+        why,
+        nodes=(verdict.name,),
+        pod_claim=found[0].pod_claim if found else None,
+        request=found[0].request if found else None,
+    )
+    return (timeout, *found)
+
+
+def _pinned(study: Study, claim: PodClaim, verdict: NodeVerdict) -> Reason:
+    failed = failure(claim) if study.about.judge.features.binding_conditions else None
+    if failed is not None:
+        why = f"claim {claim.full_name} cannot be used: {failed}"
+        return Reason(
+            "binding-pending", why, pod_claim=claim.name or None, claim=claim.full_name, nodes=(verdict.name,)
+        )
+    users = [text_at(c, "name") for c in maps_at(claim.value, "status", "reservedFor")]
+    where = sorted({a.pool for a in allocation_of(claim.value, claim.full_name)})
+    names = [
+        str(value)
+        for term in maps_at(claim.value, "status", "allocation", "nodeSelector", "nodeSelectorTerms")
+        for e in [*maps_at(term, "matchFields"), *maps_at(term, "matchExpressions")]
+        for value in e.get("values") or ()
+    ]
+    place = ", ".join(names) or ", ".join(where)
+    why = f"claim {claim.full_name} is already allocated on {place}, the pod must go there"
+    if users:
+        why += f"; it is used by pod {', '.join(users[:3])}"
+    return Reason(
+        "pinned-node",
+        why,
+        pod_claim=claim.name or None,
+        claim=claim.full_name,
+        found=tuple(names),
+        nodes=(verdict.name,),
+    )
+
+
+def _unmapped(study: Study, verdict: NodeVerdict) -> Reason | None:
+    """An extended resource that the node's DRA driver could provide, if its class said so."""
+    resource = verdict.rejection.resource if verdict.rejection is not None else None
+    if resource is None or "/" not in resource:
+        return None
+    allocatable = map_at(verdict.node, "status", "allocatable")
+    if str(allocatable.get(resource, "0")) != "0":
+        return None
+    judge = study.about.judge
+    for item in judge.state.classes:
+        drivers = study.about.drivers_of(item.metadata.name or "")
+        there = any(
+            s.spec.driver in drivers and s.spec.node_name == verdict.name and s.spec.devices for s in judge.slices
+        )
+        if (
+            there
+            and text_at(
+                judge.state.get("DeviceClass", ("", item.metadata.name or "")),
+                "spec",
+                "extendedResourceName",
+            )
+            != resource
+        ):
+            why = (
+                f"the node offers no {resource}; its DRA driver has devices of class {item.metadata.name}, "
+                f"which does not provide {resource} (spec.extendedResourceName)"
+            )
+            if "DRAExtendedResource" not in judge.features.on:
+                why += "; the feature gate DRAExtendedResource is off besides"
+            return Reason(
+                "extended-resource-unmapped",
+                why,
+                device_class=item.metadata.name,
+                resource=resource,
+                nodes=(verdict.name,),
+            )
+    return None
+
+
+def allocation_of(claim: Raw | None, name: str) -> tuple[AllocatedDevice, ...]:
+    """What a claim has been given."""
+    return tuple(
+        AllocatedDevice(name, text_at(r, "request"), text_at(r, "driver"), text_at(r, "pool"), text_at(r, "device"))
+        for r in maps_at(claim, "status", "allocation", "devices", "results")
+    )
+
+
+def allocated_devices(claims: Sequence[PodClaim], outcome: Allocated) -> tuple[AllocatedDevice, ...]:
+    """What an allocation gives to each claim."""
+    return tuple(
+        AllocatedDevice(claim.full_name, result.request, result.driver, result.pool, result.device)
+        for claim, allocation in zip(claims, outcome.results, strict=False)
+        for result in allocation.devices.results
+    )
+
+
+def bundles(verdicts: Sequence[NodeVerdict]) -> list[list[NodeVerdict]]:
+    """Each node by itself; where there are many, those together that get the same answer."""
+    if len(verdicts) <= _MANY:
+        return [[v] for v in verdicts]
+    found: dict[object, list[NodeVerdict]] = {}
+    for v in verdicts:
+        refused = None if v.rejection is None else (v.rejection.plugin, v.rejection.texts)
+        elsewhere = tuple(c.full_name for c in v.elsewhere)
+        found.setdefault((v.group, refused, elsewhere, bool(v.victims)), []).append(v)
+    return list(found.values())
