@@ -149,8 +149,8 @@ class Explainer:
         answer = Explainer(state, self.features, self.options)._pod(question)
         where = ", ".join(dict.fromkeys(a.pool for a in allocation_of(claim.value, claim.full_name)))
         failed = failure(claim) if self.features.binding_conditions else None
-        why = f"{failed}, and no other pod uses it" if failed else "where the pod cannot run, and no other pod uses it"
-        said = f"claim {claim.full_name} is allocated on {where}: {why}"
+        why = f"; {failed}" if failed else ", where the pod cannot run"
+        said = f"claim {claim.full_name} is allocated on {where}{why}, and no other pod uses it"
         return replace(answer, notes=(f"{said}. It will be released and allocated anew", *answer.notes))
 
     def _placed(self, question: Question, subject: Subject, claims: tuple[PodClaim, ...]) -> Explanation:
