@@ -694,6 +694,11 @@ def run(release: str, seeds: Sequence[int], *, show: int, save: Path | None) -> 
             counts[want["verdict"]] += 1
             if kind is not None and want["verdict"] == "nondeterministic":
                 kind = difference(ask(release, [{**case, "repeat": 5000}])[0], got)  # rare orders
+                if kind in ("results", "text") and got.get("unordered"):
+                    # Go walks a small map as a rotation of its insertion order, so upstream may never take ours, the
+                    # sorted one: same verdict, said to depend on the order.
+                    counts["another order"] += 1
+                    continue
             if kind is None:
                 continue
             counts[f"DIFFERENT {kind}"] += 1
