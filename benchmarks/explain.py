@@ -172,7 +172,9 @@ def measure(nodes: int) -> None:
             "--isolated",
         ]
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        done = subprocess.run(command, capture_output=True, check=False, cwd=Path(__file__).resolve().parent.parent, env=os.environ)
+        done = subprocess.run(
+            command, capture_output=True, check=False, cwd=Path(__file__).resolve().parent.parent, env=os.environ
+        )
         wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
         answer = json.loads(done.stdout)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

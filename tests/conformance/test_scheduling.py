@@ -1,8 +1,8 @@
 """Recorded clusters and what real kube-schedulers did with them (shared/conformance/scheduling).
 
 A verdict is right when the pod is scheduled or not, as recorded. A scheduled pod gets the recorded devices. Of any
-other the first reason is the recorded cause, what is to blame is named, the message is the scheduler's, and a fix is found
-that is not larger than the one that was proven there.
+other the first reason is the recorded cause, what is to blame is named, the message is the scheduler's, and a fix is
+found that is not larger than the one that was proven there.
 """
 
 from __future__ import annotations

@@ -29,14 +29,17 @@ def wait(case: Case) -> Iterator[Candidate]:
 def features(case: Case) -> Iterator[Candidate]:
     """The gate that a reason names, or the release in which a known fault is mended."""
     from dractl.allocation import Features
-    from dractl.model.releases import GATES, NEWEST, stage
+    from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
 
     now = case.judge.features
     for gate in dict.fromkeys(r.gate for r in case.reasons if r.gate):
         if gate in GATES and stage(gate, now.release) is not None and gate not in now.on:
-            other = Features(now.release, now.on | {gate}, (now.cel_on or now.on) | {gate})
+            # A server that has a gate on without those that it needs does not start (from 1.35).
+            wanted = {gate, *(name for name in DEPENDENCIES.get(gate, ()) if name not in now.on)}
+            other = Features(now.release, now.on | wanted, (now.cel_on or now.on) | wanted)
+            names = " and ".join([gate, *sorted(wanted - {gate})])
             yield Candidate(
-                f"enable the feature gate {gate}",
+                f"enable the feature gate{'s' if len(wanted) > 1 else ''} {names}",
                 (),
                 f"gate {gate}",
                 features=other,
