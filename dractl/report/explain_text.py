@@ -36,7 +36,7 @@ def render(explanations: Sequence[Explanation], style: Style, *, listed: bool) -
         shown = [e for e in explanations if not e.fits or e.subject.kind == "Node"]
     else:
         shown = list(explanations)
-    parts += ["\n".join(_lines(e, style)) for e in shown]
+    parts += ["\n".join(line.rstrip() for line in _lines(e, style)) for e in shown]
     text = "\n\n".join(parts) + "\n"
     return text if style.unicode else text.translate(_ASCII)
 
