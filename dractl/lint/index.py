@@ -92,6 +92,7 @@ INDEX: tuple[tuple[object, ...], ...] = (
     ("DRA338", "invalid-partition-type", "error", ("RS-38",), ()),
     ("DRA339", "invalid-skip-node-operations", "error", ("RS-39",), ()),
     ("DRA340", "invalid-device-taint", "error", ("RS-40", "RS-41", "RS-42", "RS-43"), ()),
+    ("DRA341", "device-without-basic", "error", ("RS-44",), ()),
     ("DRA351", "duplicate-device-in-pool", "error", (), ("ResourceSlice",)),
     ("DRA352", "wrong-slice-count", "error", (), ("ResourceSlice",)),
     ("DRA353", "unknown-counter", "error", (), ("ResourceSlice",)),

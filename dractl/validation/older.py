@@ -6,10 +6,13 @@ pkg/apis/resource/validation/validation.go of v1.31.13, v1.32.9 and v1.33.5.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from dractl.validation.causes import required
+from dractl.validation.place import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from dractl.model.releases import Target
     from dractl.validation.violation import Violation
@@ -33,3 +36,15 @@ def reworded(violations: Iterable[Violation], target: Target) -> Iterator[Violat
             if violation.type == "FieldValueTooMany":
                 violation = violation._replace(type="FieldValueTooLong")  # noqa: PLW2901
         yield violation
+
+
+def without_basic(document: Mapping[str, Any]) -> Iterator[Violation]:
+    """The devices of a ResourceSlice that have no ``basic``; their paths are those of the document as it was written.
+
+    validateDevice up to 1.32; since 1.33 the conversion takes such a device for one without attributes.
+    """
+    if document["kind"] == "ResourceSlice":
+        for device in Place(document).child("spec", "devices").items():
+            basic = device.child("basic")
+            if not basic.set:
+                yield required("RS-44", basic)

@@ -92,6 +92,7 @@ RULES: Final[Mapping[str, str]] = {
     "RS-41": "a taint's value",
     "RS-42": "a taint's effect",
     "RS-43": "too many taints",
+    "RS-44": "a device without `basic` (up to 1.32)",
     "DC-01": "more than 32 selectors",
     "DC-02": "a selector without `cel`",
     "DC-03": "a CEL expression of more than 10 KiB",

@@ -52,7 +52,12 @@ def validate(
     found += rules.check(stored, target, namespaces=namespaces or {}, written=version)
     if stored["kind"] == "ResourceClaim" and stored.get("status"):
         found += _status(stored, target, namespaces or {})
-    return [violation._replace(path=source_path(violation.path, whole)) for violation in found]
+    found = [violation._replace(path=source_path(violation.path, whole)) for violation in found]
+    if not target.at_least("1.33"):
+        from dractl.validation.older import without_basic
+
+        found += without_basic(whole)
+    return found
 
 
 def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:

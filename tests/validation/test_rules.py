@@ -41,7 +41,7 @@ def test_a_path_leads_into_the_document(row: Row) -> None:
 
 
 def test_every_rule_has_a_row() -> None:
-    elsewhere = {"RC-19", "PC-14", *(rule for rule in RULES if rule.startswith("CS-"))}
+    elsewhere = {"RC-19", "PC-14", "RS-44", *(rule for rule in RULES if rule.startswith("CS-"))}
     assert {rule for row in ROWS for rule, _, _ in row.causes} == set(RULES) - elsewhere
 
 
@@ -164,6 +164,25 @@ def attributes(version: str, count: int = 1) -> dict[str, Any]:
 )
 def test_older_releases(release: str, document: dict[str, Any], causes: set[tuple[str, str]]) -> None:
     assert {(v.type, v.field) for v in validate(document, Target.of(release)) if v.type} == causes
+
+
+WITHOUT_BASIC = [{"name": "a", "basic": {}}, {"name": "b"}, {"name": "c", "basic": None}]
+
+
+@pytest.mark.parametrize(("release", "version"), [("1.31", "v1alpha3"), ("1.32", "v1alpha3"), ("1.32", "v1beta1")])
+def test_a_device_needs_basic_up_to_1_32(release: str, version: str) -> None:
+    document = published(*WITHOUT_BASIC) | {"apiVersion": f"resource.k8s.io/{version}"}
+    assert [(v.rule, v.type, v.field, v.path, v.message) for v in validate(document, Target.of(release))] == [
+        ("RS-44", "FieldValueRequired", f"spec.devices[{i}].basic", ("spec", "devices", i, "basic"), "Required value")
+        for i in (1, 2)
+    ]
+
+
+@pytest.mark.parametrize(("release", "version"), [("1.33", "v1alpha3"), ("1.33", "v1beta1"), ("1.37", "v1beta1")])
+def test_a_device_needs_no_basic_since_1_33(release: str, version: str) -> None:
+    """pkg/apis/resource/v1beta1/conversion.go Convert_v1beta1_Device_To_resource_Device skips a ``basic`` of nil."""
+    document = published(*WITHOUT_BASIC) | {"apiVersion": f"resource.k8s.io/{version}"}
+    assert [v for v in validate(document, Target.of(release)) if v.type] == []
 
 
 @pytest.mark.parametrize(
