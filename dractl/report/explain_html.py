@@ -30,7 +30,7 @@ code { font: 13px ui-monospace, monospace; background: var(--soft); padding: 0 .
 svg text { font: 12px system-ui, sans-serif; fill: var(--ink) }
 """
 _COLOURS = {"free": "--good", "held": "--held", "tainted": "--bad", "hidden": "--dim", "unpublished": "--dim"}
-_BOX, _GAP, _HEAD, _COLUMNS = 104, 10, 24, 4
+_BOX, _GAP, _HEAD, _COLUMNS = 128, 10, 24, 4
 
 
 def render(explanations: Sequence[Explanation]) -> str:
@@ -101,14 +101,16 @@ def _svg(places: dict[str, list[DeviceStatus]]) -> str:
     for place, devices in sorted(places.items()):
         rows = (len(devices) + _COLUMNS - 1) // _COLUMNS
         height = _HEAD + rows * (34 + _GAP) + 4
-        parts.append(f"<rect x=1 y={y + 1} width={width} height={height} rx=6 fill=none stroke='var(--line)'/>")
-        parts.append(f"<text x=10 y={y + 17}>{escape(place)}</text>")
+        parts.append(
+            f"<rect x='1' y='{y + 1}' width='{width}' height='{height}' rx='6' fill='none' stroke='var(--line)'/>"
+            f"<text x='10' y='{y + 17}'>{escape(place)}</text>"
+        )
         for i, device in enumerate(devices):
             left = _GAP + (i % _COLUMNS) * (_BOX + _GAP)
             top = y + _HEAD + (i // _COLUMNS) * (34 + _GAP)
             parts.append(_device(device, left, top))
         y += height + _GAP
-    return f"<svg width={width + 2} height={y} role=img aria-label='devices of the node'>{''.join(parts)}</svg>"
+    return f"<svg width='{width + 2}' height='{y}' role='img' aria-label='devices of the node'>{''.join(parts)}</svg>"
 
 
 def _device(device: DeviceStatus, left: int, top: int) -> str:
@@ -119,10 +121,11 @@ def _device(device: DeviceStatus, left: int, top: int) -> str:
     stroke = 3 if device.requests else 1
     return (
         f"<g><title>{escape('; '.join(told))}</title>"
-        f"<rect x={left} y={top} width={_BOX} height=34 rx=4 fill='var(--soft)' "
-        f"stroke='var({_COLOURS[device.status]})' stroke-width={stroke}/>"
-        f"<text x={left + 8} y={top + 15}>{escape(name[:16])}</text>"
-        f"<text x={left + 8} y={top + 29} style='fill:var(--dim);font-size:10px'>{device.status}</text></g>"
+        # Quoted, all of them: an unquoted value before `/>` takes the slash, and the texts end up inside the box.
+        f"<rect x='{left}' y='{top}' width='{_BOX}' height='34' rx='4' fill='var(--soft)' "
+        f"stroke='var({_COLOURS[device.status]})' stroke-width='{stroke}'/>"
+        f"<text x='{left + 8}' y='{top + 15}'>{escape(name[:16])}</text>"
+        f"<text x='{left + 8}' y='{top + 29}' style='fill:var(--dim);font-size:10px'>{device.status}</text></g>"
     )
 
 

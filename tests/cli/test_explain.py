@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -155,6 +156,14 @@ def test_html_is_one_page_that_needs_nothing_else(capsys: pytest.CaptureFixture[
     assert "pci0000:5d" in out
     assert not re.search(r"(src|href)\s*=", out)
     assert "http" not in out
+
+
+def test_the_picture_names_its_devices(capsys: pytest.CaptureFixture[str]) -> None:
+    """Well-formed, and its texts beside the boxes: a text inside a `rect` is not drawn."""
+    _, out, _ = run(capsys, EXAMPLES, "-o", "html")
+    picture = ElementTree.fromstring(out[out.index("<svg") : out.index("</svg>") + len("</svg>")])
+    assert not picture.findall(".//rect/*")
+    assert {"gpu-0", "gpu-2", "held", "pci-0000-5e-00-0"} <= {text.text for text in picture.iter("text")}
 
 
 def test_html_escapes_what_the_cluster_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
