@@ -2,7 +2,8 @@
 
     features = Features.for_release("1.36", gates={"DRAConsumableCapacity": False})
     state = AllocatedState.from_claims(claims_of_the_cluster, features)
-    allocator = Allocator(apply_taint_rules(slices, rules, features), classes, state=state, features=features)
+    tainted = apply_taint_rules(slices, rules, features, classes=classes)
+    allocator = Allocator(tainted, classes, state=state, features=features)
     verdict = allocator.allocate(node, claims_of_the_pod)
 
 The objects are those of :mod:`dractl.model`. A verdict is a value; exceptions are for misuse only.
@@ -37,7 +38,7 @@ from dractl.allocation.survey import (
     Survey,
     ValueGroup,
 )
-from dractl.allocation.taints import apply_taint_rules
+from dractl.allocation.taints import apply_taint_rules, effective_taint_rules
 
 __all__ = [
     "BUGS",
@@ -68,5 +69,6 @@ __all__ = [
     "apply_taint_rules",
     "as_json",
     "backing_classes",
+    "effective_taint_rules",
     "extended_resources",
 ]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dractl.errors import Unsupported
+from dractl.cel import environment
+from dractl.model.releases import Target
 from dractl.model.slices import Device
+from dractl.model.taints import DeviceTaintSelector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.allocation.features import Features
-    from dractl.model import DeviceTaint, DeviceTaintRule, DeviceToleration, ResourceSlice
+    from dractl.cel import Program
+    from dractl.model import DeviceClass, DeviceTaint, DeviceTaintRule, DeviceToleration, ResourceSlice
 
 _PREVENT = ("NoSchedule", "NoExecute")
 
@@ -39,39 +42,109 @@ def preventing(device: Device, tolerations: Iterable[DeviceToleration], *, any_e
     return None
 
 
-def apply_taint_rules(
-    slices: Sequence[ResourceSlice], rules: Iterable[DeviceTaintRule], features: Features
-) -> tuple[ResourceSlice, ...]:
-    """The slices with the taints that DeviceTaintRules add to their devices.
+class Uncompilable(Exception):
+    """A selector of a DeviceTaintRule, or of its class, does not compile."""
 
-    Where the gate is off they are returned as they are. A rule without a selector taints every device up to 1.36, and
-    none from 1.37 on. Rules are applied in the order of their names (resourceslice/tracker/tracker.go).
 
-    Raises Unsupported for a rule that selects by class or CEL, which 1.34 still took.
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The devices that a DeviceTaintRule taints: of one driver, pool and name where these are not None, for which all
+    programs are true."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+    programs: tuple[Program, ...] = ()
+
+    def covers(self, driver: str, pool: str, device: Device) -> bool:
+        """Whether the rule taints a device. Uncompilable for a program that is reached and was not compiled."""
+        if self.driver not in (None, driver) or self.pool not in (None, pool) or self.device not in (None, device.name):
+            return False
+        if not self.programs:
+            return True
+        if device.mapping.get("allowMultipleAllocations") is not None:
+            # The tracker passes driver, attributes and capacity on, so that CEL reads false there.
+            device = Device({k: v for k, v in device.mapping.items() if k != "allowMultipleAllocations"})
+        for program in self.programs:
+            if not program.ok:
+                raise Uncompilable
+            if program.evaluate(driver, device) is not True:  # runtime errors do not match either
+                return False
+        return True
+
+
+def effective_taint_rules(
+    rules: Iterable[DeviceTaintRule], features: Features, classes: Iterable[DeviceClass] = ()
+) -> list[tuple[DeviceTaintRule, Reach]]:
+    """The DeviceTaintRules that can taint a device, in the order of their names, each with the devices it taints.
+
+    None where the gate is off. A rule without a selector taints every device up to 1.36, and none from 1.37 on. Only
+    1.34 reads ``deviceClassName`` and ``selectors``; there a rule whose class does not exist taints nothing.
     """
     gate = "DRADeviceTaintRules" if features.at_least("1.35") else "DRADeviceTaints"
-    chosen = sorted(rules, key=lambda rule: rule.metadata.name)
-    if not chosen or not (features.enabled(gate) and features.enabled("DRADeviceTaints")):
-        return tuple(slices)
-    if not features.at_least("1.35"):
-        for rule in chosen:
-            selector = rule.spec.device_selector
-            if selector is not None and (selector.device_class_name or selector.selectors):
-                raise Unsupported(
-                    f"DeviceTaintRule {rule.metadata.name} selects devices by class or CEL, which only Kubernetes 1.34 "
-                    "and older do and dractl does not",
-                    hint="name driver, pool or device instead",
-                )
+    if not (features.enabled(gate) and features.enabled("DRADeviceTaints")):
+        return []
     every = features.upstream_bugs and not features.at_least("1.37")
-    return tuple(_tainted(slice_, chosen, every=every) for slice_ in slices)
+    known = {found.metadata.name: found for found in classes}
+    effective = []
+    for rule in sorted(rules, key=lambda rule: rule.metadata.name):
+        selector = rule.spec.device_selector or (DeviceTaintSelector() if every else None)
+        programs = None if selector is None else _programs(selector, known, features)
+        if selector is not None and programs is not None:
+            effective.append((rule, Reach(selector.driver, selector.pool, selector.device, programs)))
+    return effective
 
 
-def _tainted(slice_: ResourceSlice, rules: Sequence[DeviceTaintRule], *, every: bool) -> ResourceSlice:
+def _programs(
+    selector: DeviceTaintSelector, classes: Mapping[str, DeviceClass], features: Features
+) -> tuple[Program, ...] | None:
+    """The selectors of the class, then the rule's own; None where the class does not exist."""
+    if features.at_least("1.35"):
+        return ()
+    texts: list[str] = []
+    if selector.device_class_name is not None:
+        device_class = classes.get(selector.device_class_name)
+        if device_class is None:
+            return None
+        texts += [found.cel.expression for found in device_class.spec.selectors if found.cel is not None]
+    texts += selector.selectors
+    gates = features.on if features.cel_on is None else features.cel_on
+    cel = environment(Target(features.release, gates), "stored")
+    return tuple([cel.compile(text) for text in texts])
+
+
+def apply_taint_rules(
+    slices: Sequence[ResourceSlice],
+    rules: Iterable[DeviceTaintRule],
+    features: Features,
+    *,
+    classes: Iterable[DeviceClass] = (),
+) -> tuple[ResourceSlice, ...]:
+    """The slices as the scheduler sees them: with the taints that DeviceTaintRules add behind those of a device.
+
+    ``classes``: all DeviceClasses, which rules of 1.34 may name. A slice is left out where a device of it meets a
+    selector that does not compile: 1.34 then never takes it up.
+
+    Source: applyPatches and syncSlice in k8s.io/dynamic-resource-allocation/resourceslice/tracker/tracker.go.
+    """
+    effective = effective_taint_rules(rules, features, classes)
+    if not effective:
+        return tuple(slices)
+    found = []
+    for slice_ in slices:
+        try:
+            found.append(_tainted(slice_, effective))
+        except Uncompilable:
+            continue
+    return tuple(found)
+
+
+def _tainted(slice_: ResourceSlice, rules: Sequence[tuple[DeviceTaintRule, Reach]]) -> ResourceSlice:
     spec = slice_.spec
     devices = []
     changed = False
     for device in spec.devices:
-        added = [rule.spec.taint for rule in rules if rule_selects(rule, slice_, device, every=every)]
+        added = [rule.spec.taint for rule, reach in rules if reach.covers(spec.driver, spec.pool.name, device)]
         if added:
             changed = True
             written = [
@@ -87,16 +160,3 @@ def _tainted(slice_: ResourceSlice, rules: Sequence[DeviceTaintRule], *, every: 
         else:
             devices.append(device)
     return replace(slice_, spec=replace(spec, devices=tuple(devices))) if changed else slice_
-
-
-def rule_selects(rule: DeviceTaintRule, slice_: ResourceSlice, device: Device, *, every: bool) -> bool:
-    """Whether a rule taints a device; ``every``: what a rule without a selector does."""
-    selector = rule.spec.device_selector
-    if selector is None:
-        return every
-    spec = slice_.spec
-    return (
-        selector.driver in (None, spec.driver)
-        and selector.pool in (None, spec.pool.name)
-        and selector.device in (None, device.name)
-    )

@@ -94,10 +94,12 @@ class Judge:
         self.state = state
         self.features = features
         self.slices: tuple[ResourceSlice, ...]
-        if before is not None and _same(before.state, state, "ResourceSlice", "DeviceTaintRule"):
+        # Only the DeviceTaintRules of 1.34 name classes.
+        sources = ("ResourceSlice", "DeviceTaintRule", *(() if features.at_least("1.35") else ("DeviceClass",)))
+        if before is not None and _same(before.state, state, *sources):
             self.slices = before.slices
         else:
-            self.slices = tuple(apply_taint_rules(state.slices, state.taint_rules, features))
+            self.slices = apply_taint_rules(state.slices, state.taint_rules, features, classes=state.classes)
         self.nodes: tuple[Raw, ...]
         if before is not None and _same(before.state, state, "Node", "ResourceSlice"):
             self.nodes = before.nodes

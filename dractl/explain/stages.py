@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from dractl.allocation import effective_taint_rules
 from dractl.explain import selectors
 from dractl.explain.about import texts, who
 from dractl.explain.answer import Reason
@@ -290,21 +291,13 @@ def _tainted(about: About, request: RequestSurvey, stage: Stage, need: int) -> R
 
 def _rules(about: About, taint: str, devices: Sequence[DeviceID]) -> tuple[str, ...]:
     """The DeviceTaintRules that put a taint on any of the devices."""
-    if "DRADeviceTaintRules" not in about.judge.features.on and "DRADeviceTaints" not in about.judge.features.on:
-        return ()
+    judge = about.judge
+    found = [(d, device) for d in devices if (device := about.devices.get(d)) is not None]
     names = []
-    for rule in about.judge.state.taint_rules:
+    for rule, reach in effective_taint_rules(judge.state.taint_rules, judge.features, judge.state.classes):
         own = rule.spec.taint
         value = f"={own.value}" if own.value else ""
-        selector = rule.spec.device_selector
-        if f"{own.key}{value}:{own.effect}" != taint:
-            continue
-        if selector is None or any(
-            selector.driver in (None, d.driver)
-            and selector.pool in (None, d.pool)
-            and selector.device in (None, d.device)
-            for d in devices
-        ):
+        if f"{own.key}{value}:{own.effect}" == taint and any(reach.covers(d.driver, d.pool, at) for d, at in found):
             names.append(rule.metadata.name or "")
     return tuple(names)
 

@@ -48,7 +48,8 @@ class DeviceToleration:
 
 @dataclass(frozen=True, slots=True)
 class DeviceTaintSelector:
-    """Every field that is not None must be equal. A class name or CEL selectors (up to 1.34) are kept as they are."""
+    """Every field that is not None must be equal. Up to 1.34 there are also the name of a class, whose selectors must
+    match, and CEL expressions."""
 
     driver: str | None = None
     pool: str | None = None
@@ -58,12 +59,13 @@ class DeviceTaintSelector:
 
     @classmethod
     def read(cls, r: Reader) -> DeviceTaintSelector:
+        expressions = r.each("selectors", lambda s: s.optional("cel", lambda cel: cel.text("expression")))
         return cls(
             r.optional_text("driver"),
             r.optional_text("pool"),
             r.optional_text("device"),
             r.optional_text("deviceClassName"),
-            r.each("selectors", lambda selector: selector.child("cel").text("expression")),
+            tuple([text for text in expressions if text is not None]),
         )
 
 

@@ -370,19 +370,6 @@ def test_a_bug_that_decides_is_seen_by_asking_without_it(cluster: Cluster) -> No
     assert isinstance(cluster.allocator("1.37").allocate(node(), [both]), Allocated)
 
 
-def test_rules_of_1_34_that_select_by_class_are_not_answered(cluster: Cluster) -> None:
-    rule: Any = decode(
-        {
-            "apiVersion": "resource.k8s.io/v1alpha3",
-            "kind": "DeviceTaintRule",
-            "metadata": {"name": "r"},
-            "spec": {"deviceSelector": {"deviceClassName": "c"}, "taint": {"key": "k", "effect": "NoSchedule"}},
-        }
-    )
-    with pytest.raises(UnsupportedError, match="DeviceTaintRule r selects devices by class"):
-        apply_taint_rules([], [rule], Features.for_release("1.34", {"DRADeviceTaints": True}))
-
-
 def test_two_equal_constraints_are_one(cluster: Cluster) -> None:
     """A claim that constrains the same attribute twice needs one value, not two."""
     cluster.pool("gpu.io", [gpu("a", numa=0), gpu("b", numa=1, last=True), gpu("c", numa=0)])

@@ -1,0 +1,57 @@
+"""Answers where a DeviceTaintRule of 1.34 selects devices by class or CEL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.allocation import Features
+from dractl.explain import Explainer, Explanation, find
+from dractl.explain.judge import Judge
+from tests.explain.cluster import claim, device, device_class, node, request, slice_of, state_of
+
+FEATURES = Features.for_release("1.34", {"DRADeviceTaints": True})
+GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
+OLD = device_class("old", "device.attributes['gpu.example.com'].age > 3")
+SLICE = slice_of("gpu.example.com", "node-1", device("gpu-0", age=5), device("gpu-1", age=1))
+
+
+def rule(name: str, **selector: Any) -> dict[str, Any]:
+    spec = {"deviceSelector": selector, "taint": {"key": "worn", "effect": "NoSchedule"}}
+    kind = {"apiVersion": "resource.k8s.io/v1alpha3", "kind": "DeviceTaintRule", "metadata": {"name": name}}
+    return {**kind, "spec": spec}
+
+
+def explain(count: int, *objects: dict[str, Any]) -> Explanation:
+    state = state_of(GPU, node("node-1"), SLICE, claim("c", request("r", "gpu", count)), *objects)
+    (question,) = find(state, "c", None)
+    return Explainer(state, FEATURES).explain(question)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        {"deviceClassName": "old"},
+        {"selectors": [{"cel": {"expression": "device.attributes['gpu.example.com'].age > 3"}}]},
+    ],
+)
+def test_only_the_rule_that_taints_the_device_is_named(selector: dict[str, Any]) -> None:
+    other = rule("other", selectors=[{"cel": {"expression": "device.driver == 'nic.example.com'"}}])
+    gone = rule("gone", deviceClassName="no-such-class")
+    rules = (rule("by", **selector), other, gone)
+    assert explain(1, OLD, *rules).verdict == "allocatable"
+    answer = explain(2, OLD, *rules)
+    assert answer.verdict == "unallocatable"
+    (reason,) = [reason for reason in answer.reasons if reason.code == "tainted"]
+    assert reason.rules == ("by",)
+    assert reason.devices == ("gpu.example.com/node-1/gpu-0",)
+
+
+def test_a_class_that_comes_or_goes_changes_what_its_rule_taints() -> None:
+    state = state_of(GPU, node("node-1"), SLICE, rule("by", deviceClassName="old"))
+    before = Judge(state, FEATURES)
+    after = before.after(state.replace("DeviceClass", ("", "old"), OLD))
+    again = after.after(after.state.replace("DeviceClass", ("", "old"), None))
+    found = [[len(d.taints) for d in judge.slices[0].spec.devices] for judge in (before, after, again)]
+    assert found == [[0, 0], [1, 0], [0, 0]]
