@@ -24,12 +24,6 @@ class PatchError(ValueError):
     """A JSON patch does not apply to the object."""
 
 
-def target_of(kind: str, key: Key) -> str:
-    """``Kind/[namespace/]name``."""
-    namespace, name = key
-    return f"{kind}/{namespace}/{name}" if namespace else f"{kind}/{name}"
-
-
 def parse_target(text: str) -> tuple[str, Key]:
     """``Kind/[namespace/]name`` -> kind, (namespace, name)."""
     kind, _, rest = text.partition("/")

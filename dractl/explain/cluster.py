@@ -6,6 +6,7 @@ that the source lacks is *not in the source*, which is another thing than that n
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dractl.errors import InputError
@@ -37,6 +38,8 @@ GROUPS = {
 }
 CLUSTER_SCOPED = frozenset({"DeviceClass", "ResourceSlice", "DeviceTaintRule", "Node", "Namespace", "PriorityClass"})
 DEFAULT_NAMESPACE = "default"
+
+_NONE: Mapping[Key, Mapping[str, Any]] = MappingProxyType({})
 
 
 class ClusterState:
@@ -70,8 +73,8 @@ class ClusterState:
     # -- objects as they were read --
 
     def all(self, kind: str) -> Mapping[Key, Mapping[str, Any]]:
-        """Every object of a kind."""
-        return self._kinds.get(kind, {})
+        """Every object of a kind; the same mapping at every call, so that callers can see what did not change."""
+        return self._kinds.get(kind, _NONE)
 
     def get(self, kind: str, key: Key) -> Mapping[str, Any] | None:
         """An object, or None."""

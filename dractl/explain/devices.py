@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dractl.allocation import DeviceID
 from dractl.explain.answer import Holder
-from dractl.explain.cluster import at, list_at, maps_at, text_at
+from dractl.explain.cluster import list_at, maps_at, text_at
 from dractl.explain.node_filters import ENDED
 from dractl.explain.pods import consumers
 
@@ -106,7 +106,3 @@ def ended(pod: Raw) -> bool:
 def result_device(result: Raw) -> DeviceID:
     """The device of one allocation result."""
     return DeviceID(text_at(result, "driver"), text_at(result, "pool"), text_at(result, "device"))
-
-
-def is_shared(result: Raw) -> bool:
-    return at(result, "shareID") is not None
