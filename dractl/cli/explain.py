@@ -160,32 +160,12 @@ def _read(
 
 def _devices(source: str, release: str | None) -> ClusterState:
     """Published slices, or what the drivers of a machine would publish."""
+    from dractl.cli import devices
     from dractl.explain import sources as origins
+    from dractl.model import NEWEST, Target
 
-    if source != "local":
-        found = origins.published(source)
-        if found is not None:
-            return found
-    import os
-    from pathlib import Path
-
-    from dractl.cli.node import read_node
-    from dractl.drivers import Options, render
-    from dractl.model import Target
-    from dractl.model.releases import NEWEST
-
-    machine = read_node(None, None if source == "local" else Path(source))
-    name = machine.host.name or os.environ.get("NODE_NAME") or "node-1"
-    options = Options(node_name=name.lower(), target=Target.of(release or NEWEST), versions={}, settings={})
-    rendering = render(machine, options, device_classes=True)
-    for notice in rendering.notices:
-        terminal.notice(notice)
-    if not rendering.slices:
-        raise InputError(
-            f"--devices {source}: no driver that dractl knows would publish a device here",
-            hint="dractl discover shows the hardware",
-        )
-    return origins.of_objects(rendering.objects)
+    found = origins.published(source) if source != "local" else None
+    return found if found is not None else devices.rendered(source, Target.of(release or NEWEST))
 
 
 def _what_is_there(state: ClusterState) -> str:
