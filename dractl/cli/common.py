@@ -52,11 +52,11 @@ def choose(option: str, value: str, allowed: tuple[str, ...]) -> str:
     """``value`` if ``option`` allows it; a usage error with the nearest name otherwise."""
     if value in allowed:
         return value
-    from difflib import get_close_matches
+    from dractl.model.nearest import nearest
 
-    near = get_close_matches(value, allowed, 1)
+    near = nearest(value, allowed)
     raise UsageError(
-        f"{option} does not know {value!r}" + (f"; did you mean {near[0]}?" if near else ""),
+        f"{option} does not know {value!r}" + (f"; did you mean {near}?" if near else ""),
         hint=f"{option} takes {', '.join(allowed)}",
     )
 

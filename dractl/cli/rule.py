@@ -91,7 +91,7 @@ def _chosen(name: str | None) -> list[Rule]:
         return [known[code] for code in sorted(registry.expand([name], "rule"))]
     except UsageError as error:
         from dractl.explain.reasons import REASONS
-        from dractl.validation.nearest import nearest
+        from dractl.model.nearest import nearest
 
         near = nearest(name, list(REASONS))
         hint = f"did you mean {near}?" if near else error.hint

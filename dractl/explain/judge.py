@@ -25,6 +25,7 @@ from dractl.explain.cluster import at, maps_at, text_at
 from dractl.explain.groups import Groups
 from dractl.explain.node_filters import NodeFilters, Rejection, full_name, matches_term
 from dractl.explain.pods import PodClaim, enter
+from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -227,8 +228,6 @@ class Judge:
 
     def _missing_classes(self, claims: tuple[PodClaim, ...]) -> list[tuple[Reason, str]]:
         """PreFilter: every class that a request names must exist; with the scheduler's text."""
-        from difflib import get_close_matches
-
         known = sorted(name for _, name in self.state.all("DeviceClass"))
         found: list[tuple[Reason, str]] = []
         for claim in claims:
@@ -244,14 +243,12 @@ class Judge:
                     wanted = option.device_class_name if option is not None else ""
                     if not wanted or wanted in known:
                         continue
-                    nearest = next(iter(get_close_matches(wanted, known, 1, 0.6)), None) or self._class_of_driver(
-                        wanted
-                    )
+                    near = nearest(wanted, known) or self._class_of_driver(wanted)
                     why = f"request {name}: device class {wanted} does not exist"
                     if not known:
                         why = f"request {name}: device class {wanted} is not in the source, which has no class at all"
-                    elif nearest:
-                        why += f"; there is {nearest}"
+                    elif near:
+                        why += f"; there is {near}"
                     else:
                         why += f"; there are {', '.join(known[:5])}"
                     reason = Reason(
@@ -261,7 +258,7 @@ class Judge:
                         claim=claim.full_name,
                         request=name,
                         device_class=wanted,
-                        nearest=nearest,
+                        nearest=near,
                         found=tuple(known),
                     )
                     found.append((reason, f"request {name}: device class {wanted} does not exist"))

@@ -8,11 +8,11 @@ dynamic-resource-allocation/resourceclaim/claim.go), in their order.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 
 from dractl.explain.answer import Reason
 from dractl.explain.cluster import at, list_at, map_at, maps_at, text_at
+from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -154,13 +154,13 @@ def _missing_claim(state: ClusterState, name: str, key: Key) -> Reason:
     why = f"claim {namespace}/{claim} does not exist"
     if not state.has("ResourceClaim"):
         why = f"claim {namespace}/{claim} is not in the source, which has no ResourceClaim at all"
-    nearest = next(iter(get_close_matches(claim, here, 1, 0.7)), None)
+    near = nearest(claim, here)
     if elsewhere:
         why += f"; {elsewhere[0]} does, but claims are namespaced"
-    elif nearest:
-        why += f"; the namespace has {nearest}"
+    elif near:
+        why += f"; the namespace has {near}"
     namespace_labels = map_at(state.get("Namespace", ("", namespace)), "metadata", "labels")
-    if not elsewhere and not nearest and state.has("Namespace") and namespace_labels.get(ADMIN_LABEL) != "true":
+    if not elsewhere and not near and state.has("Namespace") and namespace_labels.get(ADMIN_LABEL) != "true":
         why += (
             f". Nothing says why: if it was refused for adminAccess, namespace {namespace} lacks the label"
             f" {ADMIN_LABEL}=true"
@@ -168,7 +168,7 @@ def _missing_claim(state: ClusterState, name: str, key: Key) -> Reason:
             else ""
         )
     return Reason(
-        "claim-missing", why, pod_claim=name, claim=f"{namespace}/{claim}", nearest=nearest, found=tuple(elsewhere)
+        "claim-missing", why, pod_claim=name, claim=f"{namespace}/{claim}", nearest=near, found=tuple(elsewhere)
     )
 
 
@@ -188,17 +188,17 @@ def _missing_template(state: ClusterState, name: str, namespace: str, template: 
     why = f"template {namespace}/{template} does not exist, so the claim is not made"
     if not state.has("ResourceClaimTemplate"):
         why = f"template {namespace}/{template} is not in the source, which has no ResourceClaimTemplate at all"
-    nearest = next(iter(get_close_matches(template, here, 1, 0.7)), None)
+    near = nearest(template, here)
     if elsewhere:
         why += f"; {elsewhere[0]} does, but templates are namespaced"
-    elif nearest:
-        why += f"; the namespace has {nearest}"
+    elif near:
+        why += f"; the namespace has {near}"
     return Reason(
         "template-missing",
         why,
         pod_claim=name,
         template=f"{namespace}/{template}",
-        nearest=nearest,
+        nearest=near,
         found=tuple(elsewhere),
     )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
+
+from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -228,13 +229,13 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
             lacking = f", not published by {missing}" if missing else ""
             told.append(Misfit(reference, found, f"{reference.name}: {tally(there)}{lacking}"))
             continue
-        nearest = nearest_name(reference, known)
+        near = nearest_name(reference, known)
         kind = "attribute" if reference.kind == "attributes" else "capacity"
         what = f"{kind} {reference.full_name}" if reference.name else f"domain {reference.domain}"
         if not reference.name and any(name.startswith(reference.domain + "/") for name in known):
             continue
-        near = f"; there is {nearest}" if nearest else ""
-        told.append(Misfit(reference, (), f"{what} exists on 0 of {len(lost)} devices{near}", nearest))
+        instead = f"; there is {near}" if near else ""
+        told.append(Misfit(reference, (), f"{what} exists on 0 of {len(lost)} devices{instead}", near))
     absent = [m for m in told if not m.found]
     if absent or told:
         return (absent or told)[0]
@@ -258,11 +259,10 @@ def _names(devices: Devices, lost: Sequence[DeviceID], kind: str) -> dict[str, i
 def nearest_name(reference: Reference, known: dict[str, int]) -> str | None:
     """The published name that was probably meant: the same name in another domain, else one that looks alike."""
     if not reference.name:
-        domains = sorted({name.partition("/")[0] for name in known})
-        return next(iter(get_close_matches(reference.domain, domains, 1, 0.6)), None)
+        return nearest(reference.domain, {name.partition("/")[0] for name in known})
     same = sorted((n for n in known if n.partition("/")[2] == reference.name), key=lambda n: (-known[n], n))
     if same:
         return same[0]
-    lowered = {name.partition("/")[2].lower(): name for name in sorted(known, reverse=True)}
-    close = get_close_matches(reference.name.lower(), lowered, 1, 0.7)
-    return lowered[close[0]] if close else None
+    by_name = {name.partition("/")[2]: name for name in sorted(known, reverse=True)}
+    near = nearest(reference.name, by_name)
+    return by_name[near] if near else None

@@ -9,6 +9,7 @@ from dractl.errors import InputError, UsageError
 from dractl.explain.cluster import GROUPS, at, map_at, maps_at, text_at
 from dractl.explain.node_filters import ENDED
 from dractl.explain.pods import PodClaim, consumers
+from dractl.model.nearest import nearest, nearest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -66,11 +67,9 @@ def _kind(state: ClusterState, word: str) -> str:
     for kind in state.kinds:  # JobSet, LeaderWorkerSet ... as the source has them
         if kind.lower() in (word.lower(), word.lower().removesuffix("s")):
             return kind
-    from difflib import get_close_matches
-
-    near = get_close_matches(word.lower(), KINDS, 1)
+    near = nearest(word, KINDS)
     raise UsageError(
-        f"explain does not know the kind {word!r}" + (f"; did you mean {near[0]}?" if near else ""),
+        f"explain does not know the kind {word!r}" + (f"; did you mean {near}?" if near else ""),
         hint="kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node",
     )
 
@@ -84,13 +83,11 @@ def _named(state: ClusterState, kind: str, name: str, namespace: str | None) -> 
 
 
 def _nothing(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: str | None) -> InputError:
-    from difflib import get_close_matches
-
     what = " or ".join(kind.lower() for kind in kinds)
     where = f" in namespace {namespace}" if namespace else ""
     elsewhere = [key for kind in kinds for key in state.all(kind) if key[1] == name]
     names = {key[1]: key for kind in kinds for key in state.all(kind) if namespace in (None, key[0])}
-    near = get_close_matches(name, names, 3, 0.6)
+    near = nearest_names(name, names)
     if elsewhere:
         hint = f"there is {'/'.join(elsewhere[0])}"
     elif near:

@@ -110,13 +110,12 @@ def _table(value: Any, name: str, path: Path) -> dict[str, Any]:
 def _known(table: Mapping[str, Any], known: Iterable[str], prefix: str, path: Path) -> None:
     for key in table:
         if key not in known:
-            from difflib import get_close_matches
+            from dractl.model.nearest import nearest
 
             everywhere = [*(f"{prefix}{name}" for name in known), *TOP, *(f"lint.{name}" for name in LINT)]
-            near = get_close_matches(f"{prefix}{key}", everywhere, 1) or [
-                n for n in everywhere if n.endswith(f".{key}")
-            ]
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(prefix + name for name in known)}"
+            elsewhere = (name for name in everywhere if name.endswith(f".{key}"))
+            near = nearest(f"{prefix}{key}", everywhere) or next(elsewhere, None)
+            hint = f"did you mean {near}?" if near else f"known are {', '.join(prefix + name for name in known)}"
             raise UsageError(f"there is no setting {prefix}{key}", place=str(path), hint=hint)
 
 

@@ -9,6 +9,7 @@ from dractl.cel import EvalError, environment
 from dractl.lint.lookups import lookups
 from dractl.lint.run import selectors_of, text
 from dractl.model import Quantity, ResourceSlice, decode, qualified_name
+from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -136,24 +137,22 @@ class Inventory:
     def nearest_attribute(self, name: str, devices: Sequence[Candidate]) -> str:
         """The attribute that was probably meant, else those that the devices have."""
         had = [(domain, names) for device in devices for domain, names in device.names("attributes").items()]
-        return nearest(name, {f"{domain}/{short}" for domain, names in had for short in names}, "they have")
+        return meant(name, {f"{domain}/{short}" for domain, names in had for short in names}, "they have")
 
     def nearest_capacity(self, name: str, devices: Sequence[Candidate]) -> str:
         """The capacity that was probably meant, else those that the devices have, as a request has to write them."""
-        return nearest(name, {key for device in devices for key in device.device.capacity}, "they have")
+        return meant(name, {key for device in devices for key in device.device.capacity}, "they have")
 
 
-def nearest(name: str, known: Iterable[str], lead: str) -> str:
+def meant(name: str, known: Iterable[str], lead: str) -> str:
     """The known name that was probably meant, else all of them; what stands before the last slash counts little."""
-    from difflib import get_close_matches
-
     keys = sorted(known)
     by_last: dict[str, list[str]] = {}
     for key in keys:
         by_last.setdefault(key.rpartition("/")[2], []).append(key)
-    near = get_close_matches(name.rpartition("/")[2], by_last, 1, 0.7)
+    near = nearest(name.rpartition("/")[2], by_last)
     if near:
-        return f"did you mean {get_close_matches(name, by_last[near[0]], 1, 0)[0]}?"
+        return f"did you mean {nearest(name, by_last[near], alike=0)}?"
     return f"{lead} {', '.join(keys) or 'none'}"
 
 
@@ -213,11 +212,9 @@ def _published(expression: str, devices: Sequence[Candidate]) -> str | None:
                 return (
                     f"they have nothing of the domain {lookup.domain}; their domains are {', '.join(domains) or 'none'}"
                 )
-            from difflib import get_close_matches
-
-            near = get_close_matches(lookup.name, have, 1, 0.6)
-            meant = f"did you mean {near[0]}? " if near else ""
-            return f"{meant}of {lookup.domain} they have {', '.join(have)}"
+            near = nearest(lookup.name, have)
+            hint = f"did you mean {near}? " if near else ""
+            return f"{hint}of {lookup.domain} they have {', '.join(have)}"
     return None
 
 

@@ -81,14 +81,15 @@ def meant_standard(domain: str, name: str) -> str | None:
     """The standard attribute that a name was certainly or probably meant to be; None if it is one, or is another's."""
     if (domain == STANDARD_DOMAIN and name in STANDARD) or not _LIKE_STANDARD.search(domain.lower()):
         return None
-    from difflib import SequenceMatcher, get_close_matches
+    from difflib import SequenceMatcher
 
-    lower = {known.lower(): known for known in STANDARD}
+    from dractl.model.nearest import nearest
+
     if domain == STANDARD_DOMAIN:
-        near = get_close_matches(name.lower(), lower, 1, 0.6)
-        return f"{domain}/{lower[near[0]]}" if near else None
+        near = nearest(name, STANDARD)
+        return f"{domain}/{near}" if near else None
     alike = SequenceMatcher(None, domain.lower()[:80], STANDARD_DOMAIN).ratio() > 0.85
     if not (alike or domain.lower() in ("resource.k8s.io", "kubernetes.io", "k8s.io", "resources.kubernetes.io")):
         return None
-    near = get_close_matches(name.lower(), lower, 1, 0.8)
-    return f"{STANDARD_DOMAIN}/{lower[near[0]]}" if near else None
+    near = nearest(name, STANDARD, alike=0.8)
+    return f"{STANDARD_DOMAIN}/{near}" if near else None

@@ -109,8 +109,8 @@ def expand(selectors: Iterable[str], what: str) -> frozenset[str]:
 
 def suggest(text: str, further: Sequence[str] = ()) -> str:
     """What may have been meant by an unknown code or name."""
-    from difflib import get_close_matches
+    from dractl.model.nearest import nearest
 
     known = [name for rule in rules().values() for name in (rule.code, rule.name)] + list(further)
-    near = get_close_matches(text.upper() if text.upper().startswith("DRA") else text.lower(), known, 1, 0.7)
-    return f"did you mean {near[0]}?" if near else "`dractl rule` lists every code and name"
+    near = nearest(text, known)
+    return f"did you mean {near}?" if near else "`dractl rule` lists every code and name"

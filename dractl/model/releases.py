@@ -303,10 +303,10 @@ def _target(release: str, overrides: tuple[tuple[str, bool], ...]) -> Target:
 def _check_override(gate: str, value: bool, release: str, stages: Mapping[str, Stage]) -> None:
     """component-base/featuregate: an API server with such a flag does not start."""
     if gate not in GATES:
-        from difflib import get_close_matches
+        from dractl.model.nearest import nearest
 
-        near = get_close_matches(gate, GATES, 1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(GATES)}"
+        near = nearest(gate, GATES)
+        hint = f"did you mean {near}?" if near else f"known are {', '.join(GATES)}"
         raise UsageError(f"feature gate {gate} is not known", hint=hint)
     found = stages.get(gate)
     if found is None:

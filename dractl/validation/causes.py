@@ -122,7 +122,7 @@ def _violation(
 ) -> Violation:
     meant = None
     if near and allowed:
-        from dractl.validation.nearest import nearest
+        from dractl.model.nearest import nearest
 
         meant = nearest(near, allowed)
     reported = place.field if field is None else field

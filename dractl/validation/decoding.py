@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dractl.model.nearest import nearest
 from dractl.model.releases import RELEASES
-from dractl.validation.nearest import nearest
 from dractl.validation.schemas import of_release
 from dractl.validation.violation import Violation
 from dractl.validation.walk import has_field, unknown_field, walk, wrong_type

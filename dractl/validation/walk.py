@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from dractl.model.nearest import nearest
 from dractl.validation.moved import MOVED
-from dractl.validation.nearest import nearest
 from dractl.validation.scalars import INT32, INT32_OR_STRING, INT64, json_type, number
 from dractl.validation.shapes import List, Map, Misfit, Struct
 from dractl.validation.violation import Violation, dotted

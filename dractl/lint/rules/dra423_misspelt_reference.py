@@ -109,17 +109,17 @@ def check(run: Run) -> Iterator[Advice]:
 
 
 def _nearest(subject: Subject, path: Path, kind: str, name: str, known: set[str]) -> Iterator[Advice]:
-    from difflib import get_close_matches
+    from dractl.model.nearest import nearest
 
-    near = get_close_matches(name, known, 1, 0.85)
+    near = nearest(name, known, alike=0.85)
     if near:
         yield Advice(
             subject,
             path,
-            f"there is no {kind} {name} here; did you mean {near[0]}?",
+            f"there is no {kind} {name} here; did you mean {near}?",
             confidence="likely",
             severity="warning",
-            fix=Replacement(f"replace by {near[0]}", path, near[0], safe=False),
+            fix=Replacement(f"replace by {near}", path, near, safe=False),
         )
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
-from dractl.lint.inventory import nearest
+from dractl.lint.inventory import meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +44,6 @@ def check(run: Run) -> Iterator[Advice]:
                     claim.subject,
                     (*request.path, "deviceClassName"),
                     f"there is no class {name}",
-                    help=nearest(name, known, "the classes are"),
+                    help=meant(name, known, "the classes are"),
                     confidence="likely",
                 )
