@@ -27,7 +27,7 @@ GROUPS = {
 }
 
 
-def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...], bool]]:
+def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...], bool, tuple[str, ...]]]:
     """What the index holds of every rule file, without importing it."""
     found = []
     for path in sorted(RULES.glob("dra[0-9]*.py")):
@@ -38,7 +38,7 @@ def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...], bool]]
             for node in ast.parse(path.read_text(encoding="utf-8")).body
             if isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Name)
-            and node.targets[0].id in ("SEVERITY", "SERVER", "KINDS", "DEVICES")
+            and node.targets[0].id in ("SEVERITY", "SERVER", "KINDS", "DEVICES", "FIELDS")
         }
         found.append(
             (
@@ -48,6 +48,7 @@ def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...], bool]]
                 constants.get("SERVER", ()),
                 constants.get("KINDS", ()),
                 constants.get("DEVICES", False),
+                constants.get("FIELDS", ()),
             )
         )
     return found
@@ -55,8 +56,8 @@ def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...], bool]]
 
 def index() -> str:
     lines = [
-        '"""The rules of lint: code, name, severity, violations that it reports, kinds that it looks at',
-        "and whether it needs devices.",
+        '"""The rules of lint: code, name, severity, violations that it reports, kinds that it looks at, whether it',
+        "needs devices, and fields one of which a claim or a class must have.",
         "",
         "Made by tools/make_docs.py from the files in rules/; not to be edited.",
         '"""',
@@ -67,7 +68,7 @@ def index() -> str:
         "INDEX: tuple[tuple[object, ...], ...] = (",
     ]
     # What a rule has by default is left out.
-    lines += [f"    {row if row[-1] else row[:-1]!r},".replace("'", '"') for row in rows()]
+    lines += [f"    {row if row[-1] else row[:-1] if row[-2] else row[:-2]!r},".replace("'", '"') for row in rows()]
     return "\n".join([*lines, ")", ""]).replace("INDEX:", "# fmt: off\nINDEX:") + "# fmt: on\n"
 
 

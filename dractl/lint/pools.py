@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dractl.lint.run import mapping, number, text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from dractl.lint.run import Run, Subject
 
 
@@ -21,7 +23,7 @@ class Pool(NamedTuple):
     @property
     def announced(self) -> int:
         """How many slices the first one says that there are."""
-        return number(mapping(self.slices[0].spec.get("pool")).get("resourceSliceCount"))
+        return number(_pool(self.slices[0]).get("resourceSliceCount"))
 
     @property
     def complete(self) -> bool:
@@ -32,15 +34,47 @@ class Pool(NamedTuple):
 
 
 def pools(run: Run) -> list[Pool]:
-    """In the order of their first slice."""
-    found: dict[tuple[str, str], list[tuple[int, Subject]]] = {}
+    """In the order of their first slice.
+
+    Slices of a node that are complete by themselves are a pool of their own: the scheduler looks no further on that
+    node (k8s.io/dynamic-resource-allocation/structured GatherPools).
+    """
+    found: dict[tuple[str, str], list[Subject]] = {}
     for subject in run.of("ResourceSlice"):
-        driver, pool = text(subject.spec.get("driver")), mapping(subject.spec.get("pool"))
-        name = text(pool.get("name"))
+        driver, name = text(subject.spec.get("driver")), text(_pool(subject).get("name"))
         if driver and name:
-            found.setdefault((driver, name), []).append((number(pool.get("generation")), subject))
-    made = []
-    for (driver, name), slices in found.items():
-        newest = max(generation for generation, _ in slices)
-        made.append(Pool(driver, name, newest, [subject for generation, subject in slices if generation == newest]))
-    return made
+            found.setdefault((driver, name), []).append(subject)
+    return [pool for (driver, name), slices in found.items() for pool in _seen(driver, name, slices)]
+
+
+def node_of(subject: Subject) -> str:
+    """The node that a slice belongs to; empty where it says otherwise who can use it."""
+    return text(subject.spec.get("nodeName"))
+
+
+def _seen(driver: str, name: str, slices: list[Subject]) -> Iterator[Pool]:
+    nodes: dict[str, list[Subject]] = {}
+    for subject in slices:
+        nodes.setdefault(node_of(subject), []).append(subject)
+    rest: list[Subject] = []
+    for node, members in nodes.items():
+        pool = _newest(driver, name, members)
+        if node and pool.complete and "" not in nodes:
+            yield pool
+        else:
+            rest += members
+    if rest:
+        yield _newest(driver, name, rest)
+
+
+def _newest(driver: str, name: str, slices: list[Subject]) -> Pool:
+    newest = max(_generation(subject) for subject in slices)
+    return Pool(driver, name, newest, [subject for subject in slices if _generation(subject) == newest])
+
+
+def _pool(subject: Subject) -> Mapping[str, Any]:
+    return mapping(subject.spec.get("pool"))
+
+
+def _generation(subject: Subject) -> int:
+    return number(_pool(subject).get("generation"))

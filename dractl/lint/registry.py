@@ -5,8 +5,8 @@ A rule file ``dra116_count_not_positive.py`` gives the code and the name; it hol
 headings of :data:`HEADINGS`), ``SEVERITY`` and either
 
 - ``SERVER``: the ids of the violations (:class:`dractl.validation.violation.Violation`) that it reports, or
-- ``KINDS`` and ``check(run)``: advice of dractl's own, asked for if the run holds an object of one of the kinds (and,
-  with ``DEVICES = True``, has devices to try it on).
+- ``KINDS`` and ``check(run)``: advice of dractl's own, asked for if the run holds an object of one of the kinds; with
+  ``DEVICES = True`` only if it has devices to try it on, with ``FIELDS`` only if a claim or a class says one of them.
 
 After adding one, run ``python tools/make_docs.py``.
 """
@@ -39,6 +39,7 @@ class Rule(NamedTuple):
     server: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     devices: bool = False
+    fields: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:
@@ -50,6 +51,14 @@ class Rule(NamedTuple):
         import inspect
 
         return inspect.getdoc(import_module(self.module)) or ""
+
+    def concerns(self, run: Run) -> bool:
+        """Whether its check can find anything in a run: what cannot is not imported."""
+        return (
+            not run.kinds.isdisjoint(self.kinds)
+            and (run.devices is not None or not self.devices)
+            and (not self.fields or not run.fields.isdisjoint(self.fields))
+        )
 
     @property
     def check(self) -> Callable[[Run], Iterator[Advice]]:

@@ -242,11 +242,25 @@ class Run:
         """The objects of a kind."""
         return self._kinds.get(kind, [])
 
-    @property
+    @cached_property
     def kinds(self) -> frozenset[str]:
         """The kinds of the run; with ``Pod template`` if any object holds a pod's specification."""
         holders = PODS if any(subject.pods for subject in self.subjects) else ()
         return frozenset({*self._kinds, *holders})
+
+    @cached_property
+    def fields(self) -> frozenset[str]:
+        """The fields that the claims and the classes of the run have, down to those of requests and constraints."""
+        found: set[str] = set()
+        for subject in self.of("DeviceClass"):
+            found.update(subject.spec)
+        for claim in self.claims:
+            found.update(claim.devices)
+            for request in claim.alternatives:
+                found.update(request.fields, () if request.parent is None else ("firstAvailable",))
+            for constraint in claim.constraints:
+                found.update(constraint.fields)
+        return frozenset(found)
 
     @property
     def claims(self) -> list[Claim]:

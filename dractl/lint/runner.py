@@ -74,10 +74,8 @@ def _run(documents: Iterable[Document], target: Target, devices: Inventory | Non
 
 
 def _advice(run: Run, config: Selection) -> Iterator[tuple[registry.Rule, Advice]]:
-    kinds = run.kinds
     for rule in registry.rules().values():
-        possible = not kinds.isdisjoint(rule.kinds) and (run.devices is not None or not rule.devices)
-        if possible and config.wants(rule.code):
+        if rule.concerns(run) and config.wants(rule.code):
             for advice in rule.check(run):
                 yield rule, advice
 

@@ -2,12 +2,12 @@
 
 ## What it does
 
-Compares the devices of all slices of a pool's newest generation.
+Compares the devices of all slices of a pool's newest generation that are not of different nodes.
 
 ## Why is this bad
 
 The API server looks at one slice at a time and accepts it. The scheduler takes the pool for invalid and uses none of
-its devices. Where the slices are of different nodes, the pool should be named after the node.
+its devices.
 
 ## Example
 
@@ -67,7 +67,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
-from dractl.lint.pools import pools
+from dractl.lint.pools import node_of, pools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,11 +88,13 @@ def check(run: Run) -> Iterator[Advice]:
                     continue
                 path = ("spec", "devices", device.path[2], "name")
                 other, where = first.setdefault(device.name, (subject, path))
-                if other is not subject:
+                # What different nodes publish is never seen together: DRA354.
+                together = node_of(other) == node_of(subject) or not (node_of(other) and node_of(subject))
+                if other is not subject and together:
                     yield Advice(
                         subject,
                         path,
                         f"{pool} has two devices {device.name}",
-                        help="device names are unique in a pool; name the pools of different nodes differently",
+                        help="device names are unique in a pool",
                         related=((f"the other one, in {other.name}", other, where),),
                     )

@@ -3,11 +3,13 @@
 ## What it does
 
 Counts the slices of a pool's newest generation and compares that with `resourceSliceCount`. With fewer slices than
-announced, the others may only be missing from the run.
+announced, the others may only be missing from the run. Slices of a node that are complete by themselves are enough
+for that node.
 
 ## Why is this bad
 
-The scheduler takes the pool for incomplete and uses none of its devices.
+The scheduler takes the pool for incomplete and uses none of its devices; 1.34 and before only refuse requests for all
+devices.
 
 ## Example
 
@@ -59,7 +61,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/structured (pools); api.md section 6, row 42
+k8s.io/dynamic-resource-allocation/structured GatherPools; api.md section 6, row 42
 """
 
 from __future__ import annotations

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("selectors",)
 
 
 def check(run: Run) -> Iterator[Advice]:

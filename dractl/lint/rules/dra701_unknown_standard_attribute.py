@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("constraints", "selectors")
 _KNOWN = ", ".join(f"{STANDARD_DOMAIN}/{name}" for name in STANDARD)
 
 

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("count",)
 MAX_DEVICES = 32
 
 

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("distinctAttribute",)
 
 
 def check(run: Run) -> Iterator[Advice]:

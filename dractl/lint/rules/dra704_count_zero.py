@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("count",)
 
 
 def check(run: Run) -> Iterator[Advice]:

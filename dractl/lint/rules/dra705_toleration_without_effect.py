@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("tolerations",)
 MAX_TOLERATIONS = 16
 
 

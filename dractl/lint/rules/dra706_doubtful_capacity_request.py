@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("capacity",)
 
 
 def check(run: Run) -> Iterator[Advice]:

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("firstAvailable",)
 
 
 def check(run: Run) -> Iterator[Advice]:

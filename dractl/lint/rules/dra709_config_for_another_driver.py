@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("config",)
 
 
 def check(run: Run) -> Iterator[Advice]:

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("constraints",)
 
 
 def check(run: Run) -> Iterator[Advice]:

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("config",)
 
 
 def check(run: Run) -> Iterator[Advice]:

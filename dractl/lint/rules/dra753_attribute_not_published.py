@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 DEVICES = True
+FIELDS = ("constraints",)
 
 
 def check(run: Run) -> Iterator[Advice]:

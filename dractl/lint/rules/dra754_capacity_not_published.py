@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 DEVICES = True
+FIELDS = ("capacity",)
 
 
 def check(run: Run) -> Iterator[Advice]:
