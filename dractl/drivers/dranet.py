@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dractl.drivers.ghw import is_network
 from dractl.drivers.profile import Attribute, Catalogue, Inventory, Options, device_class, version_index
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT, numa_node, pcie_root
 from dractl.drivers.values import typed
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 NAME = "dra.net"
 _IGNORED = frozenset({"cilium_net", "cilium_host", "docker0"})  # ignoredInterfaceNames
 _NO_NETDEV = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"})  # nonNetdevDrivers
-# ghw lists functions of domains up to five digits (pkg/pci/address); sysfs.go's own expression knows four.
-_LISTED = re.compile(r"1?[0-9a-f]{0,4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
+# sysfs.go's own expression knows domains of four digits; ghw lists those of five too.
 _FOUR_DIGITS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _MAX_TEXT = 64  # resourceapi.DeviceAttributeMaxValueLength
@@ -89,10 +89,10 @@ class _Dranet:
         found: dict[str, dict[str, Any]] = {}
         owners: dict[str, PciDevice] = {}
         for pci in machine.pci_devices:
-            if _network(pci) and (_allocatable(pci) or version < CATALOGUE.versions.index("1.3")):
+            if is_network(pci) and (_allocatable(pci) or version < CATALOGUE.versions.index("1.3")):
                 found[device_name(pci.bdf)] = {"dra.net/pciAddress": pci.bdf}
                 owners[device_name(pci.bdf)] = pci
-            elif _network(pci):
+            elif is_network(pci):
                 unbound.append(pci.bdf)
         if version >= CATALOGUE.versions.index("1.4"):  # functions of other classes, such as eRDMA
             for rdma in machine.rdma_devices:
@@ -131,12 +131,8 @@ def interface_name(name: str) -> str:
     return "net-" + b32encode(name.encode()).decode().rstrip("=").lower()
 
 
-def _network(pci: PciDevice) -> bool:
-    return (pci.class_code or "").startswith("0x02") and _LISTED.match(pci.bdf) is not None
-
-
 def _allocatable(pci: PciDevice) -> bool:
-    return _network(pci) and pci.driver is not None and pci.driver not in _NO_NETDEV
+    return is_network(pci) and pci.driver is not None and pci.driver not in _NO_NETDEV
 
 
 def _interfaces(machine: Machine, found: dict[str, dict[str, Any]], version: int) -> set[str]:

@@ -19,6 +19,7 @@ _MODULES = {
     "gpu.intel.com": "intel",
     "dra.net": "dranet",
     "dra.cpu": "cpu",
+    "sriovnetwork.k8snetworkplumbingwg.io": "sriov",
     "gpu.example.com": "example",
 }
 
