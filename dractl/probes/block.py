@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dractl.probes.pci import function_of
@@ -28,10 +29,10 @@ def disks(enumerator: Enumerator) -> dict[str, str]:
 def nvme(root: SysRoot, enumerator: Enumerator) -> list[NvmeController]:
     """Every NVMe controller by name. Trees without ``/sys/class/nvme`` show controllers by their block devices only."""
     block = {f.name: f for f in enumerator.devices("block")}
-    in_use = _mounted(root, block.values())
+    uses = _uses(root, block.values())
     controllers = [f for f in enumerator.devices("nvme") if _CONTROLLER.fullmatch(f.name)]
     subsystems = _subsystems(root, enumerator)
-    found = [_controller(root, f, subsystems.get(f.name), block, in_use) for f in controllers]
+    found = [_controller(root, f, subsystems.get(f.name), block, uses) for f in controllers]
     known = {ns.name for c in found for ns in c.namespaces}
     orphans: dict[str, list[Found]] = {}
     for f in block.values():
@@ -40,13 +41,13 @@ def nvme(root: SysRoot, enumerator: Enumerator) -> list[NvmeController]:
             orphans.setdefault(match[1], []).append(f)
     for name, devices in orphans.items():
         if all(c.name != name for c in found):
-            spaces = tuple(_namespace(root, f, in_use) for f in devices)
+            spaces = tuple(_namespace(root, f, uses) for f in devices)
             found.append(NvmeController(name=name, bdf=function_of(devices[0].path), namespaces=spaces))
     return sorted(found, key=lambda c: (len(c.name), c.name))
 
 
 def _controller(
-    root: SysRoot, found: Found, subsystem: str | None, block: dict[str, Found], in_use: dict[str, bool | None]
+    root: SysRoot, found: Found, subsystem: str | None, block: dict[str, Found], uses: dict[str, _Use]
 ) -> NvmeController:
     base = f"sys/devices/{found.path}" if found.path else f"sys/class/nvme/{found.name}"
     spaces = []
@@ -58,7 +59,7 @@ def _controller(
         # (nvme0n1).
         disk = block.get(match[1] + match[2])
         if disk is not None:
-            spaces.append(_namespace(root, disk, in_use))
+            spaces.append(_namespace(root, disk, uses))
     return NvmeController(
         name=found.name,
         bdf=function_of(found.path),
@@ -80,14 +81,23 @@ def _subsystems(root: SysRoot, enumerator: Enumerator) -> dict[str, str]:
     }
 
 
-def _namespace(root: SysRoot, found: Found, in_use: dict[str, bool | None]) -> NvmeNamespace:
+def _namespace(root: SysRoot, found: Found, uses: dict[str, _Use]) -> NvmeNamespace:
     sectors = root.integer(f"sys/devices/{found.path}/size")  # always in units of 512 bytes, whatever the block size
-    return NvmeNamespace(found.name, None if sectors is None else sectors * 512, in_use.get(found.name))
+    size, use = None if sectors is None else sectors * 512, uses.get(found.name)
+    if use is None:
+        return NvmeNamespace(found.name, size)
+    return NvmeNamespace(found.name, size, use.mounted or bool(use.held), use.mounted, use.held)
 
 
-def _mounted(root: SysRoot, block: Iterable[Found]) -> dict[str, bool | None]:
-    """Whether each disk is mounted (itself or a partition) or held by another device (LVM, RAID); None where it cannot
-    be told.
+@dataclass(frozen=True, slots=True)
+class _Use:
+    mounted: bool
+    held: tuple[str, ...]
+
+
+def _uses(root: SysRoot, block: Iterable[Found]) -> dict[str, _Use]:
+    """Whether each disk is mounted (itself or a partition), and what of it another device holds (LVM, RAID); nothing
+    where it cannot be told.
     """
     # A mounted host's /proc has the reader's own mounts under self; those of process 1 are the host's.
     shared = not root.live and root.exists("proc/1")
@@ -95,10 +105,11 @@ def _mounted(root: SysRoot, block: Iterable[Found]) -> dict[str, bool | None]:
     if text is None:
         return {}
     sources = {line.split(" ", 1)[0].rpartition("/")[2] for line in text.splitlines() if line.startswith("/dev/")}
-    result: dict[str, bool | None] = {}
+    result: dict[str, _Use] = {}
     for found in block:
         base = f"sys/devices/{found.path}"
         parts = [name for name in root.names(base) if name.startswith(found.name)]
-        held = any(root.names(f"{base}/holders")) or any(root.names(f"{base}/{part}/holders") for part in parts)
-        result[found.name] = held or not sources.isdisjoint({found.name, *parts})
+        held = [found.name] if root.names(f"{base}/holders") else []
+        held += [part for part in parts if root.names(f"{base}/{part}/holders")]
+        result[found.name] = _Use(not sources.isdisjoint({found.name, *parts}), tuple(held))
     return result

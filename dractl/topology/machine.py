@@ -224,11 +224,17 @@ class RdmaDevice:
 
 @dataclass(frozen=True, slots=True)
 class NvmeNamespace:
-    """A namespace's block device; ``in_use`` where it is mounted or has holders."""
+    """A namespace's block device; ``in_use`` where it is mounted or has holders.
+
+    ``mounted`` is true where the disk or a partition of it is mounted; ``held`` are those of them that another device
+    holds (LVM, RAID).
+    """
 
     name: str
     size_bytes: int | None = None
     in_use: bool | None = None
+    mounted: bool | None = None
+    held: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,158 @@
+"""``dra.nvme``: NVMe controllers with all their namespaces, as block devices or for passthrough.
+
+Source: johnahull/dra-driver-nvme, pkg/nvme/nvme.go (Discover), cmd/nvme-kubeletplugin/{discovery,deviceinfo}.go,
+deploy/helm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.profile import Attribute, Capacity, Catalogue, Inventory, Options, device_class, version_index
+from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT, bus_id, numa_node, pcie_root
+from dractl.drivers.values import binary_quantity, typed
+from dractl.topology import cpulist
+from dractl.topology.pcie_root import pci_bus_id, why_not_published
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Machine, NvmeController, NvmeNamespace, PciDevice
+
+NAME = "dra.nvme"
+_SOCKET = "resource.kubernetes.io/cpuSocketID"
+_SANITIZED = str.maketrans({" ": "_", "(": None, ")": None, "\t": None})
+
+CATALOGUE = Catalogue(
+    title="NVMe controllers",
+    source="johnahull/dra-driver-nvme pkg/nvme/nvme.go, cmd/nvme-kubeletplugin/deviceinfo.go",
+    versions=("0.1",),
+    released="0.1",
+    attributes=(
+        Attribute("dra.nvme/model", "string", "model, blanks as _, such as SAMSUNG_MZQL21T9HCJR-00A07"),
+        Attribute("dra.nvme/serial", "string", "serial number; snapshots are without it"),
+        Attribute("dra.nvme/firmwareRev", "string", "firmware revision"),
+        Attribute("dra.nvme/transport", "string", "pcie"),
+        Attribute("dra.nvme/numaNode", "int", "NUMA node, the driver's own name for it"),
+        Attribute(NUMA_NODE, "int", "the PCI function's NUMA node"),
+        Attribute(_SOCKET, "int", "physical package of the node's first CPU; no attribute of the standard"),
+        Attribute(PCI_BUS_ID, "string", "the PCI address"),
+        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17"),
+    ),
+    capacities=(Capacity("dra.nvme/size", "bytes of all namespaces together"),),
+    notes=(
+        "it is rendered only when it is named: --driver dra.nvme",
+        "devices are named by the controller, such as nvme0",
+        "without namespace, NUMA node or pcieRoot a controller is not published; nor with a mounted namespace",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Nvme:
+    name: str = NAME
+    catalogue: Catalogue = CATALOGUE
+
+    def present(self, machine: Machine) -> bool:  # noqa: ARG002
+        """Never: most nodes have NVMe disks, few run this driver."""
+        return False
+
+    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
+        parameters = {"apiVersion": "nvme.dra.io/v1alpha1", "kind": "NvmeConfig", "mode": "vfio"}
+        return (
+            device_class(NAME, f'device.driver == "{NAME}"'),
+            device_class(
+                "dra.nvme-vfio",
+                f'device.driver == "{NAME}"',
+                config=[{"opaque": {"driver": NAME, "parameters": parameters}}],
+            ),
+        )
+
+    def inventory(self, machine: Machine, options: Options) -> Inventory:
+        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+        devices: list[dict[str, Any]] = []
+        comments: dict[str, str] = {}
+        notices: list[str] = []
+        # A namespace is of the controller that its name begins with, as the driver looks for them.
+        disks = {space.name: space for controller in machine.nvme_controllers for space in controller.namespaces}
+        for controller in sorted(machine.nvme_controllers, key=lambda controller: controller.name):
+            spaces = [space for name, space in disks.items() if name.startswith(f"{controller.name}n")]
+            pci = machine.pci.get(controller.bdf) if controller.bdf is not None else None
+            why = _why_not(pci, spaces)
+            if pci is None or why is not None:
+                notices.append(f"{NAME}: {controller.name} is not published: {why}")
+                continue
+            device, unknown = _device(controller, pci, spaces, machine)
+            devices.append(device)
+            if unknown:
+                comments[controller.name] = f"unknown here: {', '.join(unknown)}"
+            if any(space.in_use is None for space in spaces):
+                notices.append(f"{NAME}: mounts are unknown here; controllers with a mounted disk are not published")
+            elif any(space.held for space in spaces):
+                notices.append(
+                    f"{NAME}: {controller.name} is published, although LVM or RAID holds a disk of it as a whole: "
+                    "the driver looks at partitions only"
+                )
+        return Inventory(tuple(devices), comments=comments, notices=tuple(notices))
+
+
+PROFILE = _Nvme()
+
+
+def _why_not(pci: PciDevice | None, spaces: list[NvmeNamespace]) -> str | None:
+    """Why Discover or enumerateDevices leaves a controller out."""
+    if pci is None:
+        return "it has no PCI function"
+    if pci.numa_node is None:
+        return "its PCI function has no NUMA node (numa_node is -1)"
+    if not spaces:
+        return "it has no namespace of its own name"
+    if pci_bus_id(pci) is None or why_not_published(pci):
+        return why_not_published(pci)
+    used = [space.name for space in spaces if _is_used(space)]
+    return f"{', '.join(used)} is mounted, or a partition of it is held by LVM or RAID" if used else None
+
+
+def _is_used(space: NvmeNamespace) -> bool:
+    """hasMountedNamespace: mounted, itself or a partition, or a partition that has holders; not the disk's own ones."""
+    if space.mounted is None:  # snapshots once did not tell mounts from holders
+        return space.in_use is True
+    return space.mounted or any(name != space.name for name in space.held)
+
+
+def _device(
+    controller: NvmeController, pci: PciDevice, spaces: list[NvmeNamespace], machine: Machine
+) -> tuple[dict[str, Any], list[str]]:
+    """The device, and the names of what it has on the node and not here."""
+    found: dict[str, Any] = {
+        "dra.nvme/model": _sanitized(controller.model),
+        "dra.nvme/serial": _sanitized(controller.serial),
+        "dra.nvme/firmwareRev": _sanitized(controller.firmware),
+        "dra.nvme/transport": _sanitized(controller.transport),
+        "dra.nvme/numaNode": pci.numa_node,
+        **numa_node(pci),
+        _SOCKET: _socket(pci.numa_node, machine),
+        **bus_id(pci),
+        **pcie_root(pci),
+    }
+    unknown = [name for name, value in found.items() if value is None]
+    device: dict[str, Any] = {"name": controller.name, "attributes": typed(found)}
+    sizes = [space.size_bytes for space in spaces]
+    if None in sizes:
+        unknown.append("dra.nvme/size")
+    else:
+        device["capacity"] = {"dra.nvme/size": {"value": binary_quantity(sum(size or 0 for size in sizes))}}
+    return device, unknown
+
+
+def _sanitized(text: str | None) -> str | None:
+    return text.translate(_SANITIZED) if text is not None else None
+
+
+def _socket(node: int | None, machine: Machine) -> int | None:
+    """getSocketIDForNUMA: the package of the node's first CPU, and 0 where the node has none."""
+    cpus = next((cpulist.parse(item.cpus) for item in machine.numa_nodes if item.id == node), None)
+    if cpus is None:
+        return None
+    if not cpus:
+        return 0 if machine.cpus.packages else None
+    return next((item.id for item in machine.cpus.packages if min(cpus) in cpulist.parse(item.cpus)), None)
