@@ -6,7 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from dractl.lint.run import Expression
 
 STANDARD_DOMAIN: Final = "resource.kubernetes.io"
 STANDARD: Final = ("pcieRoot", "pciBusID", "numaNode")
@@ -17,8 +19,7 @@ _LOOKUP = (
     rf"\bdevice\s*\.\s*(attributes|capacity)\s*\[\s*\??\s*{_QUOTED}\s*\]"
     rf"(?:\s*(?:\.\s*\??\s*([A-Za-z_]\w*)(?!\w*\s*\()|\[\s*\??\s*{_QUOTED}\s*\]))?"
 )
-
-
+_DRIVER = r"""\s*device\.driver\s*==\s*["']([^"']+)["']\s*(?:&&(?!.*\|\|)|\Z)"""
 _LIKE_STANDARD = re.compile("kube|k8s|netes|resou")
 
 
@@ -50,6 +51,12 @@ def lookups(expression: str) -> Iterator[Lookup]:
             match[name] if name else None,
             match.start(name) if name else match.end(),
         )
+
+
+def driver_of(selectors: Iterable[Expression]) -> str | None:
+    """The driver that every device of a class has, where a selector begins with ``device.driver == "..."``."""
+    matches = (re.match(_DRIVER, selector.text, re.DOTALL) for selector in selectors)
+    return next((match[1] for match in matches if match), None)
 
 
 def spot(expression: str, name: str = "") -> tuple[int, int]:

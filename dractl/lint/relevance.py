@@ -14,6 +14,7 @@ KINDS = (
     "ResourcePoolStatusRequest",
 )
 _MAX_DEPTH = 64
+_QUOTA = f".deviceclass.{GROUP}/devices"  # what a ResourceQuota calls the devices of a class
 
 
 def group(value: dict[str, Any]) -> str:
@@ -23,7 +24,8 @@ def group(value: dict[str, Any]) -> str:
 
 
 def is_relevant(value: dict[str, Any]) -> bool:
-    """Whether a document is of the group or of its kinds, or holds a pod that uses claims or extended resources.
+    """Whether a document is of the group or of its kinds, holds a pod that uses claims or extended resources, or
+    is a quota of claims or their devices.
 
     Another project may have a kind ``DeviceClass`` of its own: the validation tells it from a misspelt group.
     """
@@ -42,7 +44,7 @@ def _mentions(value: Any, depth: int) -> bool:
         return False
     for key, item in value.items():
         lower = key.lower() if isinstance(key, str) else ""
-        if "resourceclaim" in lower:
+        if "resourceclaim" in lower or lower.endswith(_QUOTA):
             return True
         if lower == "resources" and isinstance(item, dict) and ("claims" in item or _extended(item)):
             return True

@@ -66,6 +66,11 @@ class Request(NamedTuple):
         return f"{self.parent}/{self.name}" if self.parent is not None else self.name
 
     @property
+    def whole(self) -> str:
+        """The name of the request, for an alternative too."""
+        return self.name if self.parent is None else self.parent
+
+    @property
     def device_class(self) -> str:
         return text(self.fields.get("deviceClassName"))
 
@@ -137,6 +142,11 @@ class Claim(NamedTuple):
         if not names:
             return self.alternatives
         return [r for r in self.alternatives if r.reference in names or (r.parent is not None and r.parent in names)]
+
+    def binds_one(self, constraint: Constraint) -> bool:
+        """Whether a constraint holds a single device, so that there is nothing to compare it with."""
+        bound = self.targets(constraint.requests)
+        return len({request.whole for request in bound}) == 1 and all(request.amount == 1 for request in bound)
 
 
 class Device(NamedTuple):

@@ -62,10 +62,8 @@ FIELDS = ("constraints",)
 def check(run: Run) -> Iterator[Advice]:
     for claim in run.claims:
         for constraint in claim.constraints:
-            bound = claim.targets(constraint.requests)
-            names = {request.parent or request.name for request in bound}
-            if len(names) == 1 and all(request.amount == 1 for request in bound):
-                name = next(iter(names))
+            if claim.binds_one(constraint):
+                name = claim.targets(constraint.requests)[0].whole
                 yield Advice(
                     claim.subject,
                     constraint.path,

@@ -60,16 +60,16 @@ k8s.io/dynamic-resource-allocation/resourceclaim ConfigForResult; api.md section
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
+from dractl.lint.lookups import driver_of
 from dractl.lint.run import items, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Expression, Run
+    from dractl.lint.run import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -77,7 +77,7 @@ FIELDS = ("config",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    drivers = {subject.name: _driver(subject.selectors) for subject in run.of("DeviceClass")}
+    drivers = {subject.name: driver_of(subject.selectors) for subject in run.of("DeviceClass")}
     for claim in run.claims:
         for at, item in enumerate(items(claim.devices.get("config"))):
             wanted = text(mapping(mapping(item).get("opaque")).get("driver"))
@@ -93,14 +93,3 @@ def check(run: Run) -> Iterator[Advice]:
                     help=f"write driver: {found}" if len(known) == 1 else None,
                     confidence="likely",
                 )
-
-
-def _driver(selectors: list[Expression]) -> str | None:
-    """The driver that every device of a class has, where a selector says no more than that."""
-    for selector in selectors:
-        match = re.match(
-            r"""\s*device\.driver\s*==\s*["']([^"']+)["']\s*(?:&&(?!.*\|\|)|\Z)""", selector.text, re.DOTALL
-        )
-        if match:
-            return match[1]
-    return None

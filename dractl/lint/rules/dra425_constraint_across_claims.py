@@ -1,0 +1,134 @@
+"""Claims of a pod have the same constraint, as if it held across them.
+
+## What it does
+
+Where the claims of a pod are part of the run, finds two of them with `matchAttribute` of the same attribute, of which
+one binds a single device, so that it can only be meant for the devices of the other as well.
+
+## Why is this bad
+
+Constraints hold within a claim. The devices of different claims are chosen without regard to each other, and nothing
+says that they are not aligned.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpu}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com}
+    constraints:
+    - {matchAttribute: resource.kubernetes.io/pcieRoot}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: nic}
+spec:
+  devices:
+    requests:
+    - name: nic
+      exactly: {deviceClassName: nic.example.com}
+    constraints:
+    - {matchAttribute: resource.kubernetes.io/pcieRoot}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimName: gpu}
+  - {name: nic, resourceClaimName: nic}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}, {name: nic}]
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpu-and-nic}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com}
+    - name: nic
+      exactly: {deviceClassName: nic.example.com}
+    constraints:
+    - {matchAttribute: resource.kubernetes.io/pcieRoot}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimName: gpu-and-nic}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}]
+```
+
+## Source
+
+k8s.io/api/resource/v1 DeviceClaim.constraints; k8s.io/dynamic-resource-allocation/structured Allocate; allocator.md
+section 1.2 and section 5, row B4
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.references import referenced
+from dractl.lint.run import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Claim, Constraint, PodSpec, Run
+
+SEVERITY = "warning"
+KINDS = ("Pod template",)
+FIELDS = ("constraints",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for pod in run.pods:
+        for attribute, found in _constraints(run, pod).items():
+            entries = list(dict.fromkeys(at for at, _, _ in found))
+            if len(entries) > 1 and any(claim.binds_one(constraint) for _, claim, constraint in found):
+                names = ", ".join(text(pod.claims[at][1].get("name")) for at in entries)
+                yield Advice(
+                    pod.subject,
+                    (*pod.claims[entries[-1]][0], "name"),
+                    f"the claims {names} match {attribute} each for itself: their devices are not aligned",
+                    help="put the requests that belong together into one claim: a constraint ends with its claim",
+                    confidence="likely",
+                    related=tuple(
+                        (f"the constraint of {claim.subject.kind} {claim.subject.name}", claim.subject, constraint.path)
+                        for _, claim, constraint in found
+                    ),
+                )
+
+
+def _constraints(run: Run, pod: PodSpec) -> dict[str, list[tuple[int, Claim, Constraint]]]:
+    """By attribute: the constraints of the pod's claims, each with the place of its claim in the pod."""
+    found: dict[str, list[tuple[int, Claim, Constraint]]] = {}
+    for at, (_, entry) in enumerate(pod.claims):
+        subject = referenced(run, pod, entry)
+        claim = subject.claim if subject else None
+        for constraint in claim.constraints if claim else ():
+            attribute = text(constraint.fields.get("matchAttribute"))
+            if claim and attribute:
+                found.setdefault(attribute, []).append((at, claim, constraint))
+    return found

@@ -1,0 +1,160 @@
+"""Claims exceed a quota.
+
+## What it does
+
+Where a ResourceQuota is part of the run, counts what the claims of its namespace ask for: claims, and devices of each
+class. Pods and workloads with a template count as often as they have replicas.
+
+## Why is this bad
+
+The API server forbids the claim that comes last. Where a claim is made from a template, nobody sees that but in the
+events of the pod, which stays pending.
+
+## Example
+
+```yaml
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: compute}
+spec:
+  hard:
+    gpu.example.com.deviceclass.resource.k8s.io/devices: "4"
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com, count: 8}
+```
+
+## Use instead
+
+```yaml
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: compute}
+spec:
+  hard:
+    gpu.example.com.deviceclass.resource.k8s.io/devices: "8"
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com, count: 8}
+```
+
+## Source
+
+kubernetes/kubernetes pkg/quota/v1/evaluator/core/resource_claims.go; api.md section 6, row 54
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.lint.advice import Advice
+from dractl.lint.inventory import parsed
+from dractl.lint.references import namespace_of, referenced
+from dractl.lint.run import items, mapping, number, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Claim, PodSpec, Run, Subject
+    from dractl.validation.violation import Path
+
+SEVERITY = "warning"
+KINDS = ("ResourceQuota",)
+CLAIMS = "count/resourceclaims.resource.k8s.io"
+PER_CLASS = ".deviceclass.resource.k8s.io/devices"
+MOST = 32  # what a request for all devices is charged for: AllocationResultsMaxSize
+
+
+class Charge(NamedTuple):
+    """What one object, at ``path``, uses of the quotas of its namespace."""
+
+    subject: Subject
+    path: Path
+    used: dict[str, int]
+
+
+def check(run: Run) -> Iterator[Advice]:
+    charges = list(_charges(run))
+    for quota in run.of("ResourceQuota"):
+        if quota.spec.get("scopes") or quota.spec.get("scopeSelector"):
+            continue  # claims are in no scope
+        here = [charge for charge in charges if namespace_of(charge.subject) == namespace_of(quota)]
+        for key, written in mapping(quota.spec.get("hard")).items():
+            hard = parsed(written)
+            total = sum(charge.used.get(key, 0) for charge in here)
+            if hard is None or total <= hard.value():
+                continue
+            used = 0
+            for charge in here:
+                used += charge.used.get(key, 0)
+                if used > hard.value():
+                    yield _exceeded(quota, key, charge, total)
+                    break
+
+
+def _exceeded(quota: Subject, key: str, charge: Charge, total: int) -> Advice:
+    hard = mapping(quota.spec.get("hard"))[key]
+    what = f"devices of class {key.removesuffix(PER_CLASS)}" if key.endswith(PER_CLASS) else "claims"
+    return Advice(
+        charge.subject,
+        charge.path,
+        f"this exceeds quota {quota.name}: the manifests ask for {total} {what}, its limit is {hard}",
+        help=f"raise {key} of the quota, or ask for less",
+        confidence="likely",
+        related=((f"quota {quota.name}", quota, ("spec", "hard", key)),),
+    )
+
+
+def _charges(run: Run) -> Iterator[Charge]:
+    for claim in run.claims:
+        if claim.subject.kind == "ResourceClaim":
+            yield Charge(claim.subject, (*claim.path, "requests"), _usage(claim))
+    owned = {
+        (text(mapping(owner).get("kind")), text(mapping(owner).get("name")), namespace_of(subject))
+        for subject in run.subjects
+        for owner in items(mapping(subject.value.get("metadata")).get("ownerReferences"))
+    }
+    for pod in run.pods:
+        subject = pod.subject
+        # What has made its pods or claims, as in a dump of a cluster, has been counted with them.
+        if (subject.kind, subject.name, namespace_of(subject)) in owned or "ownerReferences" in mapping(
+            subject.value.get("metadata")
+        ):
+            continue
+        for path, entry in pod.claims:
+            template = referenced(run, pod, entry)
+            if entry.get("resourceClaimTemplateName"):
+                usage = _usage(template.claim) if template and template.claim else {CLAIMS: 1}
+                yield Charge(subject, path, {key: amount * _replicas(pod) for key, amount in usage.items()})
+
+
+def _usage(claim: Claim) -> dict[str, int]:
+    """claimEvaluator.Usage: of alternatives, the most of each class."""
+    used = {CLAIMS: 1}
+    for group in claim.requests:
+        most: dict[str, int] = {}
+        for request in group:
+            key = request.device_class + PER_CLASS
+            most[key] = max(most.get(key, 0), request.amount or MOST)
+        for key, amount in most.items():
+            used[key] = used.get(key, 0) + amount
+    return used
+
+
+def _replicas(pod: PodSpec) -> int:
+    """How many pods a workload has at once, as far as it says so."""
+    spec = pod.subject.spec
+    field = "parallelism" if pod.subject.kind == "Job" else "replicas"
+    return number(spec[field]) if field in spec else 1

@@ -1,0 +1,182 @@
+"""A selector looks up an attribute that devices of other drivers do not have.
+
+## What it does
+
+Where the class of a request is part of the run and lets devices of every driver pass, evaluates the request's
+selectors on a device of each other driver that slices and classes of the run name. That device has no attributes but
+the standard ones. Attributes in a domain that is no driver's are left alone. `--devices` tries real devices: DRA751.
+
+## Why is this bad
+
+A class that does not ask for a driver leaves the devices of all drivers to the request. A lookup of an attribute that
+such a device does not have is an error, and one error on one device stops the scheduling of the pod on all nodes.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  selectors:
+  - cel:
+      expression: device.driver == "gpu.example.com"
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: nic.example.com}
+spec:
+  selectors:
+  - cel:
+      expression: device.driver == "nic.example.com"
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: accelerators}
+spec:
+  selectors:
+  - cel:
+      expression: device.allowMultipleAllocations == false
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: accelerators
+        selectors:
+        - cel:
+            expression: device.attributes["gpu.example.com"].model == "A100"
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  selectors:
+  - cel:
+      expression: device.driver == "gpu.example.com"
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: nic.example.com}
+spec:
+  selectors:
+  - cel:
+      expression: device.driver == "nic.example.com"
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: accelerators}
+spec:
+  selectors:
+  - cel:
+      expression: device.allowMultipleAllocations == false
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: accelerators
+        selectors:
+        - cel:
+            expression: device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "A100"
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation/structured: an error ends Allocate; kubernetes/kubernetes#125826; api.md section
+4.6 and section 6, row 11
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.cel import EvalError, environment
+from dractl.lint.advice import Advice
+from dractl.lint.lookups import STANDARD_DOMAIN, driver_of, lookups, spot
+from dractl.lint.run import text
+from dractl.model import ResourceSlice, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dractl.lint.run import Expression, Run, Subject
+    from dractl.model import Device
+    from dractl.validation.violation import Path
+
+SEVERITY = "warning"
+KINDS = ("DeviceClass",)
+FIELDS = ("selectors",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    classes = {subject.name: subject for subject in run.of("DeviceClass")}
+    drivers = _drivers(run)
+    device = _plain()
+    for claim in run.claims:
+        for request in claim.alternatives:
+            of_class = classes.get(request.device_class)
+            if of_class is None or not request.selectors:
+                continue
+            own = {found.domain for selector in request.selectors for found in lookups(selector.text)}
+            # Attributes of a domain that is no driver's may be anybody's.
+            for driver, (subject, path) in drivers.items() if own <= {*drivers, STANDARD_DOMAIN} else ():
+                if driver in own or _first(run, of_class.selectors, driver, device) is not None:
+                    continue
+                selector, error = _first(run, request.selectors, driver, device) or (None, "")
+                if selector and error:
+                    start, end = spot(selector.text, error.partition("no such key: ")[2].partition(".")[0])
+                    yield Advice(
+                        claim.subject,
+                        selector.path,
+                        f"the class lets devices of {driver} pass, and the selector fails on them: {error}",
+                        help='begin this selector, or that of the class, with device.driver == "..." && ...',
+                        offset=start,
+                        end=end,
+                        confidence="likely",
+                        related=((f"the driver {driver}", subject, path),),
+                    )
+                    break
+
+
+def _drivers(run: Run) -> dict[str, tuple[Subject, Path]]:
+    """The drivers that slices and classes of the run name, and where."""
+    found: dict[str, tuple[Subject, Path]] = {}
+    for subject in run.of("ResourceSlice"):
+        found.setdefault(text(subject.spec.get("driver")), (subject, ("spec", "driver")))
+    for subject in run.of("DeviceClass"):
+        found.setdefault(driver_of(subject.selectors) or "", (subject, ("metadata", "name")))
+    found.pop("", None)
+    return found
+
+
+def _first(run: Run, selectors: Iterable[Expression], driver: str, device: Device) -> tuple[Expression, str] | None:
+    """The first selector that a device does not satisfy, and the error if it fails; None if it satisfies all."""
+    for selector in selectors:
+        program = environment(run.target, "new").compile(selector.text)
+        result = program.evaluate(driver, device) if program.ok else False
+        if result is not True:
+            return selector, result.text if isinstance(result, EvalError) else ""
+    return None
+
+
+def _plain() -> Device:
+    """A device that has the standard attributes only."""
+    values = {"pcieRoot": {"string": "pci0000:00"}, "pciBusID": {"string": "0000:00:00.0"}, "numaNode": {"int": 0}}
+    attributes = {f"{STANDARD_DOMAIN}/{name}": value for name, value in values.items()}
+    devices = [{"name": "device", "attributes": attributes}]
+    decoded = decode({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "spec": {"devices": devices}})
+    assert isinstance(decoded, ResourceSlice)
+    return decoded.spec.devices[0]

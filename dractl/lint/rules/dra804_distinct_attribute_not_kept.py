@@ -1,0 +1,78 @@
+"""The scheduler of the release does not keep to `distinctAttribute`.
+
+## What it does
+
+Finds constraints with `distinctAttribute` for which the scheduler of the chosen release does not compare all values.
+
+## Why is this bad
+
+Devices with equal values are allocated together, without a word. 1.34 compares nothing: a device only has to have the
+attribute. 1.35 and 1.36 remember one value for each request, that of its last device: from the third device of a
+request on, and in requests after one with two devices or more, earlier values may come again. 1.37 compares all.
+
+## Source
+
+kubernetes/kubernetes#140438; k8s.io/dynamic-resource-allocation/structured/internal/experimental/constraint.go of
+0.34, 0.35 and 0.36; api.md section 6, row 26
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Claim, Constraint, Request, Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("distinctAttribute",)
+MOST = 32  # devices that a request for all of them may get
+
+
+def check(run: Run) -> Iterator[Advice]:
+    target = run.target
+    # 1.33 does not know the field; 1.35 and later drop it where its gate is off: DRA802.
+    if not target.at_least("1.34") or target.at_least("1.37"):
+        return
+    if target.at_least("1.35") and not target.enabled("DRAConsumableCapacity"):
+        return
+    said = _forgotten if target.at_least("1.35") else _not_compared
+    for claim in run.claims:
+        for constraint in claim.constraints:
+            if not constraint.fields.get("distinctAttribute") or constraint.fields.get("matchAttribute"):
+                continue
+            found = said(_amounts(claim, constraint))
+            if found:
+                message, advice = found
+                yield Advice(claim.subject, (*constraint.path, "distinctAttribute"), message, help=advice)
+
+
+def _amounts(claim: Claim, constraint: Constraint) -> list[tuple[Request, int]]:
+    """The requests that a constraint binds, in the order of the claim, and how many devices each may get."""
+    bound = {request.path for request in claim.targets(constraint.requests)}
+    groups = [[request for request in group if request.path in bound] for group in claim.requests]
+    return [(group[0], max(request.amount or MOST for request in group)) for group in groups if group]
+
+
+def _not_compared(amounts: list[tuple[Request, int]]) -> tuple[str, str] | None:
+    if sum(amount for _, amount in amounts) < 2:
+        return None
+    return (
+        "kube-scheduler 1.34 does not compare the values: it takes any devices that have the attribute",
+        "tell the devices apart by selectors; releases from 1.36 compare, those before 1.37 for requests of one device",
+    )
+
+
+def _forgotten(amounts: list[tuple[Request, int]]) -> tuple[str, str] | None:
+    for request, amount in amounts:
+        if amount > 2 or (amount == 2 and request is not amounts[-1][0]):
+            last = f"the last device of request {request.whole}"
+            return (
+                f"up to 1.36 kube-scheduler compares with {last} only: values of those before may come again",
+                "make requests of one device each, all under the constraint; 1.37 compares every value",
+            )
+    return None

@@ -1,0 +1,52 @@
+"""The configuration of a class reaches requests of other classes, too.
+
+## What it does
+
+For releases up to 1.33, finds claims with requests of several classes of one driver, of which one has a configuration.
+
+## Why is this bad
+
+Up to 1.34.1 the allocation does not say which requests the configuration of a class is for. A driver has to apply it
+to all of its devices of the claim.
+
+## Source
+
+kubernetes/kubernetes#134789, mended in 1.34.2 and 1.35; api.md section 6, row 49
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.lookups import driver_of
+from dractl.lint.run import items, mapping, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "info"
+KINDS = ("DeviceClass",)
+FIELDS = ("config",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    if run.target.at_least("1.34"):
+        return
+    classes = {subject.name: subject for subject in run.of("DeviceClass")}
+    drivers = {name: driver_of(subject.selectors) for name, subject in classes.items()}
+    for claim in run.claims:
+        for name in dict.fromkeys(request.device_class for request in claim.alternatives):
+            for at, item in enumerate(items(classes[name].spec.get("config")) if name in classes else ()):
+                driver = text(mapping(mapping(item).get("opaque")).get("driver"))
+                for request in claim.alternatives:
+                    if driver and request.device_class != name and drivers.get(request.device_class) == driver:
+                        yield Advice(
+                            claim.subject,
+                            (*request.path, "deviceClassName"),
+                            f"{driver} gets the configuration of class {name} for request {request.reference}, too",
+                            help="put the request into a claim of its own",
+                            related=((f"the configuration of class {name}", classes[name], ("spec", "config", at)),),
+                        )
