@@ -1,0 +1,405 @@
+"""What dractl advises of its own: when it speaks, for which release, and when it keeps silent."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from textwrap import indent
+
+import pytest
+
+from dractl.allocation import Allocated, Allocator, Features
+from dractl.lint import Finding, lint
+from dractl.manifests import load
+from dractl.model import Target, decode
+
+API = "apiVersion: resource.k8s.io/v1\n"
+
+
+def documents(*texts: str) -> str:
+    return "---\n".join(texts)
+
+
+def found(text: str, code: str, release: str = "1.37", gates: dict[str, bool] | None = None) -> list[Finding]:
+    report = lint(load(["-"], stdin=text.encode()), Target.of(release, gates or {}))
+    assert not [finding for finding in report.findings if finding.api]
+    return [finding for finding in report.findings if finding.code == code]
+
+
+def claim(requests: str, rest: str = "", name: str = "gpus") -> str:
+    """Requests are ``name class`` or ``name class {fields}``, one a line."""
+    text = API + f"kind: ResourceClaim\nmetadata: {{name: {name}}}\nspec:\n  devices:\n    requests:\n"
+    for line in requests.strip().splitlines():
+        called, of_class, fields = [*line.split(None, 2), "{}"][:3]
+        fields = ", ".join(part for part in (f"deviceClassName: {of_class}", fields.strip()[1:-1]) if part)
+        text += f"    - name: {called}\n      exactly: {{{fields}}}\n"
+    return text + indent(rest, "    ") + ("\n" if rest else "")
+
+
+def template(text: str) -> str:
+    head, _, spec = text.partition("spec:\n")
+    return head.replace("ResourceClaim", "ResourceClaimTemplate") + "spec:\n  spec:\n" + indent(spec, "  ")
+
+
+def device_class(name: str, *expressions: str, config: str = "") -> str:
+    text = API + f"kind: DeviceClass\nmetadata: {{name: {name}}}\nspec:\n  selectors:\n"
+    text += "".join(f"  - cel:\n      expression: {expression}\n" for expression in expressions)
+    return text + (f"  config:\n  - opaque: {{driver: {config}, parameters: {{a: b}}}}\n" if config else "")
+
+
+def pod(*claims: str, kind: str = "Pod", spec: str = "") -> str:
+    """Claims are ``name=claim`` or ``name:template``."""
+    listed = ""
+    for text in claims:
+        separator, field = ("=", "resourceClaimName") if "=" in text else (":", "resourceClaimTemplateName")
+        name, _, referenced = text.partition(separator)
+        listed += f"  - {{name: {name}, {field}: {referenced}}}\n"
+    uses = ", ".join(f"{{name: {text.replace('=', ':').partition(':')[0]}}}" for text in claims)
+    body = (
+        f"spec:\n  resourceClaims:\n{listed}  containers:\n  - {{name: c, image: x, resources: {{claims: [{uses}]}}}}\n"
+    )
+    if kind == "Pod":
+        return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n" + body
+    head = f"apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: w}}\nspec:\n"
+    labels = "  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n"
+    return head + indent(spec, "  ") + labels + indent(body, "    ")
+
+
+# -- start-up --
+
+
+def test_no_rule_is_imported_for_what_a_claim_does_not_say() -> None:
+    program = (
+        "import sys\nfrom dractl.lint import lint\nfrom dractl.manifests import load\nfrom dractl.model import Target\n"
+        "report = lint(load(['-'], stdin=sys.stdin.buffer.read()), Target.of())\nassert not report.findings\n"
+        "print([name for name in sys.modules if name.startswith('dractl.lint.rules.')], 'dractl.cel' in sys.modules)"
+    )
+    plain = claim("gpu gpu.example.com").encode()
+    done = subprocess.run([sys.executable, "-c", program], input=plain, capture_output=True, check=True)
+    assert done.stdout.decode().strip() == "['dractl.lint.rules.dra423_misspelt_reference'] False"
+
+
+# -- DRA354 --
+
+
+def published(node: str, devices: str, pool: str = "gpus", count: int = 1, generation: int = 1, name: str = "") -> str:
+    where = f"  nodeName: {node}\n" if node else "  allNodes: true\n"
+    listed = "".join(f"  - name: {device}\n" for device in devices.split())
+    return (
+        f"{API}kind: ResourceSlice\nmetadata: {{name: {name or node or 'all'}-slice}}\n"
+        "spec:\n  driver: gpu.example.com\n"
+        f"  pool: {{name: {pool}, generation: {generation}, resourceSliceCount: {count}}}\n{where}  devices:\n{listed}"
+    )
+
+
+SAME = (published("node-1", "gpu-0 gpu-1"), published("node-2", "gpu-1", generation=3))
+
+
+@pytest.mark.parametrize("release", ["1.34", "1.35", "1.36", "1.37"])
+def test_devices_of_one_name_on_two_nodes_are_one_device(release: str) -> None:
+    (advice,) = found(documents(*SAME), "DRA354", release)
+    assert (advice.severity, advice.object.name, advice.path) == ("error", "node-2-slice", "spec.pool.name")
+    assert "gpu-1" in advice.message
+    assert "gpu-0" not in advice.message
+    assert advice.related[0].position.line == 6
+
+
+@pytest.mark.parametrize(
+    "slices",
+    [
+        (published("node-1", "gpu-0", "node-1"), published("node-2", "gpu-0", "node-2")),
+        (published("node-1", "gpu-0"), published("node-2", "gpu-1")),  # seen to work by the upstream allocator
+        (published("node-1", "gpu-0", count=2), published("node-2", "gpu-1", count=2)),  # one pool of two nodes
+        # The device of a pool of two nodes that goes from one to the other.
+        (published("node-1", "gpu-0", count=2), published("node-2", "gpu-0", count=2, generation=2)),
+    ],
+)
+def test_pools_of_different_nodes_may_be_alike(slices: tuple[str, ...]) -> None:
+    for code in ("DRA351", "DRA354"):
+        assert not found(documents(*slices), code)
+
+
+def test_a_pool_that_is_complete_on_each_node_has_no_wrong_number_of_slices() -> None:
+    assert not found(documents(*SAME), "DRA352")
+    same_node = (published("node-1", "gpu-0"), published("node-1", "gpu-1", name="other"))
+    (advice,) = found(documents(*same_node), "DRA352")
+    assert advice.severity == "error"
+
+
+def test_a_device_twice_for_one_node_makes_the_pool_invalid() -> None:
+    both = (published("node-1", "gpu-0", count=2), published("", "gpu-0", count=2))
+    assert found(documents(*both), "DRA351")
+    assert not found(documents(*both), "DRA354")
+
+
+# -- DRA425 --
+
+ROOT = "constraints: [{matchAttribute: resource.kubernetes.io/pcieRoot}]"
+ONE = claim("gpu gpu.example.com", ROOT, "gpu")
+NIC = claim("nic nic.example.com", ROOT, "nic")
+PAIR = claim("gpu gpu.example.com\nnic nic.example.com", ROOT, "pair")
+
+
+def test_a_constraint_does_not_reach_the_other_claims_of_a_pod() -> None:
+    text = documents(ONE, NIC, pod("a=gpu", "b=nic"))
+    (advice,) = found(text, "DRA425")
+    assert (advice.object.kind, advice.path) == ("Pod", "spec.resourceClaims[1].name")
+    assert [item.message for item in advice.related] == [
+        "the constraint of ResourceClaim gpu",
+        "the constraint of ResourceClaim nic",
+    ]
+    workload = documents(template(ONE), template(NIC), pod("a:gpu", "b:nic", kind="Deployment"))
+    assert found(workload, "DRA425")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        documents(PAIR, pod("a=pair", "b=pair")),  # each of them is aligned in itself, which is a purpose
+        documents(ONE, NIC.replace("pcieRoot", "numaNode"), pod("a=gpu", "b=nic")),
+        documents(ONE, NIC, pod("a=gpu")),
+        documents(ONE, claim("nic nic.example.com", "", "nic"), pod("a=gpu", "b=nic")),
+        documents(ONE, NIC, pod("a=gpu", "b=elsewhere")),
+    ],
+)
+def test_claims_that_need_no_alignment_are_left_alone(text: str) -> None:
+    assert not found(text, "DRA425")
+
+
+# -- DRA541: the numbers are those of claimEvaluator.Usage --
+
+
+def quota(hard: str, more: str = "", namespace: str = "") -> str:
+    where = f", namespace: {namespace}" if namespace else ""
+    return f"apiVersion: v1\nkind: ResourceQuota\nmetadata: {{name: q{where}}}\nspec:\n  hard: {{{hard}}}\n{more}"
+
+
+DEVICES = "gpu.example.com.deviceclass.resource.k8s.io/devices"
+COUNT = "count/resourceclaims.resource.k8s.io"
+TWO = claim("gpu gpu.example.com {count: 2}", name="two")
+MANY = "replicas: 3\n"
+
+
+@pytest.mark.parametrize(
+    ("hard", "text", "said"),
+    [
+        (f"{DEVICES}: 1", TWO, "2 devices of class gpu.example.com, its limit is 1"),
+        (f"{DEVICES}: 2", TWO, None),
+        (f"{DEVICES}: 3", documents(TWO, TWO.replace("two", "three")), "4 devices"),
+        (f"{DEVICES}: 31", claim("gpu gpu.example.com {allocationMode: All}"), "32 devices"),
+        (f"{DEVICES}: 32", claim("gpu gpu.example.com {allocationMode: All}"), None),
+        (f"{DEVICES}: 1", claim("gpu other.example.com {count: 2}"), None),
+        (f"{DEVICES}: 5", documents(template(TWO), pod("a:two", kind="Deployment", spec=MANY)), "6 devices"),
+        (f"{DEVICES}: 6", documents(template(TWO), pod("a:two", kind="Deployment", spec=MANY)), None),
+        (f"{DEVICES}: 1", documents(TWO, pod("a=two")), "2 devices"),  # shared, not copied
+        (f"{DEVICES}: 1", template(TWO), None),  # nobody has it made
+        (f"{COUNT}: 1", documents(TWO, claim("gpu a", name="b")), "2 claims, its limit is 1"),
+        (f"{COUNT}: 2", pod("a:elsewhere", kind="StatefulSet", spec=MANY), "3 claims"),
+        (f"{COUNT}: 0, cpu: 1", claim("gpu a"), "1 claims, its limit is 0"),
+    ],
+)
+def test_what_the_manifests_ask_for_is_charged_as_the_server_does(hard: str, text: str, said: str | None) -> None:
+    advice = found(documents(quota(hard), text), "DRA541")
+    assert [finding.severity for finding in advice] == (["warning"] if said else [])
+    assert said is None or said in advice[0].message
+
+
+def test_of_alternatives_the_most_of_each_class_is_charged() -> None:
+    text = claim("gpu gpu.example.com").replace(
+        "exactly: {deviceClassName: gpu.example.com}",
+        "firstAvailable: [{name: a, deviceClassName: gpu.example.com, count: 4}, "
+        "{name: b, deviceClassName: gpu.example.com}, {name: c, deviceClassName: other.example.com}]",
+    )
+    assert found(documents(quota(f"{DEVICES}: 3"), text), "DRA541")
+    assert not found(documents(quota(f"{DEVICES}: 4"), text), "DRA541")
+
+
+def test_quotas_of_other_namespaces_and_of_scopes_do_not_count() -> None:
+    assert not found(documents(quota(f"{DEVICES}: 1", namespace="other"), TWO), "DRA541")
+    assert not found(documents(quota(f"{DEVICES}: 1", "  scopes: [NotTerminating]\n"), TWO), "DRA541")
+
+
+def test_claims_that_a_pod_has_already_are_counted_once() -> None:
+    made = TWO.replace("{name: two}", "{name: p-a-x, ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: u}]}")
+    text = documents(quota(f"{DEVICES}: 2"), template(TWO), pod("a:two"), made)
+    assert not found(text, "DRA541")
+
+
+# -- DRA605 --
+
+GPU = device_class("gpu.example.com", 'device.driver == "gpu.example.com"')
+NICS = device_class("nic.example.com", 'device.driver == "nic.example.com"')
+ANY = device_class("any", "device.allowMultipleAllocations == false")
+
+
+def selecting(expression: str, of_class: str = "any") -> str:
+    return (
+        claim("gpu CLASS {selectors: [{cel: {expression: EXPRESSION}}]}")
+        .replace("CLASS", of_class)
+        .replace("EXPRESSION", "'" + expression + "'")
+    )
+
+
+MODEL = 'device.attributes["gpu.example.com"].model == "A100"'
+
+
+def test_a_lookup_fails_on_the_devices_of_another_driver() -> None:
+    (advice,) = found(documents(GPU, NICS, ANY, selecting(MODEL)), "DRA605")
+    assert (advice.severity, advice.confidence) == ("warning", "likely")
+    assert "nic.example.com" in advice.message
+    assert "no such key: model" in advice.message
+    assert advice.related[0].message == "the driver nic.example.com"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        documents(GPU, ANY, selecting(MODEL)),  # no other driver is known
+        documents(GPU, NICS, selecting(MODEL, "gpu.example.com")),  # the class asks for the driver
+        documents(GPU, NICS, selecting(MODEL, "elsewhere")),
+        documents(GPU, NICS, ANY, selecting('device.driver == "gpu.example.com" && ' + MODEL)),
+        documents(GPU, NICS, ANY, selecting('device.attributes["gpu.example.com"].?model.orValue("") == "A100"')),
+        documents(GPU, NICS, ANY, selecting('has(device.attributes["gpu.example.com"].model) && ' + MODEL)),
+        documents(GPU, NICS, ANY, selecting('device.attributes["resource.kubernetes.io"].pcieRoot == "pci0000:00"')),
+        documents(GPU, NICS, ANY, selecting('device.attributes["shared.example.com"].model == "A100"')),
+    ],
+)
+def test_a_lookup_that_is_guarded_is_left_alone(text: str) -> None:
+    assert not found(text, "DRA605")
+
+
+# -- DRA606 --
+
+FIRST = 'device.attributes["gpu.example.com"].model == "A100"'
+
+
+@pytest.mark.parametrize(
+    ("expressions", "at"),
+    [
+        (('device.driver == "a.example.com"',), 'device.driver == "a.example.com"'),
+        ((FIRST, '"H100" == device.attributes["gpu.example.com"]["model"]'), '"H100" == device'),
+        (
+            (FIRST + ' && device.attributes["gpu.example.com"].model == "H100"',),
+            'device.attributes["gpu.example.com"].model == "H',
+        ),
+        ((FIRST, 'device.attributes["gpu.example.com"].model in ["H100", "H200"]'), "device.attributes"),
+        ((FIRST, 'device.attributes["gpu.example.com"].?model.orValue("") == "H100"'), "device.attributes"),
+        ((FIRST, 'true && (1 == 1 && device.attributes["gpu.example.com"].model == 1)'), "device.attributes"),
+    ],
+)
+def test_selectors_that_exclude_each_other_leave_no_device(expressions: tuple[str, ...], at: str) -> None:
+    listed = ", ".join("{cel: {expression: '" + expression + "'}}" for expression in expressions)
+    text = documents(GPU, claim("gpu gpu.example.com {selectors: [" + listed + "]}"))
+    (advice,) = found(text, "DRA606")
+    assert advice.severity == "error"
+    assert text.splitlines()[advice.position.line - 1][advice.position.column - 1 :].startswith(at)
+
+
+@pytest.mark.parametrize(
+    "expressions",
+    [
+        (FIRST, FIRST),
+        (FIRST, 'device.attributes["other.example.com"].model == "H100"'),
+        (FIRST + ' || device.attributes["gpu.example.com"].model == "H100"',),
+        (FIRST, '!(device.attributes["gpu.example.com"].model == "H100")'),
+        (FIRST, 'device.attributes["gpu.example.com"].model != "H100"'),
+        (FIRST, 'device.attributes["gpu.example.com"].model in ["H100", "A100"]'),
+        ('device.attributes["gpu.example.com"].count == 1', 'device.attributes["gpu.example.com"].count in [1.0]'),
+        # A device without the attribute satisfies both.
+        (
+            'device.attributes["gpu.example.com"].?model.orValue("A") == "A"',
+            'device.attributes["gpu.example.com"].?model.orValue("B") == "B"',
+        ),
+        # The items of a list are different things.
+        ('device.attributes["a.example.com"].x[0] == "A" && device.attributes["a.example.com"].x[1] == "B"',),
+    ],
+)
+def test_selectors_that_may_hold_together_are_left_alone(expressions: tuple[str, ...]) -> None:
+    listed = ", ".join("{cel: {expression: '" + expression + "'}}" for expression in expressions)
+    assert not found(documents(GPU, claim("gpu gpu.example.com {selectors: [" + listed + "]}")), "DRA606")
+
+
+def test_a_class_that_contradicts_itself_is_reported_once() -> None:
+    bad = device_class("bad", 'device.driver == "a"', 'device.driver == "b"')
+    (advice,) = found(documents(bad, claim("gpu bad"), claim("gpu bad", name="other")), "DRA606")
+    assert advice.object.kind == "DeviceClass"
+
+
+# -- DRA712 --
+
+
+def constrained(*names: str) -> str:
+    requests = "gpu-0 gpu.example.com\ngpu-1 gpu.example.com\nnic nic.example.com\ncpu cpu.example.com"
+    listed = ", ".join(f"{{requests: [{name}], matchAttribute: a.example.com/x}}" for name in names)
+    return claim(requests, f"constraints: [{listed}]")
+
+
+def test_a_request_that_was_forgotten_is_named() -> None:
+    (advice,) = found(constrained("gpu-0, nic"), "DRA712")
+    assert (advice.severity, advice.path) == ("info", "spec.devices.requests[1].name")
+    assert "gpu-1" in advice.message
+
+
+@pytest.mark.parametrize("names", [("gpu-0, gpu-1",), ("gpu-0, nic", "gpu-1, cpu"), ("gpu-0, nic", ""), ("gpu-0",)])
+def test_requests_of_classes_without_constraints_are_left_alone(names: tuple[str, ...]) -> None:
+    assert not found(constrained(*names), "DRA712")
+
+
+# -- DRA804: against the allocator, which does as upstream's does --
+
+DISTINCT = "constraints: [{distinctAttribute: gpu.example.com/numa}]"
+GATE = {"DRAConsumableCapacity": True}
+
+
+@pytest.mark.parametrize("release", ["1.34", "1.35", "1.36", "1.37"])
+@pytest.mark.parametrize(
+    ("counts", "values"),
+    [
+        ((1,), (0,)),
+        ((2,), (0, 0)),
+        ((3,), (0, 1, 0)),
+        ((1, 1, 1), (0, 1, 0)),
+        ((2, 1), (0, 1, 0)),
+        ((1, 2), (0, 1, 0)),
+    ],
+)
+def test_the_release_says_whether_values_are_compared(
+    release: str, counts: tuple[int, ...], values: tuple[int, ...]
+) -> None:
+    requests = "\n".join(f"r{at} gpu.example.com {{count: {count}}}" for at, count in enumerate(counts))
+    text = claim(requests, DISTINCT)
+    listed = [{"name": f"gpu-{at}", "attributes": {"numa": {"int": value}}} for at, value in enumerate(values)]
+    pool = {"name": "node-1", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu.example.com", "nodeName": "node-1", "pool": pool, "devices": listed}
+    slices = [
+        decode({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec})
+    ]
+    (document,) = load(["-"], stdin=text.encode()).documents
+    (of_class,) = load(["-"], stdin=GPU.encode()).documents
+    allocator = Allocator(slices, [decode(of_class.value)], features=Features.for_release(release, GATE))  # type: ignore[arg-type, list-item]
+    node = decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}})
+    taken = allocator.allocate(node, [decode(document.value)])  # type: ignore[arg-type, list-item]
+    equal = len(set(values)) < len(values)
+    assert bool(found(text, "DRA804", release, GATE)) == (equal and isinstance(taken, Allocated))
+
+
+def test_a_constraint_that_is_dropped_is_another_rules_business() -> None:
+    text = claim("gpu gpu.example.com {count: 3}", "constraints: [{distinctAttribute: gpu.example.com/numa}]")
+    report = lint(load(["-"], stdin=text.encode()), Target.of("1.35"))
+    assert "DRA804" not in {finding.code for finding in report.findings}
+    assert "DRA802" in {finding.code for finding in report.findings}
+
+
+# -- DRA805 --
+
+
+def test_up_to_1_33_the_configuration_of_a_class_is_for_all_requests() -> None:
+    guard = 'device.driver == "gpu.example.com"'
+    mixed = claim("a shared\nb whole\nc nic.example.com").replace("exactly: {", "").replace("}\n", "\n")
+    mixed = mixed.replace("resource.k8s.io/v1", "resource.k8s.io/v1beta1").replace("{name: gpus\n", "{name: gpus}\n")
+    text = documents(device_class("shared", guard, config="gpu.example.com"), device_class("whole", guard), NICS)
+    text = text.replace("resource.k8s.io/v1", "resource.k8s.io/v1beta1") + "---\n" + mixed
+    report = lint(load(["-"], stdin=text.encode()), Target.of("1.33"))
+    (advice,) = [finding for finding in report.findings if finding.code == "DRA805"]
+    assert (advice.severity, advice.path) == ("info", "spec.devices.requests[1].deviceClassName")
+    assert not [f for f in lint(load(["-"], stdin=text.encode()), Target.of("1.34")).findings if f.code == "DRA805"]
