@@ -20,6 +20,7 @@ _MODULES = {
     "dra.net": "dranet",
     "dra.cpu": "cpu",
     "sriovnetwork.k8snetworkplumbingwg.io": "sriov",
+    "dra.memory": "memory",
     "dra.nvme": "nvme",
     "gpu.example.com": "example",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from dataclasses import replace
@@ -228,7 +229,15 @@ def _host(root: SysRoot) -> Host:
         iommu=bool(root.names("sys/kernel/iommu_groups")) if groups else None,
         iommufd=_iommufd(root),
         memory_bytes=int(total[1]) * 1024 if total else None,
+        page_bytes=_page_bytes(root, x86=flags is not None),
     )
+
+
+def _page_bytes(root: SysRoot, *, x86: bool) -> int | None:
+    """No file tells it. x86, whose /proc/cpuinfo alone has a line ``flags``, knows one size; others are configured."""
+    if root.live and sys.platform == "linux":
+        return os.sysconf("SC_PAGE_SIZE")
+    return 4096 if x86 else None
 
 
 def _iommufd(root: SysRoot) -> bool | None:

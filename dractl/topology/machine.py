@@ -39,7 +39,9 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """The machine as a whole. ``name`` is identity: it leaves with :meth:`Machine.without_identity`."""
+    """The machine as a whole. ``name`` is identity: it leaves with :meth:`Machine.without_identity`. ``page_bytes`` is
+    the size of a page of memory that is not huge.
+    """
 
     name: str | None = None
     kernel: str | None = None
@@ -50,6 +52,7 @@ class Host:
     iommu: bool | None = None
     iommufd: bool | None = None
     memory_bytes: int | None = None
+    page_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,141 @@
+"""``dra.memory``: memory and huge pages by NUMA node, of which claims take parts.
+
+Source: ffromani/dra-driver-memory, pkg/sysinfo/{machine,discover,rslice}.go, pkg/types/types.go, pkg/unitconv/unit.go,
+hack/ci/install.tmpl.yaml; jaypipes/ghw pkg/topology/topology_linux.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.profile import Attribute, Capacity, Catalogue, Inventory, Options, device_class, version_index
+from dractl.drivers.standard import NUMA_NODE
+from dractl.drivers.values import binary_quantity, typed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.topology.machine import Machine, NumaNode
+
+NAME = "dra.memory"
+_PAGE_SIZE, _HUGE = "resource.kubernetes.io/pageSize", "resource.kubernetes.io/hugeTLB"
+_LEAST = 1 << 20  # MinimumAllocatable of memory; that of huge pages is one page
+
+# hack/ci/install.tmpl.yaml: DeviceClass -> page size, huge.
+_CLASSES = {"dra.memory": ("4Ki", False), "dra.hugepages-2m": ("2Mi", True), "dra.hugepages-1g": ("1Gi", True)}
+
+CATALOGUE = Catalogue(
+    title="memory and huge pages by NUMA node",
+    source="ffromani/dra-driver-memory pkg/sysinfo/rslice.go",
+    versions=("0.1",),
+    released="0.1",
+    attributes=(
+        Attribute(NUMA_NODE, "int", "the NUMA node's place in the list of nodes: mostly its number"),
+        Attribute(_PAGE_SIZE, "string", "such as 4Ki, 2Mi, 1Gi; no attribute of the standard"),
+        Attribute(_HUGE, "bool", "whether these are huge pages; no attribute of the standard"),
+        Attribute("dra.cpu/numaNodeID", "int", "the same as numaNode, to match it with dra.cpu's"),
+        Attribute("dra.net/numaNode", "int", "the same as numaNode, to match it with dranet's"),
+    ),
+    capacities=(Capacity("size", "bytes, of which a claim can have a part; without amount 1Mi or one huge page"),),
+    notes=(
+        "it is rendered only when it is named: --driver dra.memory",
+        "names of devices end in six random characters, new ones at each start; rendered names end in a number",
+        "memory and huge pages of each size are slices of their own",
+        "before 0.1.6 dra.cpu/numaNodeID was called dra.cpu/numaNode",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    name: str = NAME
+    catalogue: Catalogue = CATALOGUE
+
+    def present(self, machine: Machine) -> bool:  # noqa: ARG002
+        """Never: every node has memory, few run this driver."""
+        return False
+
+    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
+        attributes = 'device.attributes["resource.kubernetes.io"]'
+        return tuple(
+            device_class(
+                name,
+                f'device.driver == "{NAME}" && {attributes}.pageSize == "{size}" && '
+                f"{attributes}.hugeTLB == {str(huge).lower()}",
+            )
+            for name, (size, huge) in _CLASSES.items()
+        )
+
+    def inventory(self, machine: Machine, options: Options) -> Inventory:
+        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+        slices: dict[int, list[dict[str, Any]]] = {}  # by huge page size; memory is 0
+        comments: dict[str, str] = {}
+        notices: list[str] = []
+        for place, node in enumerate(_zones(machine)):
+            if node.memory_bytes is None:
+                notices.append(f"{NAME}: how much memory NUMA node {node.id} has is unknown here")
+                continue
+            for page, amount in _amounts(node):
+                device = _device(place, page, amount, machine)
+                slices.setdefault(page, []).append(device)
+                remarks = []
+                if place != node.id:
+                    remarks.append(f"this is NUMA node {node.id}; the driver publishes its place in the list of nodes")
+                if not page and machine.host.page_bytes is None:
+                    remarks.append("pageSize and requestPolicy are left out: the size of pages is unknown here")
+                if remarks:
+                    comments[device["name"]] = "; ".join(remarks)
+        devices = [device for page in sorted(slices) for device in slices[page]]
+        if devices:
+            notices.append(f"{NAME}: the driver's own device names end in six random characters, not in a number")
+        apart = tuple(tuple(device["name"] for device in slices[page]) for page in sorted(slices))
+        return Inventory(tuple(devices), apart=apart, comments=comments, notices=tuple(notices))
+
+
+PROFILE = _Memory()
+
+
+def _zones(machine: Machine) -> list[NumaNode]:
+    """As ghw lists nodes: by the names of their folders, so that node10 comes before node2."""
+    return sorted(machine.numa_nodes, key=lambda node: str(node.id))
+
+
+def _amounts(node: NumaNode) -> Iterator[tuple[int, int]]:
+    """Huge page size, 0 for memory, and bytes of that kind."""
+    if node.memory_bytes:
+        yield 0, node.memory_bytes
+    for pages in sorted(node.huge_pages, key=lambda pages: pages.size_bytes):
+        if pages.total:
+            yield pages.size_bytes, pages.size_bytes * pages.total
+
+
+def _device(place: int, huge: int, amount: int, machine: Machine) -> dict[str, Any]:
+    """ToDevice; the requestPolicy is of whole pages."""
+    page = huge or machine.host.page_bytes
+    size: dict[str, Any] = {"value": binary_quantity(amount)}
+    if page is not None:
+        step = binary_quantity(page)
+        limits = {"min": step, "max": size["value"], "step": step}
+        size["requestPolicy"] = {"default": step if huge else binary_quantity(_LEAST), "validRange": limits}
+    found = {
+        NUMA_NODE: place,
+        _PAGE_SIZE: _minimized(page) if page is not None else None,
+        _HUGE: bool(huge),
+        "dra.cpu/numaNodeID": place,
+        "dra.net/numaNode": place,
+    }
+    return {
+        "name": f"hugepages-{_minimized(huge).lower()}-{place}" if huge else f"memory-{place}",
+        "attributes": typed(found),
+        "capacity": {"size": size},
+        "allowMultipleAllocations": True,
+    }
+
+
+def _minimized(size: int) -> str:
+    """SizeInBytesToMinimizedString: 2097152 is ``2Mi``."""
+    units = ["B", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
+    while size % 1024 == 0 and len(units) > 1:
+        size, units = size // 1024, units[1:]
+    return f"{size}{units[0]}"
