@@ -1,4 +1,4 @@
-"""``gpu.nvidia.com``: NVIDIA's GPU driver: full GPUs, MIG devices, and with DynamicMIG partitions of both.
+"""``gpu.nvidia.com``: NVIDIA's GPU driver: full GPUs, MIG devices, partitions of both, GPUs for passthrough, shares.
 
 Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin (nvlib.go, driver.go), deployments/helm.
 """
@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dractl.drivers import nvidia_shares
 from dractl.drivers.nvidia_catalogue import CATALOGUE, NAME, VENDOR, since
 from dractl.drivers.nvidia_devices import full, partial, static_mig
 from dractl.drivers.nvidia_partitions import is_partitionable, partitions
+from dractl.drivers.nvidia_vfio import vfio_devices
 from dractl.drivers.profile import Catalogue, Inventory, Options, device_class
 from dractl.errors import UsageError
 
@@ -38,7 +40,13 @@ class _Nvidia:
         return (gpu, mig, vfio) if since(options, "0.3") else (gpu, mig)
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
-        dynamic = _dynamic_mig(options)
+        dynamic, passed, shares = _dynamic_mig(options), _passthrough(options), nvidia_shares.asked(options)
+        if dynamic and passed:
+            raise UsageError(f"{NAME}: dynamicMIG and passthroughSupport exclude each other; the driver refuses both")
+        if passed and machine.host.iommu is False:
+            return Inventory(
+                notices=(f"{NAME}: with passthroughSupport the driver does not start here: no IOMMU is enabled",)
+            )
         devices: list[dict[str, Any]] = []
         counter_sets: list[dict[str, Any]] = []
         apart: list[tuple[str, ...]] = []
@@ -54,7 +62,8 @@ class _Nvidia:
                 continue
             if gpu.source != "nvml":
                 if pci is not None and pci.driver not in (None, "nvidia"):
-                    notices.append(f"{gpu.bdf}: bound to {pci.driver}, not to nvidia; the driver does not see this GPU")
+                    what = "it is published for passthrough only" if passed else "the driver does not see this GPU"
+                    notices.append(f"{gpu.bdf}: bound to {pci.driver}, not to nvidia; {what}")
                     continue
                 while unnumbered in taken:
                     unnumbered += 1
@@ -86,6 +95,15 @@ class _Nvidia:
             )
         if dynamic and not counter_sets:
             notices.append(f"{NAME}: DynamicMIG changes nothing here, no GPU's MIG profiles are known and usable")
+        if shares is not None:
+            devices = [nvidia_shares.shared(device, shares) for device in devices]
+        if passed and not since(options, "0.4"):
+            notices.append(f"{NAME}: 0.3 (25.12) has the gate PassthroughSupport, but finds no vfio device with it")
+        elif passed:
+            for device, unknown in vfio_devices(machine, options):
+                devices.append(device)
+                if unknown:
+                    comments[device["name"]] = f"unknown here: {', '.join(unknown)}"
         return Inventory(tuple(devices), tuple(counter_sets), tuple(apart), comments, tuple(notices))
 
 
@@ -98,4 +116,13 @@ def _dynamic_mig(options: Options) -> bool:
         raise UsageError(f"{NAME}: dynamicMIG is true or false, not {value!r}")
     if value == "true" and not since(options, "0.3"):
         raise UsageError(f"{NAME}: DynamicMIG came with 0.3 (25.12)")
+    return value == "true"
+
+
+def _passthrough(options: Options) -> bool:
+    value = options.setting(NAME, "passthroughSupport") or "false"
+    if value not in ("false", "true"):
+        raise UsageError(f"{NAME}: passthroughSupport is true or false, not {value!r}")
+    if value == "true" and not since(options, "0.3"):
+        raise UsageError(f"{NAME}: PassthroughSupport came with 0.3 (25.12)")
     return value == "true"

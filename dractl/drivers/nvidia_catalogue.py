@@ -38,9 +38,9 @@ CATALOGUE = Catalogue(
         Attribute("index", "int", "the GPU's NVML index", removed="0.2"),
         Attribute("parentIndex", "int", "the NVML index of a MIG device's GPU", removed="0.2", devices=("mig",)),
         Attribute("pcieBusID", "string", "the PCI address before it was standardized", removed="0.3"),
-        Attribute("vendorID", "string", "0x10de", "0.3", devices=("vfio",)),
-        Attribute("deviceID", "string", "the PCI device id", "0.3", devices=("vfio",)),
-        Attribute("numa", "int", "the PCI function's NUMA node, -1 included", "0.3", "0.5", devices=("vfio",)),
+        Attribute("vendorID", "string", "0x10de", "0.4", devices=("vfio",)),
+        Attribute("deviceID", "string", "the PCI device id", "0.4", devices=("vfio",)),
+        Attribute("numa", "int", "the PCI function's NUMA node, -1 included", "0.4", "0.5", devices=("vfio",)),
         Attribute("iommuFDEnabled", "bool", "whether /dev/iommu exists", "0.4", devices=("vfio",)),
         Attribute("gpuModuleID", "int", "with gate FabricManagerPartitioning", "0.5", optional=True),
         *(
@@ -67,7 +67,8 @@ CATALOGUE = Catalogue(
         Capacity(
             "memorySlice0 to memorySlice7", "1 for each memory slice that the MIG device covers", devices=("mig",)
         ),
-        Capacity("addressableMemory", "sum of the 64-bit BARs", "0.3", devices=("vfio",)),
+        Capacity("addressableMemory", "sum of the 64-bit BARs, rounded up to a power of two", "0.4", devices=("vfio",)),
+        Capacity("shares", "with consumableShares=N: N, of which a claim takes one", "0.5", devices=_GPU_OR_MIG),
     ),
     settings=(
         Setting(
@@ -75,11 +76,22 @@ CATALOGUE = Catalogue(
             "false, true",
             "feature gate DynamicMIG (since 0.3): partitions are made when they are claimed",
         ),
+        Setting(
+            "passthroughSupport",
+            "false, true",
+            "feature gate PassthroughSupport (with devices since 0.4): GPUs are vfio devices, too",
+        ),
+        Setting(
+            "consumableShares",
+            "disabled, memory, unlimited, or a number",
+            "--consumable-shares with the gate ConsumableShares (since 0.5): claims share GPUs and MIG devices",
+        ),
     ),
     notes=(
         "full GPUs are named gpu-<minor>, by the minor number of /dev/nvidia<minor>, not by NVML's index",
         "a GPU in MIG mode is not published itself, only its MIG devices are",
-        "vfio devices exist with the driver's feature gate PassthroughSupport only; dractl does not render them",
+        "vfio devices, gpu-vfio-<place in the order of addresses>, exist with passthroughSupport only",
+        "a GPU is a gpu and a vfio device at once; when one of them is prepared, the other is withdrawn",
     ),
 )
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _HOST_BRIDGE = re.compile(r"^pci[0-9a-f]{4,8}:[0-9a-f]{2}$")
 _SPEED = re.compile(r"^(\d+(?:\.\d+)?) ?GT/s")
 _MEMORY_BAR = 0x200  # IORESOURCE_MEM
+_TYPE_MASK, _TYPE_64 = 0x6, 0x4  # PCI_BASE_ADDRESS_MEM_TYPE_MASK, _64
 
 
 def function_of(path: str | None) -> str | None:
@@ -79,6 +80,7 @@ def _device(root: SysRoot, bdf: str, path: str | None) -> PciDevice:
     group = root.link(f"{base}/iommu_group")
     pcie_root, bridges = place(path or "")
     kind = classes.kind(code, vendor, device)
+    bars = _bars(root.text(f"{base}/resource")) if kind in ("gpu", "accelerator") else []
     return PciDevice(
         bdf=bdf,
         path=path or "",
@@ -100,7 +102,8 @@ def _device(root: SysRoot, bdf: str, path: str | None) -> PciDevice:
         max_link_width=_width(root.integer(f"{base}/max_link_width")),
         sriov=_sriov(root, base, bdf),
         iommu_group=int(number) if group and (number := group.rpartition("/")[2]).isdecimal() else None,
-        bars=_bars(root.text(f"{base}/resource")) if kind in ("gpu", "accelerator") else (),
+        bars=tuple(size for size, _ in bars),
+        bars_64bit=tuple(size for size, wide in bars if wide),
     )
 
 
@@ -144,9 +147,9 @@ def _vf_index(root: SysRoot, physical: str, bdf: str) -> int | None:
     return None
 
 
-def _bars(text: str | None) -> tuple[int, ...]:
+def _bars(text: str | None) -> list[tuple[int, bool]]:
     """The sizes of the memory regions among the first six lines of ``resource`` (the rest are the ROM and bridge
-    windows).
+    windows), and whether their addresses have 64 bits.
     """
     sizes = []
     for line in (text or "").splitlines()[:6]:
@@ -155,8 +158,8 @@ def _bars(text: str | None) -> tuple[int, ...]:
         except ValueError:
             continue
         if flags & _MEMORY_BAR and end > start:
-            sizes.append(end - start + 1)
-    return tuple(sizes)
+            sizes.append((end - start + 1, flags & _TYPE_MASK == _TYPE_64))
+    return sizes
 
 
 def unknown_numa(devices: Iterable[PciDevice], nodes: int, note: Callable[[str, str], None]) -> None:

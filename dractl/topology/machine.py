@@ -142,7 +142,8 @@ class PciDevice:
     ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``), from which ``pcie_root``
     (the last host bridge of the path, where VMD and Hyper-V nest them) and ``bridges`` (root port first) are read. What
     drivers publish as ``resource.kubernetes.io/pcieRoot`` can differ: :func:`dractl.topology.pcie_root.published`.
-    ``names`` are the network, RDMA, block and DRM devices of the function. ``link_speed`` is in GT/s.
+    ``names`` are the network, RDMA, block and DRM devices of the function. ``link_speed`` is in GT/s. ``bars`` are the
+    sizes of a GPU's or accelerator's memory regions, ``bars_64bit`` those of them that have 64-bit addresses.
     """
 
     bdf: str
@@ -170,6 +171,7 @@ class PciDevice:
     sriov: SrIov | None = None
     iommu_group: int | None = None
     bars: tuple[int, ...] = ()
+    bars_64bit: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
