@@ -62,7 +62,8 @@ def main() -> None:
         if missing or changed:
             raise SystemExit(f"{name}: overloads differ from the other environments: {missing | changed}")
     functions: dict[str, list[dict[str, Any]]] = {}
-    for (function, _), overload in sorted(union.items()):
+    # In upstream's order: a free type is bound by the first overload that takes it.
+    for (function, _), overload in sorted(union.items(), key=lambda item: item[0][0]):
         functions.setdefault(function, []).append(overload)
     generic: list[str] = []
     plain: list[list[Any]] = []

@@ -10,6 +10,8 @@ import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dractl.cel.rewrite import FLATTEN
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -392,6 +394,8 @@ class _Decoder:
                 args.append(self.node(value))
             elif number == 2:
                 function = value.decode()
+                if function == FLATTEN:
+                    function = "flatten"
             else:
                 target = self.node(value)
         return Call(*place, function, target, tuple(args), self.overloads.get(place[0], ()))

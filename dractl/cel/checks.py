@@ -45,7 +45,9 @@ def literals(checked: Checked) -> tuple[Issue, ...]:
     for node in checked.walk():
         if isinstance(node, Const) and node.kind == "double" and math.isinf(node.value):
             found.append((node.offset, "invalid double literal"))
-        if isinstance(node, Ident) and node.name != "kubernetes.DRADevice" and node.name.startswith("kubernetes."):
+        if isinstance(node, Ident) and node.name == "dyn" and node.type.startswith("type"):
+            found.append((node.offset, "undeclared reference to 'dyn' (in container '')"))
+        elif isinstance(node, Ident) and node.name != "kubernetes.DRADevice" and node.name.startswith("kubernetes."):
             start = node.offset - len(node.name.rpartition(".")[0])
             found.append((max(start, 0), "undeclared reference to 'kubernetes' (in container '')"))
         elif isinstance(node, StructLiteral) and node.name.startswith("kubernetes."):
@@ -162,7 +164,7 @@ _FORMATTED = {
 
 def _format_literal(call: Call) -> Found:
     """``"literal".format([literal])``: each clause exists and takes the static type of its argument."""
-    from dractl.cel.functions.formatting import FormatError, check_clause, parse, wrong_type
+    from dractl.cel.functions.formatting import parse, wrong_type
 
     template, arguments = call.target, call.args[0]
     if not (isinstance(template, Const) and template.kind == "string" and isinstance(arguments, ListLiteral)):
@@ -171,23 +173,30 @@ def _format_literal(call: Call) -> Found:
     for part in parse(template.value):
         if isinstance(part, str):
             continue
-        letter, _ = part
-        try:
-            check_clause(letter)
-        except FormatError as error:
-            yield call.offset, str(error)
-            return
-        if used >= len(arguments.elements):
+        if used >= len(arguments.elements) and part.letter:
             yield call.offset, f"index {used} out of range"
+            return
+        if part.fault:
+            yield call.offset, part.fault
             return
         argument = arguments.elements[used]
         used += 1
-        if argument.type.partition("(")[0] not in _FORMATTED[letter]:
-            yield argument.offset, wrong_type(letter, argument.type)
+        unfit = _unfit(argument, _FORMATTED[part.letter], part.letter == "s")
+        if unfit is not None:
+            yield unfit.offset, wrong_type(part.letter, unfit.type.partition("(")[0])
             return
     if len(arguments.elements) > used:
         count = len(arguments.elements)
         yield call.offset, f"too many arguments supplied to string.format (expected {used}, got {count})"
+
+
+def _unfit(node: Node, kinds: set[str], deep: bool) -> Node | None:
+    """What does not have one of these types: the argument or, where ``deep``, a part of the literal that it is."""
+    if node.type.partition("(")[0] not in kinds:
+        return node
+    if deep and isinstance(node, (ListLiteral, MapLiteral)):
+        return next(filter(None, (_unfit(child, kinds, deep) for child in node.children())), None)
+    return None
 
 
 # -- constants --------------------------------------------------------------------------------------------------------
@@ -209,7 +218,7 @@ _TYPE_NAMES = {
         "uint",
         "net.IP",
     ),
-    *("google.protobuf.Duration", "google.protobuf.Timestamp", "net.CIDR", "duration", "timestamp", "dyn"),
+    *("google.protobuf.Duration", "google.protobuf.Timestamp", "net.CIDR"),
 }
 
 
@@ -237,7 +246,7 @@ def _fold(node: Node, release: int) -> Any:
         if node.function in _CONVERSIONS and len(values) == 1 and values[0] is not _VARIABLE and node.target is None:
             from dractl.cel.functions.dispatch import dispatcher
 
-            return dispatcher(node.function, node.overloads, False, release)(values[0])
+            return dispatcher(node.function, node.overloads, release)(values[0])
         if node.function in ("_[_]", "_[?_]") and values[1] is not _VARIABLE:
             v.qualifier(values[1])
         if node.function in ("matches", "find", "findAll") and len(values) >= 2 and isinstance(values[1], str):

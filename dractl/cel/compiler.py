@@ -68,7 +68,7 @@ def compile_program(text: str, declarations: Declarations, native: Any) -> Progr
 
 def _check(text: str, declarations: Declarations, native: Any) -> Checked:
     """Parse and check; raises Rejected."""
-    source, tests = rewritten(text, declarations.shared)
+    source, tests = rewritten(text, declarations.shared, declarations.lists)
     if declarations.release < 37 and "`" in text:
         from dractl.cel.messages import quoted_names
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from dractl.cel.rewrite import FLATTEN
+
 if TYPE_CHECKING:
     from dractl.cel.program import Program
     from dractl.model import Target
@@ -101,9 +103,22 @@ class Declarations(NamedTuple):
         ]
         if self.shared:
             lines.append("- {name: device.allowMultipleAllocations, type_name: bool}")
-        return "\n".join([*lines, "functions:", generic])
+        # Types that cel-cpp does not know as values. The first two are no types, which cel-go notices late only.
+        lines += [
+            f"- {{name: {name}, type_name: type, params: [{{type_name: {name}}}]}}"
+            for name in ("duration", "timestamp", "net.IP", "net.CIDR")
+        ]
+        lines += ["functions:", generic]
+        if self.lists:
+            lines += [f'- name: "{FLATTEN}"', "  overloads:", f"  - {_FLATTEN}"]
+        return "\n".join(lines)
 
 
+_ANY = "{type_name: A, is_type_param: true}"
+_FLATTEN = (
+    f"{{id: list_flatten, target: {{type_name: list, params: [{{type_name: list, params: [{_ANY}]}}]}}, args: [], "
+    f"return: {{type_name: list, params: [{_ANY}]}}}}"
+)
 _NESTED = "{{type_name: string}}, {{type_name: map, params: [{{type_name: string}}, {{type_name: {}}}]}}"
 
 

@@ -22,7 +22,6 @@ from dractl.cel.ast import (
     Node,
     Select,
     StructLiteral,
-    walk,
 )
 from dractl.cel.functions import messages, operators
 from dractl.cel.functions.dispatch import dispatcher
@@ -42,9 +41,7 @@ _FIRST_SLOT = 2
 
 def build(root: Node, release: int, observer: Observer | None = None) -> Run:
     """The closure of an expression. It takes a :func:`frame` and raises CelError or Aborted."""
-    # Before cel-go 0.29, or() and orValue() pass on what is no optional: then static types promise nothing.
-    typed = release >= 37 or not any(isinstance(n, Call) and n.function in ("or", "orValue") for n in walk(root))
-    return _Builder(release, observer, typed).build(root)
+    return _Builder(release, observer).build(root)
 
 
 def frame(view: Any) -> Frame:
@@ -75,9 +72,8 @@ class _Lazy:
 
 
 class _Builder:
-    def __init__(self, release: int, observer: Observer | None, typed: bool) -> None:
+    def __init__(self, release: int, observer: Observer | None) -> None:
         self.release = release
-        self.typed = typed
         self.observer = observer
         self.scope: dict[str, tuple[int, str]] = {}  # name -> slot, kind ("value", "accumulator", "lazy")
         self.slots = _FIRST_SLOT
@@ -193,13 +189,12 @@ class _Builder:
             unary = operators.UNARY[node.function]
             operand = self.build(operands[0])
             return lambda f: unary(operand(f))
-        exact = self.typed and all(_exact(operand.type) for operand in operands)
-        run = dispatcher(node.function, node.overloads, exact, self.release)
+        run = dispatcher(node.function, node.overloads, self.release)
         built = [self.build(operand) for operand in operands]
+        if node.function in _PANICKING and len(node.overloads) == 1:
+            built = [_listed(operand) for operand in built]
         if len(built) == 1:
             (only,) = built
-            if node.function in _PANICKING and len(node.overloads) == 1:
-                return _panicking(run, only)
             return lambda f: run(only(f))
         if len(built) == 2:
             return _strict(run, *built)
@@ -216,7 +211,8 @@ class _Builder:
         if binary is v.contains:
             members = _constants(right_node)
             if members is not None:
-                return lambda f: _member(left(f), members)
+                # upstream does not look for anything in an empty list
+                return (lambda f: _member(left(f), members)) if members else lambda _: False
             return _strict(v.contains, left, right)
         if self.observer is None and isinstance(right_node, Const) and right_node.kind == "string":
             text = right_node.value
@@ -556,14 +552,16 @@ _READERS: dict[str, Callable[[Any, str, str], Any]] = {
 }
 
 
-# ext/lists.go takes the argument for a list without a look.
-_PANICKING = {"distinct", "sort"}
+# ext/lists.go takes the arguments for lists without a look.
+_PANICKING = {"distinct", "sort", "@sortByAssociatedKeys"}
 
 
 _ADDERS = (int, float, str, bytes, v.Duration, v.Timestamp)
 
 
-def _panicking(run: Run, operand: Run) -> Run:
+def _listed(operand: Run) -> Run:
+    """A list, or upstream panics."""
+
     def call(f: Frame) -> Any:
         try:
             value = operand(f)
@@ -571,7 +569,7 @@ def _panicking(run: Run, operand: Run) -> Run:
             kind, missing = "*types.Err", "Add"
         else:
             if type(value) is list:
-                return run(value)
+                return value
             kind = v.go_name(value)
             missing = "Contains" if isinstance(value, _ADDERS) and not isinstance(value, bool) else "Add"
         raise v.Aborted(f"internal error: interface conversion: {kind} is not traits.Lister: missing method {missing}")
@@ -618,12 +616,6 @@ def _domain(node: Node) -> tuple[str, str] | None:
     return (container.name, domain) if isinstance(container, Ident) and container.name in _READERS else None
 
 
-def _exact(kind: str) -> bool:
-    """Whether a value's run-time type follows from its static type."""
-    # null passes for any of Kubernetes' own types
-    return kind not in ("dyn", "google.protobuf.Any", "null_type") and not kind.startswith("<")
-
-
 def _weight(node: Node) -> int:
     """What evaluating a node costs at least, about: its variables, selections and calls
     (interpreter/runtimecost.go)."""
@@ -643,7 +635,7 @@ _FREE = {"_&&_", "_||_", "_?_:_", "@not_strictly_false"}
 def _constants(node: Node) -> frozenset[Any] | None:
     """The elements of a literal list of constants, which upstream turns into a hash set
     (interpreter/optimizations via planner.go maybeOptimizeSetMembership)."""
-    if not isinstance(node, ListLiteral) or node.optional or not node.elements:
+    if not isinstance(node, ListLiteral) or node.optional:
         return None
     found = []
     for element in node.elements:
@@ -679,6 +671,7 @@ def _adapted(value: Any) -> Any:
 
 _NATIVE = {
     Quantity: "*resource.Quantity",
+    v.Sum: "*resource.Quantity",
     Version: "semver.Version",
     v.IP: "netip.Addr",
     v.CIDR: "netip.Prefix",

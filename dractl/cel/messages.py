@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from dractl.cel.places import issue_at, line_starts, short_type
 from dractl.cel.program import Issue
+from dractl.cel.rewrite import FLATTEN
 from dractl.cel.tokens import DEEPEST, Token, brackets, depth, operand_start, tokenize
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ _TEXTS = tuple(
         (r"Invalid (?:string|bytes) literal: Illegal escape sequence.*", "unable to unescape string"),
         (r"invalid hex (u?int) literal", r"invalid \1 literal"),
         (r"\\u003[fF]", "?"),
+        (f"'{FLATTEN}'", "'flatten'"),
     )
 )
 _NO_OVERLOAD = re.compile(r"found no matching overload for '(.+)' applied to '\((.*)\)'")

@@ -13,9 +13,16 @@ _HAS = r"\bhas\s*\(\s*device\s*\.\s*(driver|attributes|capacity|allowMultipleAll
 _STAND_IN = "(!false)"
 
 
-def rewritten(text: str, shared: bool) -> tuple[str, dict[int, str]]:
+FLATTEN = "FLATTEN"
+"""Stands for ``flatten`` without a depth, which cel-cpp takes and gives lists of any type."""
+
+
+def rewritten(text: str, shared: bool, lists: bool) -> tuple[str, dict[int, str]]:
     """The text for cel-cpp, and for each place where ``has(device.FIELD)`` stood (the offset of the stand-in's
-    operator) the field: cel-cpp takes the test for the field itself."""
+    operator) the field: cel-cpp takes the test for the field itself.
+
+    ``shared`` and ``lists`` say what the environment declares (:class:`dractl.cel.environment.Declarations`).
+    """
     fields: dict[int, str] = {}
     if "has" in text and "device" in text:
         starts = _names(text)
@@ -26,6 +33,8 @@ def rewritten(text: str, shared: bool) -> tuple[str, dict[int, str]]:
             fields[match.start() + 1] = match[1]
     if "exists_one" in text:
         text = _two_variables(text)
+    if lists and "flatten" in text:
+        text = _flatten(text)
     return text, fields
 
 
@@ -60,6 +69,14 @@ def _two_variables(text: str) -> str:
             commas += inner.text == "," and inner.kind == "operator"
         if commas == 2:
             text = text[: token.start] + "existsOne " + text[token.end :]
+    return text
+
+
+def _flatten(text: str) -> str:
+    tokens = tokenize(text)
+    for dot, name, opening, closing in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
+        if (dot.text, name.text, opening.text, closing.text) == (".", "flatten", "(", ")"):
+            text = text[: name.start] + FLATTEN + text[name.end :]
     return text
 
 

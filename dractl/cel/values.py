@@ -169,6 +169,19 @@ class NamedFormat(_Value):
         self.name = name
 
 
+class Sum(Quantity):
+    """What ``add`` and ``sub`` give. Upstream's is a pointer (library/quantity.go), and no ``==`` takes one on its
+    right."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, quantity: Quantity) -> Sum:
+        total = cls(quantity._unscaled, quantity._exponent, quantity.format)
+        total._fixed = quantity._fixed
+        return total
+
+
 class Domains(dict[str, Any]):
     """An outer map of a device: every lookup finds (an empty map for unknown domains), membership and iteration do not.
 
@@ -194,6 +207,7 @@ _NAMES: dict[type, str] = {
     Duration: "google.protobuf.Duration",
     Timestamp: "google.protobuf.Timestamp",
     Quantity: "kubernetes.Quantity",
+    Sum: "kubernetes.Quantity",
     Version: "kubernetes.Semver",
     URL: "kubernetes.URL",
     NamedFormat: "kubernetes.NamedFormat",
@@ -277,7 +291,9 @@ _STRICT = (Quantity, Version, IP, CIDR, URL, NamedFormat)
 def equal(a: Any, b: Any) -> bool:
     """``a == b``. Values of different kinds differ; but a Kubernetes type on the left knows only its own kind."""
     kind, other = type(a), type(b)
-    if kind is other:
+    if other is Sum and isinstance(a, _STRICT):
+        raise no_overload()
+    if kind is other or (kind is Sum and other is Quantity):
         if kind is list:
             return len(a) == len(b) and all(map(_same, a, b))
         if kind is dict:
@@ -562,6 +578,7 @@ _GO_NAMES = {
     Timestamp: "types.Timestamp",
     Version: "cel.Semver",
     Quantity: "cel.Quantity",
+    Sum: "*cel.Quantity",
     IP: "cel.IP",
     CIDR: "cel.CIDR",
     URL: "cel.URL",
@@ -658,6 +675,7 @@ def to_bool(value: Any) -> bool:
         Duration: "type conversion error from 'Duration' to 'bool'",
         Version: "type conversion error from 'Semver' to 'bool'",
         Quantity: "type conversion error from 'Quantity' to 'bool'",
+        Sum: "type conversion error from 'Quantity' to 'bool'",
         IP: "type conversion error from 'IP' to 'bool'",
         CIDR: "type conversion error from 'CIDR' to 'bool'",
         URL: "type conversion error from 'URL' to 'bool'",

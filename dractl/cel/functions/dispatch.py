@@ -21,7 +21,8 @@ from dractl.cel.functions import (
     time,
 )
 from dractl.cel.functions.registry import OVERLOADS, ListOf
-from dractl.cel.values import NO_OVERLOAD, CelError, Domains, Duration, Timestamp, type_name
+from dractl.cel.values import NO_OVERLOAD, CelError, Domains, Duration, Sum, Timestamp, type_name
+from dractl.model import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,17 +50,15 @@ _RECEIVERS = (str, Duration, Timestamp)
 _CHANGED = {"list_range": (37, lists.numbers_strict)}
 
 
-def dispatcher(function: str, ids: Sequence[str], exact: bool, release: int) -> Callable[..., Any]:
-    """What runs a call: ``ids`` are the overloads that the checker left; ``exact`` when the operands' types are
-    known."""
+def dispatcher(function: str, ids: Sequence[str], release: int) -> Callable[..., Any]:
+    """What runs a call: ``ids`` are the overloads that the checker left. Static types promise nothing: where a type
+    parameter is free, the checker binds it to what the first call wants."""
     candidates: list[tuple[tuple[type | ListOf, ...], Callable[..., Any]]] = []
     for name in ids:
         if name in OVERLOADS:
             operands, run = OVERLOADS[name]
             since, other = _CHANGED.get(name, (release + 1, run))
             candidates.append((operands, other if release >= since else run))
-    if exact and len(candidates) == 1:
-        return candidates[0][1]
 
     def call(*operands: Any) -> Any:
         for types, run in candidates:
@@ -67,6 +66,9 @@ def dispatcher(function: str, ids: Sequence[str], exact: bool, release: int) -> 
                 return run(*operands)
         raise _no_overload(function, operands)
 
+    if len(candidates) == 1 and len(candidates[0][0]) == 1:
+        ((wanted,), only) = candidates[0]
+        return lambda operand: only(operand) if type(operand) is wanted else call(operand)
     return call
 
 
@@ -76,7 +78,7 @@ def _fits(value: Any, wanted: type | ListOf) -> bool:
         return True
     if isinstance(wanted, ListOf):
         return kind is list and (not value or type(value[0]) is wanted.element)
-    return wanted is dict and kind is Domains
+    return (wanted is dict and kind is Domains) or (wanted is Quantity and kind is Sum)
 
 
 def _no_overload(function: str, operands: Sequence[Any]) -> CelError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dractl.cel import values as v
 from dractl.cel.functions.registry import overload
@@ -13,22 +13,29 @@ from dractl.cel.values import CelError, Duration, Timestamp, TypeValue, Uint
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_CLAUSE = re.compile(r"(?:\.([0-9]*))?(.)", re.DOTALL | re.ASCII)
+_CLAUSE = re.compile(r"(?:\.([0-9]*+))?+(.?)", re.DOTALL | re.ASCII)
+_LETTERS = "sdfexXbo"
+_PRECISION = "could not parse formatting clause: error while parsing precision"
 _MAX_PRECISION = 1_000_000  # beyond it, fmt prints an error instead of a number
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 class FormatError(Exception):
-    """What is wrong with a format or its arguments; ``argument`` is the index of the argument at fault, if one is."""
-
-    def __init__(self, message: str, argument: int | None = None) -> None:
-        super().__init__(message)
-        self.argument = argument
+    """What is wrong with a format or its arguments."""
 
 
-def parse(template: str) -> list[str | tuple[str, int | None]]:
-    """Literal texts and clauses ``(letter, precision)``. Raises FormatError at the end, so what precedes is known."""
-    parts: list[str | tuple[str, int | None]] = []
+class Clause(NamedTuple):
+    """``%.2f`` has the letter ``f`` and the precision 2. ``fault`` says why a clause is none; a lone ``%`` at the end
+    has no letter."""
+
+    letter: str
+    precision: int | None = None
+    fault: str = ""
+
+
+def parse(template: str) -> list[str | Clause]:
+    """The literal texts and the clauses; nothing follows a clause with a fault."""
+    parts: list[str | Clause] = []
     i = 0
     while i < len(template):
         j = template.find("%", i)
@@ -37,29 +44,33 @@ def parse(template: str) -> list[str | tuple[str, int | None]]:
             break
         if j > i:
             parts.append(template[i:j])
-        i = j + 1
-        if i >= len(template):
-            parts.append(("end", None))
-            break
-        if template[i] == "%":
+        if template.startswith("%%", j):
             parts.append("%")
-            i += 1
+            i = j + 2
             continue
-        match = _CLAUSE.match(template, i)
-        if not match:
-            parts.append(("end", None))
+        match = _CLAUSE.match(template, j + 1)
+        assert match
+        clause = _parsed(match[1], match[2])
+        parts.append(clause)
+        if clause.fault:
             break
-        parts.append((match[2], int((match[1] or "0")[:9]) if match[1] is not None else None))
         i = match.end()
     return parts
 
 
-def check_clause(letter: str) -> None:
-    """FormatError for a clause that does not exist."""
-    if letter == "end":
-        raise FormatError("unexpected end of string")
-    if letter not in "sdfeExXbo" or letter == "E":
-        raise FormatError(f'could not parse formatting clause: unrecognized formatting clause "{letter}"')
+def _parsed(precision: str | None, letter: str) -> Clause:
+    if not letter:
+        if precision is None:
+            return Clause("", fault="unexpected end of string")
+        return Clause(".", fault=f"{_PRECISION}: could not find end of precision specifier")
+    if precision is not None and not (precision and len(precision.lstrip("0")) < 19):
+        reason = "value out of range" if precision else "invalid syntax"
+        text = f'error while converting precision to integer: strconv.Atoi: parsing "{precision}": {reason}'
+        return Clause(letter, fault=f"{_PRECISION}: {text}")
+    if letter not in _LETTERS:
+        byte = chr(letter.encode("utf-8", "surrogatepass")[0])
+        return Clause(letter, fault=f'could not parse formatting clause: unrecognized formatting clause "{byte}"')
+    return Clause(letter, None if precision is None else int(precision))
 
 
 def wrong_type(letter: str, kind: str) -> str:
@@ -87,11 +98,11 @@ def format_string(template: str, arguments: list[Any]) -> str:
             if isinstance(part, str):
                 out.append(part)
                 continue
-            letter, precision = part
-            check_clause(letter)
             if used >= len(arguments):
                 raise FormatError(f"index {used} out of range")
-            out.append(_clause(letter, precision, arguments[used]))
+            if part.fault:
+                raise FormatError(part.fault)
+            out.append(_clause(part.letter, part.precision, arguments[used]))
             used += 1
     except FormatError as error:
         raise CelError(str(error)) from None

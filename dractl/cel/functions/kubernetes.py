@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dractl.cel.functions.registry import OVERLOADS, Overload, overload
-from dractl.cel.values import NONE, CelError, NamedFormat, Optional
+from dractl.cel.values import NONE, CelError, NamedFormat, Optional, Sum
 from dractl.model import Quantity, Version
 
 if TYPE_CHECKING:
@@ -67,25 +67,25 @@ def sign(q: Quantity) -> int:
 
 
 @overload("quantity_add", Quantity, Quantity)
-def add(a: Quantity, b: Quantity) -> Quantity:
+def add(a: Quantity, b: Quantity) -> Sum:
     try:
-        return a + b
+        return Sum.of(a + b)
     except OverflowError as error:
         raise CelError(str(error)) from None
 
 
 @overload("quantity_add_int", Quantity, int)
-def add_int(a: Quantity, b: int) -> Quantity:
+def add_int(a: Quantity, b: int) -> Sum:
     return add(a, Quantity(b))
 
 
 @overload("quantity_sub", Quantity, Quantity)
-def sub(a: Quantity, b: Quantity) -> Quantity:
+def sub(a: Quantity, b: Quantity) -> Sum:
     return add(a, -b)
 
 
 @overload("quantity_sub_int", Quantity, int)
-def sub_int(a: Quantity, b: int) -> Quantity:
+def sub_int(a: Quantity, b: int) -> Sum:
     return add(a, -Quantity(b))
 
 

@@ -13,6 +13,7 @@ from dractl.cel.values import CelError, Duration, Timestamp, Uint
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_LONGEST_RANGE = 1_000_000  # ext/lists.go defaultMaxRangeSize
 _INCLUDES_LONGEST = 48  # resourceapi.ResourceSliceMaxAttributeValuesPerDevice
 
 
@@ -61,6 +62,8 @@ def numbers_strict(count: int) -> list[int]:
     """``lists.range`` from Kubernetes 1.37 (cel-go 0.29)."""
     if count < 0:
         raise CelError(f"lists.range: size must be non-negative, got {count}")
+    if count > _LONGEST_RANGE:
+        raise CelError(f"lists.range: size {count} exceeds maximum allowed ({_LONGEST_RANGE})")
     return numbers(count)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from dractl.cel.functions.registry import overload
 from dractl.cel.values import CIDR, IP, URL, CelError, no_overload
@@ -11,12 +11,8 @@ from dractl.model.go import quoted
 
 if TYPE_CHECKING:
     import ipaddress
-    from collections.abc import Callable
 
     Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-T = TypeVar("T")
-
 
 # -- addresses --------------------------------------------------------------------------------------------------------
 
@@ -243,14 +239,6 @@ def _within(value: CIDR, address: Address, length: int) -> bool:
     return address.version == value.address.version and int(address) >> spare == int(value.address) >> spare
 
 
-def _operand(parse: Callable[[str], T], text: str) -> T:
-    """A text that stands for an address; upstream does not say what is wrong with it."""
-    try:
-        return parse(text)
-    except CelError:
-        raise no_overload() from None
-
-
 @overload("cidr_contains_ip_ip", CIDR, IP)
 def contains_ip(value: CIDR, other: IP) -> bool:
     return _within(value, other.address, value.length)
@@ -258,7 +246,10 @@ def contains_ip(value: CIDR, other: IP) -> bool:
 
 @overload("cidr_contains_ip_string", CIDR, str)
 def contains_ip_text(value: CIDR, text: str) -> bool:
-    return contains_ip(value, _operand(ip, text))
+    try:
+        return contains_ip(value, ip(text))
+    except CelError:  # cidr.go cidrContainsIP does not say what is wrong with the text
+        raise no_overload() from None
 
 
 @overload("cidr_contains_cidr", CIDR, CIDR)
@@ -268,7 +259,7 @@ def contains_cidr(value: CIDR, other: CIDR) -> bool:
 
 @overload("cidr_contains_cidr_string", CIDR, str)
 def contains_cidr_text(value: CIDR, text: str) -> bool:
-    return contains_cidr(value, _operand(cidr, text))
+    return contains_cidr(value, cidr(text))
 
 
 # -- URLs -------------------------------------------------------------------------------------------------------------
@@ -302,8 +293,9 @@ def _parse_url(text: str, *, request: bool) -> URL:
     """net/url.ParseRequestURI or net/url.Parse; ValueError with its text."""
     rest = text
     if not request:
-        rest, _, fragment = text.partition("#")
+        rest, sign, fragment = text.partition("#")
         _check_escapes(fragment)
+        text = rest + sign + fragment if fragment else rest
     if any(c < " " or c == "\x7f" for c in rest):
         raise ValueError("net/url: invalid control character in URL")
     if not rest and request:
@@ -311,6 +303,7 @@ def _parse_url(text: str, *, request: bool) -> URL:
     if rest == "*":
         return URL(text, "", "", "*", "")
     scheme, rest = _split_scheme(rest)
+    text = scheme + text[len(scheme) :]
     rest, _, query = rest.partition("?")
     host = ""
     if not rest.startswith("/"):
@@ -323,7 +316,7 @@ def _parse_url(text: str, *, request: bool) -> URL:
     if rest.startswith("//") and (scheme or not (request or rest.startswith("///"))):
         authority, slash, rest = rest[2:].partition("/")
         rest = slash + rest
-        host = _parse_host(authority)
+        host = _parse_host(scheme, authority)
     _check_escapes(rest)
     return URL(text, scheme, host, rest, query)
 
@@ -350,31 +343,54 @@ def _check_escapes(text: str) -> None:
         raise ValueError(f"invalid URL escape {quoted(text[bad.start() : bad.start() + 3])}")
 
 
-def _parse_host(authority: str) -> str:
+def _parse_host(scheme: str, authority: str) -> str:
     user, at, host = authority.rpartition("@")
+    opening = host.rfind("[")
+    if opening > 0:
+        raise ValueError("invalid IP-literal")
+    if opening == 0:
+        host = _parse_literal_host(host)
+    else:
+        # Since Go 1.26 a host of http has one colon, before the port.
+        colon = host.find(":") if scheme in ("http", "https") else host.rfind(":")
+        if colon >= 0:
+            _check_port(host[colon:])
+        _check_host(host)
+        host = _unescape(host)
     if at and not re.fullmatch(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*", user):
         raise ValueError("net/url: invalid userinfo")
     if at:
         _check_escapes(user)
-    if host.startswith("["):
-        end = host.rfind("]")
-        if end < 0:
-            raise ValueError("missing ']' in host")
-        _check_port(host[end + 1 :])
-        inside = host[1:end].partition("%25")[0]
-    else:
-        colon = host.rfind(":")
-        if colon >= 0:
-            _check_port(host[colon:])
-        inside = host
-    for escape in re.finditer("%(.{0,2})", inside, re.DOTALL):
+    return host
+
+
+def _parse_literal_host(host: str) -> str:
+    """``[address]:port``; the address may have a zone after ``%25``."""
+    end = host.rfind("]")
+    if end < 0:
+        raise ValueError("missing ']' in host")
+    _check_port(host[end + 1 :])
+    inside, percent, zone = host[1:end].partition("%25")
+    _check_host(inside)
+    _check_escapes(percent + zone)
+    inside = _unescape(inside) + _unescape(percent + zone)
+    try:
+        version = _parse_address(inside).version
+    except ValueError as error:
+        raise ValueError(f"invalid host: {error}") from None
+    if version == 4:
+        raise ValueError("invalid IP-literal")
+    return f"[{inside}]{host[end + 1 :]}"
+
+
+def _check_host(host: str) -> None:
+    for escape in re.finditer("%(.{0,2})", host, re.DOTALL):
         # Only non-ASCII bytes may be escaped in a host name.
         if not re.fullmatch("[89A-Fa-f][0-9A-Fa-f]", escape[1]):
             raise ValueError(f"invalid URL escape {quoted(escape[0])}")
-    for c in inside:
+    for c in host:
         if c.isascii() and c != "%" and c not in _HOST:
             raise ValueError(f"invalid character {quoted(c)} in host name")
-    return _unescape(host)
 
 
 def _check_port(port: str) -> None:

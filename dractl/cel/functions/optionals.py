@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from dractl.cel import values as v
-from dractl.cel.functions.registry import overload
+from dractl.cel.functions.registry import ListOf, overload
 from dractl.cel.values import NONE, CelError, Optional
 
 
@@ -37,9 +37,12 @@ def has_value(optional: Optional) -> bool:
     return optional.present
 
 
-@overload("optional_unwrap", list)
-@overload("optional_unwrapOpt", list)
+@overload("optional_unwrap", ListOf(Optional))
+@overload("optional_unwrapOpt", ListOf(Optional))
 def unwrap(elements: list[Any]) -> list[Any]:
+    for element in elements:
+        if type(element) is not Optional:
+            raise CelError(f"value {v.text_of_key(element)} is not optional")
     return [element.value for element in elements if element.present]
 
 
