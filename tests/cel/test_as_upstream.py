@@ -40,8 +40,8 @@ A = 'device.attributes["gpu.example.com"]'
         (
             'cidr("10.0.0.0/8").containsCIDR("10.1.0.0")',
             (
-                "network address parse error during conversion from string: network address parse error during conversion "
-                "from string: netip.ParsePrefix(\"10.1.0.0\"): no '/'"
+                "network address parse error during conversion from string: network address parse error during "
+                "conversion from string: netip.ParsePrefix(\"10.1.0.0\"): no '/'"
             ),
         ),
         ('cidr("10.0.0.0/8").containsIP("10.1")', "no such overload"),
@@ -100,8 +100,8 @@ def test_evaluation(text: str, result: Any) -> None:
         (
             "'%s'.format([{'a': [quantity('1')]}]) == ''",
             (
-                "1:29: error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, "
-                "maps, lists, types, durations, and timestamps, was given kubernetes.Quantity"
+                "1:29: error during formatting: string clause can only be used on strings, bools, bytes, ints, "
+                "doubles, maps, lists, types, durations, and timestamps, was given kubernetes.Quantity"
             ),
         ),
         ("'%z'.format([]) == ''", "1:12: index 0 out of range"),
