@@ -40,7 +40,7 @@ def check(driver: str, parameters: Mapping[str, Any]) -> tuple[OpaqueFault, ...]
     """What ``driver`` would refuse of ``parameters``; nothing for a driver without a schema."""
     if driver not in described():
         return ()
-    found = [fault for error in _validator(driver).iter_errors(parameters) for fault in _faults(error)]
+    found = {fault for error in _validator(driver).iter_errors(parameters) for fault in _faults(error)}
     return tuple(sorted(found, key=lambda fault: (tuple(map(str, fault.path)), fault.message)))
 
 
@@ -96,8 +96,8 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
                 yield OpaqueFault((*path, name), f'unknown field "{name}"', key=True, nearest=_nearest(name, known))
         return
     if rule == "required":
-        missing = next((name for name in allowed if name not in value), "")
-        yield OpaqueFault(path, f'"{missing}" is required')
+        # One error a name, and none says which name.
+        yield from (OpaqueFault(path, f'"{name}" is required') for name in allowed if name not in value)
         return
     nearest = None
     if rule == "const":

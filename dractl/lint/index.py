@@ -99,6 +99,7 @@ INDEX: tuple[tuple[object, ...], ...] = (
     ("DRA354", "device-on-several-nodes", "error", (), ("ResourceSlice",)),
     ("DRA356", "unknown-numa-node", "warning", (), ("ResourceSlice",)),
     ("DRA357", "capacity-not-positive", "warning", (), ("ResourceSlice",)),
+    ("DRA358", "malformed-standard-attribute", "warning", (), ("ResourceSlice",)),
     ("DRA401", "pod-claim-without-name", "error", ("PC-01",), ()),
     ("DRA402", "duplicate-pod-claim", "error", ("PC-02",), ()),
     ("DRA403", "invalid-pod-claim-name", "error", ("PC-03",), ()),

@@ -12,6 +12,7 @@ from dractl.manifests import Position
 if TYPE_CHECKING:
     from dractl.lint.advice import Advice
     from dractl.manifests import Broken, Document
+    from dractl.model import Target
     from dractl.validation.violation import Path, Violation
 
 
@@ -46,7 +47,7 @@ def from_broken(broken: Broken) -> Placed:
     return Placed(finding)
 
 
-def from_violation(document: Document, violation: Violation) -> Placed:
+def from_violation(document: Document, violation: Violation, target: Target) -> Placed:
     """What the API server says about a document."""
     rule = registry.for_violation(violation.rule)
     position = document.locate(violation.path, key=violation.key, offset=violation.offset)
@@ -59,7 +60,7 @@ def from_violation(document: Document, violation: Violation) -> Placed:
         document.index,
         yaml_path(violation.path),
         _object(document),
-        help=_allowed(violation),
+        help=_help(document, violation, target),
         api=Api(violation.type, violation.field) if violation.type else None,
         origin=document.origin,
         fix=for_violation(document, violation),
@@ -75,13 +76,15 @@ def _said(violation: Violation) -> str:
     return violation.message
 
 
-def _allowed(violation: Violation) -> str | None:
+def _help(document: Document, violation: Violation, target: Target) -> str | None:
     """What would be right, where the message does not say it."""
     if violation.nearest and violation.nearest not in violation.message:
         return f"did you mean {violation.nearest}?"
     if violation.allowed and violation.allowed[-1] not in violation.message:
         return f"allowed: {', '.join(violation.allowed)}"
-    return None
+    from dractl.lint.hints import hint
+
+    return hint(document, violation, target)
 
 
 def from_advice(rule: registry.Rule, advice: Advice) -> Placed:

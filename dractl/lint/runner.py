@@ -39,7 +39,7 @@ def lint(
         violations = validate(document.value, target, namespaces=namespaces, faults=document.faults)
         if any(violation.rule in ("wrong-type", "not-served") for violation in violations):
             unread.add(id(document))
-        found += (from_violation(document, violation) for violation in _merged(violations))
+        found += (from_violation(document, violation, target) for violation in _merged(violations))
     for rule, advice in _advice(_run(relevant, target, devices), config):
         if id(advice.subject.document) not in unread:
             found.append(from_advice(rule, advice))

@@ -10,6 +10,7 @@ import pytest
 
 from dractl.allocation import Allocated, Allocator, Features
 from dractl.lint import Finding, lint
+from dractl.lint.inventory import Inventory
 from dractl.manifests import load
 from dractl.model import Target, decode
 
@@ -403,3 +404,141 @@ def test_up_to_1_33_the_configuration_of_a_class_is_for_all_requests() -> None:
     (advice,) = [finding for finding in report.findings if finding.code == "DRA805"]
     assert (advice.severity, advice.path) == ("info", "spec.devices.requests[1].deviceClassName")
     assert not [f for f in lint(load(["-"], stdin=text.encode()), Target.of("1.34")).findings if f.code == "DRA805"]
+
+
+# -- DRA358 --
+
+
+def with_attribute(name: str, value: str) -> str:
+    return published("node-1", "gpu-0") + f"    attributes: {{resource.kubernetes.io/{name}: {{{value}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("pcieRoot", 'string: "pci0000:17"', ""),
+        ("pcieRoot", 'string: "pci10000:00"', ""),  # behind Intel VMD
+        ("pcieRoot", 'string: "0000:17:00.0"', '"0000:17:00.0"'),
+        ("pcieRoot", "int: 17", "of the type int"),
+        ("pciBusID", 'string: "0000:3b:00.0"', ""),
+        ("pciBusID", 'string: "3b:00.0"', '"3b:00.0"'),
+        ("pciBusID", 'string: "0000:3B:00.0"', '"0000:3B:00.0"'),
+        ("numaNode", "int: 1", ""),
+        ("numaNode", 'string: "1"', "of the type string"),
+    ],
+)
+def test_standard_attributes_have_one_form(name: str, value: str, said: str) -> None:
+    advice = found(with_attribute(name, value), "DRA358")
+    assert len(advice) == bool(said)
+    assert all(said in finding.message for finding in advice)
+
+
+# -- DRA353 --
+
+
+def test_counters_are_only_looked_up_where_devices_consume_them() -> None:
+    text = published("node-1", "gpu-0") + "    consumesCounters: [{counterSet: a, counters: {m: {value: 1}}}]\n"
+    assert found(text, "DRA353", "1.37")
+    assert not found(text, "DRA353", "1.35")
+
+
+# -- DRA423 --
+
+
+@pytest.mark.parametrize("made", [ONE, template(ONE)])
+def test_a_claim_is_no_template(made: str) -> None:
+    right, wrong = ("a=gpu", "a:gpu") if made is ONE else ("a:gpu", "a=gpu")
+    assert not found(documents(made, pod(right)), "DRA423")
+    text = documents(made, pod(wrong))
+    (advice,) = found(text, "DRA423")
+    field = "resourceClaimName" if made is ONE else "resourceClaimTemplateName"
+    assert advice.help == f"write {field}: gpu"
+    assert advice.fix is not None
+    (edit,) = advice.fix.edits
+    line = text.splitlines()[edit.position.line - 1]
+    mended = line[: edit.position.column - 1] + edit.text + line[edit.position.end_column - 1 :]
+    assert mended.strip() == f"- {{name: a, {field}: gpu}}"
+
+
+# -- DRA511 and DRA706: what releases make of it was seen on their schedulers --
+
+
+@pytest.mark.parametrize(("release", "said"), [("1.36", "every device"), ("1.37", "taints no device")])
+def test_a_taint_rule_without_selector_says_what_the_release_does(release: str, said: str) -> None:
+    version = "v1" if release == "1.37" else "v1beta2"
+    text = f"apiVersion: resource.k8s.io/{version}\nkind: DeviceTaintRule\nmetadata: {{name: a}}\n"
+    (advice,) = found(text + "spec: {taint: {key: a, effect: NoSchedule}}\n", "DRA511", release)
+    assert said in advice.message
+
+
+@pytest.mark.parametrize(("release", "fatal"), [("1.36", False), ("1.37", True)])
+def test_a_negative_amount_is_an_error_of_the_scheduler_from_1_37_on(release: str, fatal: bool) -> None:
+    text = claim("gpu gpu.example.com {capacity: {requests: {memory: -1Gi}}}")
+    (advice,) = found(text, "DRA706", release)
+    assert ("capacity value is negative" in advice.message) == fatal
+
+
+# -- DRA753 --
+
+
+@pytest.mark.parametrize(
+    ("types", "matched"), [(("int: 0", 'string: "0"'), True), (("int: 0", "int: 1"), False), (("int: 0", ""), True)]
+)
+def test_values_of_different_types_never_match(types: tuple[str, str], matched: bool) -> None:
+    devices = []
+    for driver, value in zip(("gpu.example.com", "nic.example.com"), types, strict=True):
+        text = published("node-1", "a").replace("gpu.example.com", driver)
+        devices.append(text + (f"    attributes: {{resource.kubernetes.io/numaNode: {{{value}}}}}\n" if value else ""))
+    slices = load(["-"], stdin=documents(*devices).encode()).documents
+    classes = {d.name or "": d.value for d in load(["-"], stdin=documents(GPU, NICS).encode()).documents}
+    text = claim("gpu gpu.example.com\nnic nic.example.com", ROOT.replace("pcieRoot", "numaNode"))
+    inventory = Inventory([document.value for document in slices], classes)
+    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=inventory)
+    assert [finding.code for finding in report.findings] == (["DRA753"] if matched else [])
+
+
+# -- what the messages of the API server do not say --
+
+
+@pytest.mark.parametrize(
+    ("release", "expression", "said"),
+    [
+        ("1.37", 'device.capacity["d.com"].m > quantity("1Gi")', "a.compareTo(b) > 0"),
+        ("1.37", 'device.capacity["d.com"].m >= 10', 'a.compareTo(quantity("10Gi")) >= 0'),
+        ("1.37", 'device.attributes["d.com"] == "a"', 'device.attributes["gpu.example.com"].model'),
+        ("1.37", 'device.attributes["d.com"]', 'device.attributes["gpu.example.com"].model'),
+        ("1.37", 'device.capacity["d.com"] == "a"', 'device.capacity["gpu.example.com"].memory'),
+        ("1.37", 'driver == "d.com"', "write device.driver"),
+        ("1.37", 'device.name == "gpu-0"', "a device has driver, attributes, capacity"),
+        ("1.34", "[2, 1].sort() == [1, 2]", "Kubernetes 1.35 and later take it"),
+        ("1.35", "device.allowMultipleAllocations", "1.35 takes it where the feature gate DRAConsumableCapacity is on"),
+        ("1.35", "[1].includes(1)", "1.36 takes it where the feature gate DRAListTypeAttributes is on"),
+        ("1.37", "device.driver == ", None),
+    ],
+)
+def test_a_selector_that_does_not_compile_is_told_how(release: str, expression: str, said: str | None) -> None:
+    text = device_class("gpu.example.com", f"'{expression}'")
+    (finding,) = [f for f in lint(load(["-"], stdin=text.encode()), Target.of(release)).findings if f.api]
+    assert finding.help is None if said is None else said in (finding.help or "")
+
+
+def test_the_lower_limit_of_devices_is_explained() -> None:
+    plain = published("node-1", " ".join(f"gpu-{number}" for number in range(129)))
+    tainted = plain.replace("- name: gpu-5\n", "- name: gpu-5\n    taints: [{key: a, effect: NoSchedule}]\n")
+    helps = []
+    for text in (plain, tainted):
+        (finding,) = [f for f in lint(load(["-"], stdin=text.encode()), Target.of()).findings if f.code == "DRA312"]
+        helps.append(finding.help)
+    assert helps[0] is None
+    assert helps[1] is not None
+    assert helps[1].startswith("128 are allowed only where")
+
+
+def test_everything_that_a_configuration_lacks_is_named_once() -> None:
+    text = claim("gpu gpu.nvidia.com", "config: [{opaque: {driver: gpu.nvidia.com, parameters: {sharing: {}}}}]")
+    messages = [finding.message for finding in found(text, "DRA711")]
+    assert len(messages) == len(set(messages))
+    assert {name for name in ("apiVersion", "kind") if any(f'"{name}"' in m for m in messages)} == {
+        "apiVersion",
+        "kind",
+    }

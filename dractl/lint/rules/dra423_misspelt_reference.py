@@ -3,7 +3,8 @@
 ## What it does
 
 Looks up the claim and template names of pods and the class names of requests among the objects of the run. What is in
-the cluster is not known, so only a name that is nearly right, or that stands in another namespace, is reported.
+the cluster is not known, so only a name is reported that is nearly right, that stands in another namespace, or that
+is a claim's where a template's belongs (and the other way round).
 
 ## Why is this bad
 
@@ -101,11 +102,37 @@ def check(run: Run) -> Iterator[Advice]:
                 here = {subject.name for subject in found if namespace_of(subject) == namespace and subject.name}
                 if not name or name in here:
                     continue
+                other = _other_kind(run, kind, name, namespace)
+                if other is not None:
+                    yield _of_other_kind(pod.subject, (*path, field), field, other)
+                    continue
                 elsewhere = [subject for subject in found if subject.name == name]
                 if elsewhere:
                     yield _other_namespace(pod.subject, (*path, field), namespace, elsewhere[0])
                 else:
                     yield from _nearest(pod.subject, (*path, field), kind, name, here)
+
+
+def _other_kind(run: Run, kind: str, name: str, namespace: str) -> Subject | None:
+    """A claim where a template is named, or a template where a claim is."""
+    found = (run.of(other) for other in _FIELDS.values() if other != kind)
+    named = (subject for listed in found for subject in listed if subject.name == name)
+    return next((subject for subject in named if namespace_of(subject) == namespace), None)
+
+
+def _of_other_kind(subject: Subject, path: Path, field: str, other: Subject) -> Advice:
+    right = next(name for name, kind in _FIELDS.items() if kind == other.kind)
+    return Advice(
+        subject,
+        path,
+        f"{other.name} is a {other.kind}, not a {_FIELDS[field]}",
+        help=f"write {right}: {other.name}",
+        key=True,
+        confidence="likely",
+        severity="warning",
+        fix=Replacement(f"replace by {right}", path, right, key=True, safe=False),
+        related=((f"{other.kind} {other.name}", other, ("metadata", "name")),),
+    )
 
 
 def _nearest(subject: Subject, path: Path, kind: str, name: str, known: set[str]) -> Iterator[Advice]:

@@ -6,7 +6,8 @@ Finds DeviceTaintRules without `deviceSelector`.
 
 ## Why is this bad
 
-Such a rule taints no device at all; an empty selector (`{}`) taints all of them.
+Such a rule taints no device at all, as the API says, from 1.37 on. Up to 1.36 it taints every device of every driver.
+An empty selector (`{}`) taints all of them in every release.
 
 ## Example
 
@@ -31,7 +32,8 @@ spec:
 
 ## Source
 
-k8s.io/api/resource/v1 DeviceTaintRuleSpec; api.md section 6, row 51
+k8s.io/api/resource/v1 DeviceTaintRuleSpec; k8s.io/dynamic-resource-allocation/resourceslice/tracker of 0.36 and 0.37;
+api.md section 6, row 51
 """
 
 from __future__ import annotations
@@ -50,12 +52,15 @@ KINDS = ("DeviceTaintRule",)
 
 
 def check(run: Run) -> Iterator[Advice]:
+    effect = "it taints no device"
+    if not run.target.at_least("1.37"):
+        effect = "up to 1.36 it taints every device of every driver, from 1.37 on none"
     for subject in run.of("DeviceTaintRule"):
         if subject.spec.get("deviceSelector") is None:
             yield Advice(
                 subject,
                 ("spec",),
-                "the rule has no deviceSelector: it taints no device",
+                f"the rule has no deviceSelector: {effect}",
                 help="say which: deviceSelector has driver, pool and device",
                 key=True,
             )

@@ -6,7 +6,8 @@ Looks at the amounts in `capacity.requests`.
 
 ## Why is this bad
 
-The API server does not check them: zero and less reserve nothing of the device.
+The API server does not check them. Zero reserves nothing, unless the device's policy has a minimum. Less than zero ends
+the scheduling of the pod from 1.37 on ("capacity value is negative"); before, it gives others more of a shared device.
 
 ## Example
 
@@ -62,15 +63,21 @@ FIELDS = ("capacity",)
 
 
 def check(run: Run) -> Iterator[Advice]:
+    less = "is less than nothing"
+    if run.target.at_least("1.37"):
+        less += (
+            ': scheduling ends in an error ("capacity value is negative") unless the device has a policy with a minimum'
+        )
     for claim in run.claims:
         for request in claim.alternatives:
             requests = mapping(mapping(request.fields.get("capacity")).get("requests"))
             for key, written in requests.items():
-                if _sign(written) <= 0:
+                sign = _sign(written)
+                if sign <= 0:
                     yield Advice(
                         claim.subject,
                         (*request.path, "capacity", "requests", key),
-                        f"{written} of {key} reserves nothing",
+                        f"{written} of {key} {less if sign < 0 else 'reserves nothing'}",
                         help="ask for a positive amount, or leave it out",
                     )
 

@@ -1,4 +1,4 @@
-"""A constraint is about an attribute that no device has.
+"""A constraint is about an attribute that no device has, or that is of another type for each request.
 
 ## What it does
 
@@ -6,7 +6,8 @@ Looks at the devices that the requests of a constraint can get. Needs `--devices
 
 ## Why is this bad
 
-A device without the attribute never satisfies a constraint, so the pod stays pending.
+A device without the attribute never satisfies a constraint, nor do values of different types: 0 is not "0". The pod
+stays pending.
 
 ## Source
 
@@ -23,7 +24,8 @@ from dractl.lint.run import text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.inventory import Inventory
+    from dractl.lint.run import Claim, Constraint, Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -32,21 +34,42 @@ FIELDS = ("constraints",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    inventory = run.devices
-    if inventory is None:
+    if run.devices is None:
         return
     for claim in run.claims:
         for constraint in claim.constraints:
             field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
             attribute = text(constraint.fields.get(field))
-            for request in claim.targets(constraint.requests) if "/" in attribute else ():
-                candidates = inventory.candidates(run, claim, request)
-                if candidates and not any(device.attribute(attribute) for device in candidates):
-                    yield Advice(
-                        claim.subject,
-                        (*constraint.path, field),
-                        f"none of the {len(candidates)} devices for request {request.reference} has {attribute}",
-                        help=inventory.nearest_attribute(attribute, candidates),
-                        confidence="likely",
-                    )
-                    break
+            found = _found(run, run.devices, claim, constraint, attribute) if "/" in attribute else None
+            if found:
+                message, advice = found
+                path = (*constraint.path, field)
+                yield Advice(claim.subject, path, message, help=advice, confidence="likely")
+
+
+def _found(
+    run: Run, inventory: Inventory, claim: Claim, constraint: Constraint, attribute: str
+) -> tuple[str, str | None] | None:
+    types: dict[str, set[str]] = {}
+    for request in claim.targets(constraint.requests):
+        candidates = inventory.candidates(run, claim, request)
+        values = [value for device in candidates if (value := device.attribute(attribute)) is not None]
+        if candidates and not values:
+            return (
+                f"none of the {len(candidates)} devices for request {request.reference} has {attribute}",
+                inventory.nearest_attribute(attribute, candidates),
+            )
+        # Where list attributes are on, a list and a single value can match.
+        lists = run.target.enabled("DRAListTypeAttributes")
+        kinds = {value.type.removesuffix("s") if lists else value.type for value in values}
+        types.setdefault(request.whole, set()).update(kinds)
+    known = [(name, kinds) for name, kinds in types.items() if kinds]
+    for at, (name, kinds) in enumerate(known if constraint.fields.get("matchAttribute") else ()):
+        other = next((item for item in known[:at] if item[1].isdisjoint(kinds)), None)
+        if other:
+            here, there = (" or ".join(sorted(names)) for names in (kinds, other[1]))
+            return (
+                f"{attribute} is of the type {there} for request {other[0]} and {here} for {name}: they never match",
+                "a driver has to publish it as the others do",
+            )
+    return None

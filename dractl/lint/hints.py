@@ -1,0 +1,97 @@
+"""What to do about a violation whose message, the API server's own, does not say it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dractl.lint.fixes import value_at
+
+if TYPE_CHECKING:
+    from dractl.manifests import Document
+    from dractl.model import Target
+    from dractl.validation.violation import Violation
+
+_OPERANDS = re.compile(
+    r"found no matching overload for '_(==|!=|<|<=|>|>=)_' applied to '\(([^()]+(?:\([^()]*\))?), (.+?)\)'"
+)
+_QUANTITY = "kubernetes.Quantity"
+_DEVICE = ("driver", "attributes", "capacity", "allowMultipleAllocations")
+_GATES = ("DRAConsumableCapacity", "DRAListTypeAttributes")  # they add to what selectors may say
+
+
+def hint(document: Document, violation: Violation, target: Target) -> str | None:
+    """One sentence for some of the rules; None for the others."""
+    match violation.rule:
+        case "RC-13" | "DC-04":
+            written = value_at(document, violation.path)
+            return _expression(written, violation.message, target) if isinstance(written, str) else None
+        case "RC-14" | "DC-05":
+            return (
+                "the estimate takes every list and text for as long as one can be: avoid loops (all, exists) in loops"
+            )
+        case "RS-12" if "at most 64" in violation.message:
+            return "128 are allowed only where no device has taints, consumes counters or has list attributes"
+        case "RS-20":
+            return _version(value_at(document, violation.path))
+        case "PC-10" if isinstance(name := value_at(document, violation.path), str) and "/" in name:
+            return f"name the request, {name.partition('/')[0]}: whichever of its alternatives was chosen comes with it"
+    return None
+
+
+def _version(written: object) -> str:
+    from dractl.model import Version
+
+    try:
+        return f"write {Version.parse_tolerant(written if isinstance(written, str) else '').text}"
+    except ValueError:
+        return "a version has three numbers without leading zeros: 550.8.1"
+
+
+def _expression(written: str, message: str, target: Target) -> str | None:
+    operands = _OPERANDS.search(message)
+    if operands:
+        operator, left, right = operands.groups()
+        for side in (left, right):
+            if side.startswith("map("):
+                return _name_one(side)
+        if left == right == _QUANTITY:
+            return f"quantities are compared by a.compareTo(b) {operator} 0, or by isGreaterThan and isLessThan"
+        if _QUANTITY in (left, right):
+            return f'a capacity is a quantity: write a.compareTo(quantity("10Gi")) {operator} 0'
+    result = re.search(r"must evaluate to bool or the unknown type, not (map\(.*)", message)
+    if result:
+        return _name_one(result[1])
+    unknown = re.search(r"undeclared reference to '(\w+)'|undefined field '(\w+)'", message)
+    if unknown and unknown[1] in _DEVICE:
+        return f"write device.{unknown[1]}"
+    later = _later(written, target)
+    if later is None and unknown and unknown[2]:
+        return f"a device has {', '.join(_DEVICE[:3])}"
+    return later
+
+
+def _name_one(kind: str) -> str:
+    what, name = ("capacity", "memory") if _QUANTITY in kind else ("attributes", "model")
+    return f'that is all {what} of a domain: name one, as in device.{what}["gpu.example.com"].{name}'
+
+
+def _later(written: str, target: Target) -> str | None:
+    """The gate or the release with which the expression compiles."""
+    from dractl.cel import environment
+    from dractl.errors import UsageError
+    from dractl.model.releases import RELEASES
+
+    def compiles(release: str, **gates: bool) -> bool:
+        try:
+            return environment(target.of(release, gates), "new").compile(written).ok
+        except UsageError:
+            return False  # the release does not have the gate
+
+    for release in RELEASES[RELEASES.index(target.release) :]:
+        if release != target.release and compiles(release):
+            return f"Kubernetes {release} and later take it"
+        for gate in _GATES:
+            if compiles(release, **{gate: True}):
+                return f"Kubernetes {release} takes it where the feature gate {gate} is on"
+    return None
