@@ -148,13 +148,13 @@ def _check(sysfs_root: Path | None, snapshot: Path | None, cluster: bool, output
 
 
 def _node_checks(sysfs_root: Path | None) -> tuple[readiness.Check, ...]:
-    from dractl.drivers import find, names
+    from dractl.drivers import by_default, find
     from dractl.probes import SysRoot
     from dractl.probes.readiness import checks
 
     machine = read_node(sysfs_root, None)
     root = SysRoot.this_machine() if sysfs_root is None else SysRoot.of(sysfs_root)
-    return checks(machine, root, [name for name in names() if find(name).present(machine)])
+    return checks(machine, root, [name for name in by_default() if find(name).present(machine)])
 
 
 def _cluster_checks() -> tuple[readiness.Check, ...]:

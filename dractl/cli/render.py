@@ -74,7 +74,7 @@ def command(
 ) -> None:
     """Print the ResourceSlices that DRA drivers would publish for this node, or for one that is described."""
     from dractl.cli import terminal
-    from dractl.drivers import Options, names
+    from dractl.drivers import Options, by_default
 
     common.settle(color, quiet)
     common.choose("--output", output, FORMATS)
@@ -95,7 +95,7 @@ def command(
     for notice in rendering.notices:
         terminal.notice(notice)
     if diff is not None:
-        found = _compare(diff, rendering, name, drivers or list(names()), output, output_file)
+        found = _compare(diff, rendering, name, drivers or list(by_default()), output, output_file)
         raise typer.Exit(1 if found else 0)
     from dractl.report import objects
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dractl.drivers.profile import Attribute, Capacity, Catalogue, Inventory, Options, Profile, Setting
-from dractl.drivers.registry import find, names
+from dractl.drivers.registry import by_default, find, names
 from dractl.drivers.rendering import Rendering, render
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Profile",
     "Rendering",
     "Setting",
+    "by_default",
     "find",
     "names",
     "render",

@@ -3,8 +3,8 @@
 A line: items joined by commas, each ``[COUNTx]PRODUCT`` or ``KEY=VALUE``. Products of one kind are spread evenly over
 the PCIe roots, roots evenly over the NUMA nodes; so the first GPU and the first NIC share a root. Keys: ``roots``
 (default: the largest count), ``numa`` (default 2, or 1 with one root), ``cpus`` (default none), ``threads`` a core
-(default 2), ``driver`` and ``cuda`` (NVIDIA's versions), ``mig`` (``on``: GPUs whose MIG profiles we know are in MIG
-mode).
+(default 2), ``memory`` of all nodes together (such as ``512Gi``; default unknown), ``vfs`` of each NIC (default none),
+``driver`` and ``cuda`` (NVIDIA's versions), ``mig`` (``on``: GPUs whose MIG profiles we know are in MIG mode).
 
 A YAML file says where things are: the same keys, and ``roots`` as a list of ``{numa: 0, devices: [2xH100, nic]}``.
 """
@@ -23,6 +23,7 @@ from dractl.topology.machine import (
     Core,
     Cpus,
     Gpu,
+    Host,
     Machine,
     MigProfile,
     NetInterface,
@@ -34,6 +35,7 @@ from dractl.topology.machine import (
     PciDevice,
     Placement,
     RdmaDevice,
+    SrIov,
 )
 
 if TYPE_CHECKING:
@@ -43,8 +45,10 @@ _MIB = 1 << 20
 _MAX_DEVICES = 512
 _MAX_PER_ROOT = 15  # a root is given 16 bus numbers, its own included
 _MAX_CPUS = 4096
+_MAX_VFS = 128
 _NAMES = uuid.UUID("5d2f6f3e-6b0e-5e0a-9d53-0d7ac1d0b1a5")  # our own namespace: UUIDs are the same each time
-KEYS = ("roots", "numa", "cpus", "threads", "driver", "cuda", "mig")
+KEYS = ("roots", "numa", "cpus", "threads", "memory", "vfs", "driver", "cuda", "mig")
+_PAGE = 4096  # of x86, as which CPUs are numbered, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +107,40 @@ class _NicModel:
     vendor_name: str
     device_name: str
     driver: str
+    vf_device: str
+    vf_name: str
+    vf_driver: str
     rdma: bool
 
 
+_MLX5 = ("0x101e", "ConnectX Family mlx5Gen Virtual Function", "mlx5_core")
 _CONNECTX_7 = _NicModel(
-    "0x15b3", "0x1021", "Mellanox Technologies", "MT2910 Family [ConnectX-7]", "mlx5_core", rdma=True
+    "0x15b3", "0x1021", "Mellanox Technologies", "MT2910 Family [ConnectX-7]", "mlx5_core", *_MLX5, rdma=True
 )
 NICS = {
     "nic": _CONNECTX_7,
     "ConnectX-7": _CONNECTX_7,
     "ConnectX-6": _NicModel(
-        "0x15b3", "0x101b", "Mellanox Technologies", "MT28908 Family [ConnectX-6]", "mlx5_core", rdma=True
+        "0x15b3",
+        "0x101b",
+        "Mellanox Technologies",
+        "MT28908 Family [ConnectX-6]",
+        "mlx5_core",
+        "0x101c",
+        "MT28908 Family [ConnectX-6 Virtual Function]",
+        "mlx5_core",
+        rdma=True,
     ),
     "E810": _NicModel(
-        "0x8086", "0x1592", "Intel Corporation", "Ethernet Controller E810-C for QSFP", "ice", rdma=False
+        "0x8086",
+        "0x1592",
+        "Intel Corporation",
+        "Ethernet Controller E810-C for QSFP",
+        "ice",
+        "0x1889",
+        "Ethernet Adaptive Virtual Function",
+        "iavf",
+        rdma=False,
     ),
 }
 PRODUCTS = (*GPUS, *NICS, "nvme")
@@ -197,7 +221,7 @@ def _product(text: str) -> tuple[str, int]:
 def _settings(settings: Mapping[str, Any]) -> dict[str, int]:
     """The keys that are numbers; raises UsageError for unknown keys and numbers out of range."""
     found: dict[str, int] = {}
-    limits = {"roots": _MAX_DEVICES, "numa": 64, "cpus": _MAX_CPUS, "threads": 8}
+    limits = {"roots": _MAX_DEVICES, "numa": 64, "cpus": _MAX_CPUS, "threads": 8, "vfs": _MAX_VFS}
     for key, value in settings.items():
         if key not in KEYS:
             raise UsageError(f"--hardware does not know the key {key!r}", hint=f"keys are {', '.join(KEYS)}")
@@ -212,8 +236,11 @@ def _settings(settings: Mapping[str, Any]) -> dict[str, int]:
 
 def _build(layout: Sequence[_Root], numa: int, settings: Mapping[str, Any]) -> Machine:
     numbers = _settings(settings)
-    if sum(len(root.products) for root in layout) > _MAX_DEVICES:
-        raise UsageError(f"--hardware describes at most {_MAX_DEVICES} devices")
+    vfs = numbers.get("vfs", 0)
+    products = [product for root in layout for product in root.products]
+    if sum(1 + vfs * (product in NICS) for product in products) > _MAX_DEVICES:
+        raise UsageError(f"--hardware describes at most {_MAX_DEVICES} devices, VFs included")
+    memory = _memory(settings.get("memory"), numa)
     cpus = numbers.get("cpus", 0)
     nodes_of_cpus, processors = _processors(cpus, numa, numbers.get("threads", 2))
     functions: list[PciDevice] = []
@@ -242,14 +269,18 @@ def _build(layout: Sequence[_Root], numa: int, settings: Mapping[str, Any]) -> M
                 functions.append(_gpu_function(function, product))
                 gpus.append(_gpu(bdf, product, len(gpus), settings))
             elif product in NICS:
-                functions.append(_nic(function, NICS[product], interfaces, rdmas))
+                functions.append(_nic(function, NICS[product], interfaces, rdmas, vfs))
+                functions += [
+                    _virtual(functions[-1], NICS[product], number, interfaces, rdmas) for number in range(vfs)
+                ]
             else:
                 functions.append(_nvme(function, controllers))
     nvidia = Nvidia(str(settings.get("driver", "580.65.06")), str(settings.get("cuda", "13.0"))) if gpus else None
     distances = [tuple(10 if a == b else 21 for b in range(numa)) for a in range(numa)]
     return Machine(
+        host=Host(page_bytes=_PAGE if memory is not None else None),
         cpus=processors,
-        numa_nodes=tuple(NumaNode(n, nodes_of_cpus[n], distances=distances[n]) for n in range(numa)),
+        numa_nodes=tuple(NumaNode(n, nodes_of_cpus[n], memory, distances=distances[n]) for n in range(numa)),
         pci_devices=tuple(sorted(functions, key=lambda function: function.bdf)),
         net_interfaces=tuple(interfaces),
         rdma_devices=tuple(rdmas),
@@ -258,6 +289,21 @@ def _build(layout: Sequence[_Root], numa: int, settings: Mapping[str, Any]) -> M
         nvidia=nvidia,
         identity=False,
     )
+
+
+def _memory(value: object, numa: int) -> int | None:
+    """Bytes of each node, whole pages."""
+    from dractl.model import Quantity
+
+    if value is None:
+        return None
+    try:
+        size = Quantity.parse(str(value)).value()
+    except ValueError:
+        size = 0
+    if not 1 << 20 <= size <= 1 << 50:
+        raise UsageError(f"--hardware: memory is a quantity such as 512Gi, from 1Mi to 1Pi, not {value!r}")
+    return size // numa // _PAGE * _PAGE
 
 
 def _processors(cpus: int, numa: int, threads: int) -> tuple[list[str], Cpus]:
@@ -330,8 +376,10 @@ def _gpu(bdf: str, product: str, number: int, settings: Mapping[str, Any]) -> Gp
     )
 
 
-def _nic(function: PciDevice, model: _NicModel, interfaces: list[NetInterface], rdmas: list[RdmaDevice]) -> PciDevice:
-    name = f"eth{len(interfaces)}"
+def _nic(
+    function: PciDevice, model: _NicModel, interfaces: list[NetInterface], rdmas: list[RdmaDevice], vfs: int
+) -> PciDevice:
+    name = f"eth{sum(not interface.virtual_function for interface in interfaces)}"
     rdma = f"mlx5_{len(rdmas)}" if model.rdma else None
     interfaces.append(
         NetInterface(
@@ -343,12 +391,15 @@ def _nic(function: PciDevice, model: _NicModel, interfaces: list[NetInterface], 
             encapsulation="ether",
             operstate="up",
             rdma_device=rdma,
+            sriov_total_vfs=vfs or None,
+            sriov_num_vfs=vfs or None,
         )
     )
     if rdma is not None:
         rdmas.append(RdmaDevice(rdma, function.bdf, (name,)))
     return replace(
         function,
+        sriov=SrIov(total_vfs=vfs, num_vfs=vfs, drivers_autoprobe=True) if vfs else None,
         class_code="0x020000",
         vendor=model.vendor,
         device=model.device,
@@ -357,6 +408,40 @@ def _nic(function: PciDevice, model: _NicModel, interfaces: list[NetInterface], 
         driver=model.driver,
         kind="nic",
         names=(name, rdma) if rdma is not None else (name,),
+    )
+
+
+def _virtual(
+    parent: PciDevice, model: _NicModel, number: int, interfaces: list[NetInterface], rdmas: list[RdmaDevice]
+) -> PciDevice:
+    """A virtual function, at the next address after the physical one's, with an interface and what belongs to it."""
+    slot, index = divmod(number + 1, 8)
+    bdf = f"{parent.bdf[:-4]}{slot:02x}.{index}"
+    name = f"{parent.names[0]}v{number}"
+    rdma = f"mlx5_{len(rdmas)}" if model.rdma else None
+    interfaces.append(
+        replace(
+            next(interface for interface in interfaces if interface.bdf == parent.bdf),
+            name=name,
+            bdf=bdf,
+            driver=model.vf_driver,
+            rdma_device=rdma,
+            sriov_total_vfs=None,
+            sriov_num_vfs=None,
+            virtual_function=True,
+        )
+    )
+    if rdma is not None:
+        rdmas.append(RdmaDevice(rdma, bdf, (name,)))
+    return replace(
+        parent,
+        bdf=bdf,
+        path=f"{parent.path.rpartition('/')[0]}/{bdf}",
+        device=model.vf_device,
+        device_name=model.vf_name,
+        driver=model.vf_driver,
+        names=(name, rdma) if rdma is not None else (name,),
+        sriov=SrIov(physical_function=parent.bdf, vf_index=number),
     )
 
 

@@ -52,9 +52,8 @@ class _Memory:
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 
-    def present(self, machine: Machine) -> bool:  # noqa: ARG002
-        """Never: every node has memory, few run this driver."""
-        return False
+    def present(self, machine: Machine) -> bool:
+        return any(node.memory_bytes for node in machine.numa_nodes)
 
     def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
         attributes = 'device.attributes["resource.kubernetes.io"]'

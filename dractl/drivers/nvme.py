@@ -52,9 +52,8 @@ class _Nvme:
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 
-    def present(self, machine: Machine) -> bool:  # noqa: ARG002
-        """Never: most nodes have NVMe disks, few run this driver."""
-        return False
+    def present(self, machine: Machine) -> bool:
+        return any(controller.bdf is not None for controller in machine.nvme_controllers)
 
     def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
         parameters = {"apiVersion": "nvme.dra.io/v1alpha1", "kind": "NvmeConfig", "mode": "vfio"}

@@ -112,7 +112,7 @@ class Profile(Protocol):
     def catalogue(self) -> Catalogue: ...
 
     def present(self, machine: Machine) -> bool:
-        """Whether it is rendered where no driver is named: the machine has its hardware, and nodes with it run it."""
+        """Whether the machine has hardware of this driver."""
         ...
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:

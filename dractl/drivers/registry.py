@@ -25,10 +25,18 @@ _MODULES = {
     "gpu.example.com": "example",
 }
 
+# What few nodes run although most have the hardware, what shows nothing without policies, what is no hardware.
+_ONLY_NAMED = frozenset({"sriovnetwork.k8snetworkplumbingwg.io", "dra.memory", "dra.nvme", "gpu.example.com"})
+
 
 def names() -> tuple[str, ...]:
     """Every driver that dractl can render."""
     return tuple(_MODULES)
+
+
+def by_default() -> tuple[str, ...]:
+    """The drivers that are meant where none is named."""
+    return tuple(name for name in _MODULES if name not in _ONLY_NAMED)
 
 
 @cache

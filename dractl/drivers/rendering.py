@@ -39,7 +39,8 @@ class Rendering:
 def render(
     machine: Machine, options: Options, drivers: Sequence[str] = (), *, device_classes: bool = False
 ) -> Rendering:
-    """What ``drivers`` (default: all whose hardware is present) would publish for the machine as a node.
+    """What ``drivers`` would publish for the machine as a node; default: those of registry.by_default whose hardware is
+    present.
 
     Raises Unsupported for releases before 1.34, UsageError for unknown drivers, versions and settings.
     """
@@ -49,7 +50,7 @@ def render(
             hint="resource.k8s.io/v1 came with 1.34; dractl lint knows 1.31 to 1.33",
         )
     chosen = [registry.find(name) for name in drivers] or [
-        profile for profile in map(registry.find, registry.names()) if profile.present(machine)
+        profile for profile in map(registry.find, registry.by_default()) if profile.present(machine)
     ]
     slices: list[dict[str, Any]] = []
     classes: list[dict[str, Any]] = []

@@ -102,9 +102,8 @@ class _Sriov:
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 
-    def present(self, machine: Machine) -> bool:  # noqa: ARG002
-        """Never: what is published is what policies say, and there are none by default."""
-        return False
+    def present(self, machine: Machine) -> bool:
+        return any(True for _ in _families(machine, []))
 
     def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
         return (device_class(NAME, f"device.driver == '{NAME}'"),)

@@ -264,3 +264,36 @@ def test_diff_with_a_cluster_asks_kubectl(
     capsys.readouterr()
     assert run("--hardware", "H100", "--diff", "cluster") == 3
     assert "connection refused" in capsys.readouterr().err
+
+
+NAMED = "sriovnetwork.k8snetworkplumbingwg.io,dra.memory,dra.nvme"
+
+
+@pytest.mark.parametrize("release", ["1.34", "1.37"])
+@pytest.mark.parametrize("source", [*ARCHIVES, "4xH100,2xnic,E810,4xnvme,memory=512Gi,vfs=4", "sriov", "plx-8gpu"])
+def test_drivers_that_must_be_named_are_clean_too(
+    source: str, release: str, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if source in ARCHIVES:
+        where: list[object] = ["--from", request.getfixturevalue("shared") / "machines" / source]
+    elif source in machines.NAMES:
+        where = ["--sysfs-root", machines.build(machines.describe(source), tmp_path / "root")]
+    else:
+        where = ["--hardware", source]
+    out = tmp_path / "slices.yaml"
+    options = ["--driver", NAMED, "--device-classes", "--kubernetes-version", release, "--output-file", out]
+    assert run(*where, *options) == 0
+    capsys.readouterr()
+    assert main(["lint", "--isolated", "-o", "json", "--kubernetes-version", release, str(out)]) == 0
+    assert json.loads(capsys.readouterr().out)["findings"] == []
+
+
+def test_what_is_published_of_drivers_that_must_be_named_is_no_difference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    published = tmp_path / "published.yaml"
+    assert run("--hardware", "nic,nvme", "--driver", "dra.net,dra.nvme", "--output-file", published) == 0
+    assert run("--hardware", "nic,nvme", "--diff", published) == 0
+    assert run("--hardware", "nic,nvme", "--driver", "dra.net,dra.nvme", "--diff", published) == 0
+    assert run("--hardware", "nic", "--driver", "dra.net,dra.nvme", "--diff", published) == 1
+    capsys.readouterr()

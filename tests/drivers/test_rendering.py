@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dractl.drivers import Options, find, names, render
+from dractl.drivers import Options, by_default, find, names, render
 from dractl.drivers.hardware import as_node, machine
 from dractl.drivers.values import version
 from dractl.errors import InputError, Unsupported, UsageError
@@ -74,6 +74,16 @@ def test_drivers_whose_hardware_is_absent_are_not_rendered_unless_named() -> Non
     assert found.notices == ("gpu.nvidia.com: no device to publish on this node",)
 
 
+def test_drivers_that_are_rendered_only_when_they_are_named() -> None:
+    """Their hardware is common, and those who run them are few: nothing else would change without being asked for."""
+    node = machine("2xH100,2xnic,nvme,cpus=16,memory=64Gi,vfs=2")
+    named = {"sriovnetwork.k8snetworkplumbingwg.io", "dra.memory", "dra.nvme"}
+    assert all(find(name).present(node) for name in named)
+    shown = {item["spec"]["driver"] for item in render(node, options()).slices}
+    assert shown == {"gpu.nvidia.com", "dra.net", "dra.cpu"}
+    assert set(names()) - set(by_default()) == named | {"gpu.example.com"}
+
+
 def test_an_unknown_driver() -> None:
     with pytest.raises(UsageError, match=r"did you mean gpu\.nvidia\.com"):
         render(Machine(), options(), ["gpu.nvdia.com"])
@@ -86,10 +96,12 @@ def test_the_same_in_the_same_out() -> None:
 @pytest.mark.parametrize("name", names())
 def test_catalogues_name_what_is_rendered_and_its_type(name: str) -> None:
     profile = find(name)
-    node = machine("2xH100,2xnic,E810,cpus=16")
+    node = machine("2xH100,2xnic,E810,nvme,cpus=16,memory=64Gi,vfs=2")
     known = {row.name: row.type for row in profile.catalogue.attributes}
     for wanted in profile.catalogue.versions:
-        for item in render(node, options(versions={name: wanted}), [name]).slices:
+        slices = render(node, options(versions={name: wanted}), [name]).slices
+        assert slices or not profile.present(node)
+        for item in slices:
             for device in item["spec"]["devices"]:
                 for attribute, value in device["attributes"].items():
                     assert value.keys() == {known[attribute]}
@@ -139,9 +151,38 @@ def test_a_machine_from_a_file(tmp_path) -> None:
     assert len(node.numa_nodes) == 2
 
 
+def test_virtual_functions_follow_their_physical_one() -> None:
+    node = machine("2xnic,E810,vfs=9,roots=1")
+    parents = [f for f in node.pci_devices if f.kind == "nic" and f.sriov is not None and f.sriov.total_vfs]
+    assert [f.names[0] for f in parents] == ["eth0", "eth1", "eth2"]
+    children = [f for f in node.pci_devices if f.sriov is not None and f.sriov.physical_function == parents[2].bdf]
+    assert [f.bdf[-4:] for f in children] == ["00.1", "00.2", "00.3", "00.4", "00.5", "00.6", "00.7", "01.0", "01.1"]
+    assert {(f.device, f.driver, f.bridges) for f in children} == {("0x1889", "iavf", parents[2].bridges)}
+    assert sum(interface.virtual_function for interface in node.net_interfaces) == 27
+
+
+def test_memory_is_spread_over_the_nodes_in_whole_pages() -> None:
+    assert [node.memory_bytes for node in machine("numa=3,memory=1Gi").numa_nodes] == [357912576] * 3
+
+
 @pytest.mark.parametrize(
     "spec",
-    ["H1000", "0x", "8xH100,roots=0", "H100,cpus=7", "100xH100,roots=2", "9999xnic", "H100,color=red", "numa=99"],
+    [
+        "memory=x",
+        "memory=-1Gi",
+        "memory=1",
+        "nic,vfs=0",
+        "nic,vfs=500",
+        "8xnic,vfs=128",
+        "H1000",
+        "0x",
+        "8xH100,roots=0",
+        "H100,cpus=7",
+        "100xH100,roots=2",
+        "9999xnic",
+        "H100,color=red",
+        "numa=99",
+    ],
 )
 def test_machines_that_cannot_be(spec: str) -> None:
     with pytest.raises(UsageError):
