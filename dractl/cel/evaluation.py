@@ -114,9 +114,9 @@ class _Builder:
         if name in self.scope:
             slot, kind = self.scope[name]
             if kind == "value":
-                return lambda f: f[slot]
+                return self._resolved(lambda f: f[slot])
             if kind == "lazy":
-                return lambda f: f[slot].get(f)
+                return self._resolved(lambda f: f[slot].get(f))
 
             def accumulated(f: Frame) -> Any:
                 value = f[slot]
@@ -124,12 +124,28 @@ class _Builder:
                     raise value
                 return value
 
-            return accumulated
+            return self._resolved(accumulated)
         field = _DEVICE_FIELDS.get(name)
         if field is not None:
             return field
         constant = TypeValue(name)
         return lambda _: constant
+
+    def _resolved(self, run: Run) -> Run:
+        """What a variable or a branch of ``?:`` comes to: cel-go 0.26 adapts again what an optional holds."""
+        if self.release >= 37:
+            return run
+
+        def resolved(f: Frame) -> Any:
+            value = run(f)
+            if type(value) is Optional and type(value.value) in _NATIVE:
+                try:
+                    _adapted(value.value)
+                except CelError as error:
+                    return Optional(error)
+            return value
+
+        return resolved
 
     def _opener(self, container: Node) -> Open:
         """How a value is taken out of the optional that a container may be. A chain of selections is one attribute."""
@@ -273,7 +289,7 @@ class _Builder:
                 return no(f)
             raise v.no_overload()
 
-        return run
+        return self._resolved(run)
 
     def _not_strictly_false(self, node: Call) -> Run:
         operand = self.build(node.args[0])
@@ -327,7 +343,7 @@ class _Builder:
                     return value
                 raise v.no_overload()
             if value.present:
-                return value if whole else value.value
+                return value if whole else v.opened(value)
             return other(f)
 
         return run
@@ -367,7 +383,7 @@ class _Builder:
                         f"cannot initialize optional list element from non-optional value {v.text_of_key(value)}"
                     )
                 elif value.present:
-                    found.append(value.value)
+                    found.append(v.opened(value))
             return found
 
         return run
@@ -387,7 +403,7 @@ class _Builder:
                         )
                     if not value.present:
                         continue
-                    value = value.value
+                    value = v.opened(value)
                 found[v.encode_key(key)] = value
             return found
 
@@ -639,6 +655,8 @@ def _constants(node: Node) -> frozenset[Any] | None:
         return None
     found = []
     for element in node.elements:
+        while isinstance(element, Call) and element.function == "dyn":
+            element = element.args[0]
         if not isinstance(element, Const) or element.kind not in ("bool", "int", "uint", "double", "string"):
             return None
         found.append(v.encode_key(element.value))
@@ -698,7 +716,7 @@ def _select(container: Any, name: str, open_: Open) -> Any:
 
 def _has(container: Any, name: str, open_: Open) -> bool:
     if type(container) is Optional:
-        return container.present and _has(open_(container.value), name, open_)
+        return container.present and _has(open_(v.opened(container)), name, open_)
     if isinstance(container, dict):
         return v.find(container, name)[1]
     if type(container) is list:
@@ -711,7 +729,7 @@ def _optional_index(container: Any, key: Any, open_: Open) -> Optional:
     if type(container) is Optional:
         if not container.present:
             return NONE
-        container = open_(container.value)
+        container = open_(v.opened(container))
     if isinstance(container, dict):
         value, found = v.find(container, key)
         return Optional(value) if found else NONE

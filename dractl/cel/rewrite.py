@@ -5,12 +5,9 @@ Every offset stays what it is.
 
 from __future__ import annotations
 
-import re
+from dractl.cel.tokens import Token, brackets, is_name, tokenize
 
-from dractl.cel.tokens import brackets, is_name, tokenize
-
-_HAS = r"\bhas\s*\(\s*device\s*\.\s*(driver|attributes|capacity|allowMultipleAllocations)\s*\)"
-_STAND_IN = "(!false)"
+_FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 
 
 FLATTEN = "FLATTEN"
@@ -25,12 +22,7 @@ def rewritten(text: str, shared: bool, lists: bool) -> tuple[str, dict[int, str]
     """
     fields: dict[int, str] = {}
     if "has" in text and "device" in text:
-        starts = _names(text)
-        for match in list(re.finditer(_HAS, text)):
-            if (match[1] == "allowMultipleAllocations" and not shared) or match.start() not in starts:
-                continue
-            text = text[: match.start()] + _STAND_IN.ljust(len(match[0])) + text[match.end() :]
-            fields[match.start() + 1] = match[1]
+        text = _tests(text, _FIELDS if shared else _FIELDS[:-1], fields)
     if "exists_one" in text:
         text = _two_variables(text)
     if lists and "flatten" in text:
@@ -38,14 +30,24 @@ def rewritten(text: str, shared: bool, lists: bool) -> tuple[str, dict[int, str]
     return text, fields
 
 
-def _names(text: str) -> set[int]:
-    """Where names begin, outside strings and comments, and not after a dot."""
+def _tests(text: str, known: tuple[str, ...], fields: dict[int, str]) -> str:
+    """``has(device.driver)`` becomes ``(!false)``, with ``!false`` where ``device`` stood."""
     tokens = tokenize(text)
-    return {
-        token.start
-        for i, token in enumerate(tokens)
-        if token.kind == "name" and (i == 0 or tokens[i - 1].text not in (".", ".?"))
-    }
+    for i in range(len(tokens) - 5):
+        has, opening, device, dot, field, closing = tokens[i : i + 6]
+        if (has.text, opening.text, device.text, dot.text, closing.text) != ("has", "(", "device", ".", ")"):
+            continue
+        before = tokens[i - 1] if i else None
+        if field.text in known and (before is None or _may_precede(before)):
+            for token, stand_in in ((has, ""), (device, "!false"), (dot, ""), (field, "")):
+                text = text[: token.start] + stand_in.ljust(len(token.text)) + text[token.end :]
+            fields[device.start] = field.text
+    return text
+
+
+def _may_precede(token: Token) -> bool:
+    """Whether an operand may follow this token."""
+    return token.text == "in" or (token.kind == "operator" and token.text not in (".", ".?", ")", "]", "}"))
 
 
 def _two_variables(text: str) -> str:

@@ -120,7 +120,7 @@ class Timestamp(_Value):
 
 
 class Optional(_Value):
-    """``optional.of(value)``; ``optional.none()`` has no value."""
+    """``optional.of(value)``; ``optional.none()`` has no value. The value may be an error: see :func:`opened`."""
 
     __slots__ = ("present", "value")
 
@@ -130,6 +130,13 @@ class Optional(_Value):
 
 
 NONE = Optional(None, False)
+
+
+def opened(optional: Optional) -> Any:
+    """What is in an optional that is present; an error where upstream could not adapt it (evaluation.py)."""
+    if type(optional.value) is CelError:
+        raise optional.value
+    return optional.value
 
 
 class IP(_Value):
@@ -299,7 +306,7 @@ def equal(a: Any, b: Any) -> bool:
         if kind is dict:
             return _equal_maps(a, b)
         if kind is Optional:
-            return a.present == b.present and (not a.present or equal(a.value, b.value))
+            return a.present == b.present and (not a.present or equal(opened(a), opened(b)))
         return bool(a == b)
     if kind in _NUMBERS and other in _NUMBERS:
         return _compare_numbers(a, b) == 0

@@ -47,7 +47,11 @@ _RECEIVERS = (str, Duration, Timestamp)
 
 
 # What a newer cel-go does differently under the same overload id: release, overload.
-_CHANGED = {"list_range": (37, lists.numbers_strict)}
+_CHANGED: dict[str, tuple[int, Callable[..., Any]]] = {
+    "list_range": (37, lists.numbers_strict),
+    "string_index_of_string_int": (37, strings.clamped(strings.index_of)),
+    "string_last_index_of_string_int": (37, strings.clamped(strings.last_index_of_offset)),
+}
 
 
 def dispatcher(function: str, ids: Sequence[str], release: int) -> Callable[..., Any]:

@@ -29,7 +29,7 @@ def none() -> Optional:
 def value_of(optional: Optional) -> Any:
     if not optional.present:
         raise CelError("optional.none() dereference")
-    return optional.value
+    return v.opened(optional)
 
 
 @overload("optional_hasValue", Optional)
@@ -43,7 +43,7 @@ def unwrap(elements: list[Any]) -> list[Any]:
     for element in elements:
         if type(element) is not Optional:
             raise CelError(f"value {v.text_of_key(element)} is not optional")
-    return [element.value for element in elements if element.present]
+    return [v.opened(element) for element in elements if element.present]
 
 
 @overload("list_first", list)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dractl.cel.functions.registry import ListOf, overload
 from dractl.cel.values import LARGEST, CelError, too_costly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _GO_SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -57,10 +60,10 @@ def char_at(text: str, position: int) -> str:
 @overload("string_index_of_string", str, str)
 @overload("string_index_of_string_int", str, str, int)
 def index_of(text: str, part: str, offset: int = 0) -> int:
+    if not part:
+        return offset
     if offset < 0:
         raise _out_of_range(offset)
-    if not part:
-        return min(offset, len(text))
     return text.find(part, offset)
 
 
@@ -71,13 +74,26 @@ def last_index_of(text: str, part: str) -> int:
 
 @overload("string_last_index_of_string_int", str, str, int)
 def last_index_of_offset(text: str, part: str, offset: int) -> int:
+    if not part:
+        return offset
     if offset < 0:
         raise _out_of_range(offset)
-    if not part:
-        return min(offset, len(text))
     if offset >= len(text):
         return -1
     return text.rfind(part, 0, offset + len(part))
+
+
+def clamped(search: Callable[[str, str, int], int]) -> Callable[[str, str, int], int]:
+    """``indexOf`` and ``lastIndexOf`` from Kubernetes 1.37 (cel-go 0.29): nothing is found behind the end."""
+
+    def find(text: str, part: str, offset: int) -> int:
+        if part:
+            return search(text, part, offset)
+        if offset < 0:
+            raise _out_of_range(offset)
+        return min(offset, len(text))
+
+    return find
 
 
 @overload("string_lower_ascii", str)
