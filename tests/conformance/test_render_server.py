@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from dractl.drivers import Options, render
 from dractl.drivers.hardware import machine
 from dractl.model.releases import COMPARED, Target
 from dractl.probes import read
+from tests import machines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,3 +90,33 @@ def test_gathered_machines(server: tuple[Any, Target], shared: Path, archive: st
 def test_partitions_of_mig(server: tuple[Any, Target]) -> None:
     settings = {"gpu.nvidia.com": {"dynamicMIG": "true"}}
     accepted(*server, machine("3xA100-40GB,mig=on"), ("gpu.nvidia.com",), settings=settings)
+
+
+@pytest.mark.parametrize("driver", ["sriovnetwork.k8snetworkplumbingwg.io", "dra.memory", "dra.nvme"])
+def test_drivers_that_must_be_named(server: tuple[Any, Target], driver: str, tmp_path: Path) -> None:
+    accepted(*server, machine("2xnic,E810,4xnvme,numa=2,cpus=8,memory=512Gi,vfs=50"), (driver,))
+    name = {"dra.memory": "cxl", "dra.nvme": "plx-8gpu"}.get(driver, "sriov")
+    accepted(*server, read(machines.build(machines.describe(name), tmp_path)), (driver,))
+
+
+def test_a_virtual_function_whose_root_is_unknown(server: tuple[Any, Target]) -> None:
+    """The driver publishes an empty pcieRoot."""
+    node = machine("nic,vfs=2")
+    functions = tuple(replace(pci, path=f"LNXSYSTM:00/x/{pci.path}") for pci in node.pci_devices)
+    accepted(*server, replace(node, pci_devices=functions), ("sriovnetwork.k8snetworkplumbingwg.io",))
+
+
+@pytest.mark.parametrize("shares", ["memory", "unlimited", "4"])
+def test_gpus_that_are_shared_and_passed_through(server: tuple[Any, Target], shares: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {
+        "versions": {"gpu.nvidia.com": "0.5"},
+        "settings": {"gpu.nvidia.com": {"passthroughSupport": "true", "consumableShares": shares}},
+    }
+    accepted(*server, machine("2xH100,L40S"), ("gpu.nvidia.com",), **options)
+    accepted(*server, read(machines.build(machines.describe("plx-8gpu"), tmp_path)), ("gpu.nvidia.com",), **options)
+
+
+def test_partitions_that_are_shared(server: tuple[Any, Target]) -> None:
+    settings = {"gpu.nvidia.com": {"dynamicMIG": "true", "consumableShares": "2"}}
+    options: dict[str, Any] = {"versions": {"gpu.nvidia.com": "0.5"}, "settings": settings}
+    accepted(*server, machine("A100-40GB,mig=on"), ("gpu.nvidia.com",), **options)
