@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.report.paths import relative
+
 if TYPE_CHECKING:
     from dractl.lint.finding import Finding, Report
 
@@ -18,7 +20,7 @@ def render(report: Report) -> str:
 def _command(finding: Finding) -> str:
     place = finding.position
     properties = {
-        "file": place.file,
+        "file": relative(place.file),
         "line": str(place.line),
         "endLine": str(place.end_line),
         "title": f"{finding.code} {finding.name}",

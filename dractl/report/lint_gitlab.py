@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
+
+from dractl.report.paths import relative
 
 if TYPE_CHECKING:
     from dractl.lint.finding import Finding, Report
@@ -28,9 +31,14 @@ def _issue(finding: Finding, number: int) -> dict[str, Any]:
     place = finding.position
     named = f"{place.file}\0{finding.fingerprint}\0{number}"
     return {
-        "description": f"{finding.code} {finding.name}: {finding.message}",
+        "description": _clean(f"{finding.code} {finding.name}: {finding.message}"),
         "check_name": finding.code,
         "fingerprint": sha256(named.encode("utf-8", "surrogatepass")).hexdigest(),
         "severity": _SEVERITIES[finding.severity],
-        "location": {"path": place.file.removeprefix("./"), "lines": {"begin": place.line, "end": place.end_line}},
+        "location": {"path": _clean(relative(place.file)), "lines": {"begin": place.line, "end": place.end_line}},
     }
+
+
+def _clean(text: str) -> str:
+    """Without what is no Unicode, such as a file's name in another encoding: one such would spoil the report."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)

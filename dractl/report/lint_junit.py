@@ -33,8 +33,7 @@ def render(report: Report) -> str:
 def _case(finding: Finding) -> str:
     place = finding.position
     name = _attribute(f"{finding.code} {finding.name} {place.file}:{place.line}:{place.column}")
-    file = _attribute(place.file)
-    case = f'  <testcase name={name} classname={file} file={file} line="{place.line}"'
+    case = f"  <testcase name={name} classname={_attribute(place.file)}"  # the schema of Jenkins has no file and line
     text = _clean(
         "\n".join(
             part

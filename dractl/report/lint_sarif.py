@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from dractl import __version__
+from dractl.report.paths import uri
 
 if TYPE_CHECKING:
     from dractl.lint.finding import Finding, Fix, Report
@@ -74,7 +73,7 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
 
 
 def _location(position: Position) -> dict[str, Any]:
-    return {"physicalLocation": {"artifactLocation": {"uri": _uri(position.file)}, "region": _region(position)}}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri(position.file)}, "region": _region(position)}}
 
 
 def _region(position: Position) -> dict[str, int]:
@@ -86,19 +85,6 @@ def _region(position: Position) -> dict[str, int]:
     }
 
 
-def _uri(file: str) -> str:
-    """Relative to the working directory where it lies below, as services expect it."""
-    from urllib.parse import quote
-
-    path = PurePath(file)
-    if path.is_absolute():
-        here = PurePath(os.getcwd())
-        if not path.is_relative_to(here):
-            return path.as_uri()
-        path = path.relative_to(here)
-    return quote(path.as_posix())
-
-
 def _fix(fix: Fix) -> dict[str, Any]:
     changes: dict[str, list[dict[str, Any]]] = {}
     for edit in fix.edits:
@@ -107,6 +93,6 @@ def _fix(fix: Fix) -> dict[str, Any]:
     return {
         "description": {"text": fix.title},
         "artifactChanges": [
-            {"artifactLocation": {"uri": _uri(file)}, "replacements": edits} for file, edits in changes.items()
+            {"artifactLocation": {"uri": uri(file)}, "replacements": edits} for file, edits in changes.items()
         ],
     }

@@ -285,7 +285,7 @@ spec:
     - {requests: [large, typo], matchAttribute: gpu.example.com/idx}
 """
     )
-    assert main(["lint", "claim.yaml", "--devices", "slices.yaml", "-o", "json"]) == 1
+    assert main(["lint", "claim.yaml", "--devices", "slices.yaml", "--select", "DRA75", "-o", "json"]) == 1
     found = {item["code"]: item for item in json.loads(capsys.readouterr().out)["findings"]}
     assert set(found) == {"DRA751", "DRA752", "DRA753", "DRA754", "DRA755"}
     assert found["DRA752"]["help"] == "architecture: Ampere ×1"

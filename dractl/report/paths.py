@@ -1,0 +1,23 @@
+"""What services call the files of a report."""
+
+from __future__ import annotations
+
+import os
+from pathlib import PurePath
+
+
+def relative(file: str) -> str:
+    """A file's name with slashes, below the working directory if it lies there: services know files from there."""
+    path = PurePath(file)
+    here = PurePath(os.getcwd())
+    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
+
+
+def uri(file: str) -> str:
+    """A URI reference to a file: relative if it lies below the working directory, else with the scheme ``file``."""
+    from urllib.parse import quote
+
+    path = PurePath(relative(file))
+    if path.is_absolute() or ".." in path.parts:
+        return PurePath(os.path.abspath(path)).as_uri()
+    return quote(os.fsencode(path.as_posix()))  # byte by byte: a name need not be UTF-8
