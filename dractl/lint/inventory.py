@@ -117,8 +117,9 @@ class Inventory:
         return devices
 
     def hint(self, expression: str, failed: Sequence[tuple[Candidate, str]]) -> str | None:
-        """What the failing devices have in the domains that the expression looks into."""
-        return _published(expression, [device for device, _ in failed])
+        """What the failing devices have in the domains that the expression looks into, or of which types it is."""
+        devices = [device for device, _ in failed]
+        return _published(expression, devices) or _typed(expression, devices)
 
     def values(self, expression: str, devices: Sequence[Candidate]) -> str | None:
         """The values that an expression finds where it looks."""
@@ -129,7 +130,8 @@ class Inventory:
                 continue
             values = Counter(_shown(device.names(kind).get(domain, {}).get(name)) for device in devices)
             listed = [f"{value} ×{count}" for value, count in values.most_common(MAX_SHOWN)]
-            found.append(f"{name}: {', '.join(listed)}" + (", ..." if len(values) > MAX_SHOWN else ""))
+            shown = f"{name}: {', '.join(listed)}" + (", ..." if len(values) > MAX_SHOWN else "")
+            found.append(shown + _not_text(expression, name, devices))
         if "device.driver" in expression and not found:
             return f"the drivers are {', '.join(sorted({device.driver for device in devices}))}"
         return "; ".join(found) or None
@@ -216,6 +218,32 @@ def _published(expression: str, devices: Sequence[Candidate]) -> str | None:
             hint = f"did you mean {near}? " if near else ""
             return f"{hint}of {lookup.domain} they have {', '.join(have)}"
     return None
+
+
+def _typed(expression: str, devices: Sequence[Candidate]) -> str | None:
+    """Of which types the attributes are that the expression looks up."""
+    found = []
+    for kind, domain, name in dict.fromkeys((item.kind, item.domain, item.name) for item in lookups(expression)):
+        if kind != "attributes" or name is None:
+            continue
+        values = [value for device in devices if (value := device.attribute(f"{domain}/{name}")) is not None]
+        for type_ in sorted({value.type for value in values}):
+            example = next(value.value for value in values if value.type == type_)
+            how = f': compare it by compareTo(semver("{example}"))' if type_ == "version" else ""
+            found.append(f"{name} is of the type {type_}, such as {_shown(example)}{how}")
+    return "; ".join(found) or None
+
+
+def _not_text(expression: str, name: str, devices: Sequence[Candidate]) -> str:
+    """A remark where an expression compares a number or a truth value with a text that looks the same."""
+    for device in devices:
+        for domain in device.names("attributes"):
+            value = device.attribute(f"{domain}/{name}")
+            if value is not None and value.type in ("int", "bool"):
+                written = _shown(value.value)
+                if f'"{written}"' in expression or f"'{written}'" in expression:
+                    return f' (of the type {value.type}, which never equals the text "{written}")'
+    return ""
 
 
 def _shown(value: Any) -> str:

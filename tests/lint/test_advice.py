@@ -542,3 +542,35 @@ def test_everything_that_a_configuration_lacks_is_named_once() -> None:
         "apiVersion",
         "kind",
     }
+
+
+# -- DRA751 and DRA752 --
+
+TYPED = (
+    published("node-1", "gpu-0")
+    + "    attributes: {model: {string: A100}, version: {version: 1.2.3}, cores: {int: 4}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("expression", "code", "said"),
+    [
+        (
+            'version == "1.2.3"',
+            "DRA751",
+            "version is of the type version, such as 1.2.3: compare it by compareTo(semver(",
+        ),
+        ('cores > "3"', "DRA751", "cores is of the type int, such as 4"),
+        ("model", "DRA751", "model is of the type string, such as A100"),
+        ('modell == "A100"', "DRA751", "did you mean model?"),
+        ('cores == "4"', "DRA752", 'cores: 4 ×1 (of the type int, which never equals the text "4")'),
+        ("cores == 5", "DRA752", "cores: 4 ×1"),
+    ],
+)
+def test_a_selector_that_meets_another_type_is_told_which(expression: str, code: str, said: str) -> None:
+    (slice_,) = load(["-"], stdin=TYPED.encode()).documents
+    text = selecting(f'device.attributes["gpu.example.com"].{expression}', "gpu.example.com")
+    inventory = Inventory([slice_.value], {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value})
+    (finding,) = lint(load(["-"], stdin=text.encode()), Target.of(), devices=inventory).findings
+    assert finding.code == code
+    assert (finding.help or "").startswith(said)
