@@ -31,12 +31,39 @@ if TYPE_CHECKING:
 UNBOUNDED = (1 << 64) - 1
 
 Range = tuple[int, int]
-Path = tuple[str, ...]
 
 _NOTHING: Range = (0, 0)
 _ONE: Range = (1, 1)
 _UNKNOWN: Range = (0, UNBOUNDED)
-_NO_PATH: Path = ()
+
+
+class Path:
+    """The steps that lead from a variable to a value: a slice of Go, as in checker/cost.go. ``room`` is its capacity:
+    what is appended within it to one of two equal paths takes the place of what was appended to the other, so that the
+    first variable of ``device.attributes["d"].all(k, v, …)`` is as large as the second."""
+
+    __slots__ = ("_room", "_size", "_steps")
+
+    def __init__(self, steps: list[str], room: int | None = None) -> None:
+        self._steps = steps
+        self._size = len(steps)
+        self._room = len(steps) if room is None else room
+
+    @property
+    def steps(self) -> list[str]:
+        return self._steps[: self._size]
+
+    def plus(self, step: str) -> Path:
+        """The path with one step more."""
+        if self._size == self._room:
+            return Path([*self.steps, step], max(1, 2 * self._room))
+        self._steps[self._size : self._size + 1] = [step]
+        longer = Path(self._steps, self._room)
+        longer._size = self._size + 1
+        return longer
+
+
+_NO_PATH = Path([])
 
 
 def estimate(checked: Checked, declarations: Declarations) -> int:
@@ -139,7 +166,7 @@ _SIZES = {
 }
 
 
-def _declared_size(path: Path, release: int) -> Range | None:
+def _declared_size(path: list[str], release: int) -> Range | None:
     if not path or path[0] != "device":
         return None
     place = "device"
@@ -207,7 +234,7 @@ class _Estimator:
             return _fixed(len(node.elements))
         if isinstance(node, MapLiteral):
             return _fixed(len(node.entries))
-        declared = _declared_size(self.path(node), self.release)
+        declared = _declared_size(self.path(node).steps, self.release)
         if declared is not None:
             self.sizes[node.id] = declared
             return declared
@@ -221,10 +248,7 @@ class _Estimator:
 
     def item_size(self, node: Node) -> Range:
         """The size of an element of a list that has a path."""
-        path = self.path(node)
-        if not path or path[0] in ("__result__", "@result"):
-            return _UNKNOWN
-        return _declared_size((*path, "@items"), self.release) or _UNKNOWN
+        return _declared_size([*self.path(node).steps, "@items"], self.release) or _UNKNOWN
 
     def entries(self, node: Node) -> Entries | None:
         if node.id in self.contents:
@@ -262,15 +286,21 @@ class _Estimator:
                 return _sum(_fixed(40), *map(self.cost, node.children()))
         raise TypeError(f"unknown node {node!r}")
 
+    def sized(self, node: Node) -> Range:
+        """The cost of an operand; its size too is that of the moment (:class:`Path`)."""
+        cost = self.cost(node)
+        self.size(node)
+        return cost
+
     def ident(self, node: Ident) -> Range:
         variable = self.variable(node)
         if variable:
             self.paths[node.id] = variable.path
         elif node.name.startswith("device."):
-            self.paths[node.id] = tuple(node.name.split("."))
+            self.paths[node.id] = Path(node.name.split("."))
             return 2, 2
         else:
-            self.paths[node.id] = (node.name,)
+            self.paths[node.id] = Path([node.name])
         return _ONE
 
     def select(self, node: Select) -> Range:
@@ -278,16 +308,16 @@ class _Estimator:
         if node.test:
             return cost
         kind = node.operand.type.partition("(")[0]
-        self.paths[node.id] = (*self.path(node.operand), node.field)
+        self.paths[node.id] = self.path(node.operand).plus(node.field)
         return _sum(cost, _ONE) if kind == "map" or kind in _STRUCTS or kind.startswith("<") else cost
 
     def list_literal(self, node: ListLiteral) -> Range:
-        costs = [self.cost(element) for element in node.elements]
+        costs = [self.sized(element) for element in node.elements]
         self.contents[node.id] = Entries("list", _ONE, self.widest(node.elements))
         return _sum(_fixed(10), *costs)
 
     def map_literal(self, node: MapLiteral) -> Range:
-        costs = [_sum(self.cost(entry.key), self.cost(entry.value)) for entry in node.entries]
+        costs = [_sum(self.cost(entry.key), self.sized(entry.value)) for entry in node.entries]
         keys = self.widest([entry.key for entry in node.entries])
         self.contents[node.id] = Entries("map", keys, self.widest([entry.value for entry in node.entries]))
         return _sum(_fixed(30), *costs)
@@ -326,12 +356,12 @@ class _Estimator:
         path = self.path(node.range)
         if node.second:
             first, second = ("@indices", "@items") if container == "list" else ("@keys", "@values")
-            self.enter(node.variable, Variable((*path, first), keys, None))
-            self.enter(node.second, Variable((*path, second), values, None))
+            self.enter(node.variable, Variable(path.plus(first), keys, None))
+            self.enter(node.second, Variable(path.plus(second), values, None))
         elif container == "list":
-            self.enter(node.variable, Variable((*path, "@items"), values, None))
+            self.enter(node.variable, Variable(path.plus("@items"), values, None))
         else:
-            self.enter(node.variable, Variable((*path, "@keys"), keys, None))
+            self.enter(node.variable, Variable(path.plus("@keys"), keys, None))
         each = _sum(self.cost(node.condition), self.cost(node.step))
         self.leave(node.variable)
         if node.second:
@@ -355,10 +385,10 @@ class _Estimator:
             cost = self.cost(node.args[0])
             self.pass_on(node.args[0], node)
             return _sum(_ONE, cost)
-        arguments = [self.cost(argument) for argument in node.args]
+        arguments = [self.sized(argument) for argument in node.args]
         if not node.overloads:
             return _NOTHING
-        target = self.cost(node.target) if node.target is not None else _NOTHING
+        target = self.sized(node.target) if node.target is not None else _NOTHING
         own: Range = (UNBOUNDED, 0)
         size: Range | None = None
         for overload in node.overloads:
@@ -370,7 +400,7 @@ class _Estimator:
                 entries = self.entries(node.args[0])
                 size = entries.values if entries else None
                 step = "@items" if overload == "index_list" else "@values"
-                self.paths[node.id] = (*self.path(node.args[0]), step)
+                self.paths[node.id] = self.path(node.args[0]).plus(step)
             if size is None:
                 size = self.size(node)
         if size is not None:

@@ -654,13 +654,17 @@ def _constants(node: Node) -> frozenset[Any] | None:
     if not isinstance(node, ListLiteral) or node.optional:
         return None
     found = []
-    for element in node.elements:
-        while isinstance(element, Call) and element.function == "dyn":
-            element = element.args[0]
+    for element in map(_without_dyn, node.elements):
         if not isinstance(element, Const) or element.kind not in ("bool", "int", "uint", "double", "string"):
             return None
         found.append(v.encode_key(element.value))
     return frozenset(found)
+
+
+def _without_dyn(node: Node) -> Node:
+    while isinstance(node, Call) and node.function == "dyn":
+        node = node.args[0]
+    return node
 
 
 def _member(value: Any, members: frozenset[Any]) -> bool:

@@ -73,6 +73,9 @@ A = 'device.attributes["gpu.example.com"]'
         ('url("ftp://a:1:2/").getHost() == "a:1:2"', True),
         ('url("http://[fe80::1%25eth0]/").getHostname() == "fe80::1%eth0"', True),
         ('url("HTTP://h/#") == url("http://h/")', True),
+        ("dyn({})['%.0e'.format([2.5])]", "no such key: 2.500000×10⁰⁰"),
+        ("dyn({})['%.15e'.format([-1.5])]", "no such key:  -1.500000×10⁰⁰"),
+        ("dyn({})['%e|%.2f'.format(['NaN', -0.0])]", "no such key:    NaN|0.00"),
         # a free type is bound by the first overload that takes it, whatever the values are then
         ("[].sum() == 0", True),
         ('sets.contains(dyn(["1"]).reverse().map(k, int(k)), [1])', "no such overload: int(string)"),
@@ -81,6 +84,61 @@ A = 'device.attributes["gpu.example.com"]'
 )
 def test_evaluation(text: str, result: Any) -> None:
     assert evaluated(text) == result
+
+
+V = f"{A}.?driverVersion"
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "since"),
+    [
+        # cel-go 0.26 adapts again what an optional holds, when it comes from a variable or a branch
+        (
+            f'cel.bind(v, {V}, v.value()) == semver("580.65.6")',
+            "unsupported conversion to ref.Val: (semver.Version)580.65.6",
+            True,
+        ),
+        (
+            f"{V}.optMap(v, v).orValue(1) == ''",
+            "unsupported conversion to ref.Val: (semver.Version)580.65.6",
+            "no such overload",
+        ),
+        (
+            f'{V}.optMap(v, v) == optional.of(semver("580.65.6"))',
+            "unsupported conversion to ref.Val: (semver.Version)580.65.6",
+            True,
+        ),
+        (
+            '(true ? optional.of(quantity("2")) : optional.none()).value() == quantity("2")',
+            "unsupported conversion to ref.Val: (*resource.Quantity)2",
+            True,
+        ),
+        (f"cel.bind(v, {V}, v.hasValue())", True, True),
+        (f"{V}.optMap(v, v.major() > 9).orValue(false)", True, True),
+        ("'a'.indexOf('', 100) == 100 && 'a'.lastIndexOf('', 100) == 100", True, False),
+        ("'a'.indexOf('', -1) == -1", True, "index out of range: -1"),
+        (
+            "url('https://::1').getHost() == '::1'",
+            True,
+            'URL parse error during conversion from string: parse "https://::1": invalid port "::1" after host',
+        ),
+    ],
+)
+def test_between_releases(text: str, before: Any, since: Any) -> None:
+    assert evaluated(text, release="1.35") == before
+    assert evaluated(text) == since
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "has // here\n( device\n . // there\n driver )",
+        "true && has(\n device\n.attributes)",
+        "!has(device.capacity) || true",
+    ],
+)
+def test_has_over_lines(text: str) -> None:
+    assert evaluated(text) is True
 
 
 @pytest.mark.parametrize(
@@ -128,6 +186,14 @@ def test_what_is_no_type(name: str) -> None:
     [
         ("[['a']].flatten().isSorted()", 1844674407370955297),
         ("[['a'].map(x, x)].flatten().min() == ''", 1844674407370955321),
+        # the paths of both variables are one slice: the second one's size counts for the first
+        (f"{A}.exists(k, v, k.contains(k))", 1764),
+        (f"{A}.exists(k, k.contains(k))", 708),
+        ("device.attributes.exists(d, m, d.contains(d))", 1763),
+        ("device.attributes.exists(d, m, m.exists(a, b, a.contains(d)))", 56515),
+        (f"cel.bind(d, {A}, d.exists(k, d[k] == k))", 495),
+        (f"cel.bind(d, {A}, d.exists(k, k == d[k]))", 399),
+        ('cel.bind(d, device.capacity["d"], d.exists(k, k.contains("aa") && d[k] == d.x))', 495),
     ],
 )
 def test_cost(text: str, cost: int) -> None:

@@ -48,6 +48,8 @@ _RECEIVERS = (str, Duration, Timestamp)
 
 # What a newer cel-go does differently under the same overload id: release, overload.
 _CHANGED: dict[str, tuple[int, Callable[..., Any]]] = {
+    "string_to_url": (36, network.strict_url),
+    "is_url_string": (36, network.is_strict_url),
     "list_range": (37, lists.numbers_strict),
     "string_index_of_string_int": (37, strings.clamped(strings.index_of)),
     "string_last_index_of_string_int": (37, strings.clamped(strings.last_index_of_offset)),

@@ -119,7 +119,9 @@ def _clause(letter: str, precision: int | None, value: Any) -> str:
         if kind is str and value in ("NaN", "Infinity", "-Infinity"):
             value = float(value)
         if type(value) is float:
-            return _special(value) or _localized(value, letter, 6 if precision is None else precision)
+            size = 6 if precision is None else precision
+            text = _special(value) or _localized(value, letter, size)
+            return text if letter == "f" else text.rjust(size)  # upstream writes %6e where it means %.6e
     if letter == "b" and kind in (int, Uint, bool):
         return ("1" if value else "0") if kind is bool else f"{int(value):b}"
     if letter in "xX" and kind in (int, Uint, str, bytes):
@@ -137,9 +139,10 @@ def _localized(number: float, letter: str, precision: int) -> str:
     """golang.org/x/text/message for en_US: groups of three digits, powers of ten in full."""
     if precision > _MAX_PRECISION:
         raise v.too_costly()
+    number = number or 0.0  # no sign
     if letter == "f":
         return format(number, f",.{precision}f")
-    mantissa, _, exponent = format(number, f".{precision}e").partition("e")
+    mantissa, _, exponent = format(number, ".6e").partition("e")
     return f"{mantissa}×10{exponent.lstrip('+').translate(_SUPERSCRIPT)}"
 
 

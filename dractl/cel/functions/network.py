@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dractl.cel.functions.registry import overload
@@ -271,25 +272,30 @@ _ENCODED_PATH = _PATH | frozenset("!'()*[]%")
 _BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
-@overload("string_to_url", str)
-def url(text: str) -> URL:
+def _url(text: str, *, strict: bool) -> URL:
     try:
-        _parse_url(text, request=True)
-        return _parse_url(text, request=False)
+        _parse_url(text, request=True, strict=strict)
+        return _parse_url(text, request=False, strict=strict)
     except ValueError as error:
         raise CelError(f"URL parse error during conversion from string: parse {quoted(text)}: {error}") from None
 
 
-@overload("is_url_string", str)
-def is_url(text: str) -> bool:
+def _is_url(text: str, *, strict: bool) -> bool:
     try:
-        _parse_url(text, request=True)
+        _parse_url(text, request=True, strict=strict)
     except ValueError:
         return False
     return True
 
 
-def _parse_url(text: str, *, request: bool) -> URL:
+url = overload("string_to_url", str)(partial(_url, strict=False))
+is_url = overload("is_url_string", str)(partial(_is_url, strict=False))
+# From Kubernetes 1.36 (Go 1.26: GODEBUG urlstrictcolons) a host of http has no colon but the one before the port.
+strict_url = partial(_url, strict=True)
+is_strict_url = partial(_is_url, strict=True)
+
+
+def _parse_url(text: str, *, request: bool, strict: bool) -> URL:
     """net/url.ParseRequestURI or net/url.Parse; ValueError with its text."""
     rest = text
     if not request:
@@ -316,7 +322,7 @@ def _parse_url(text: str, *, request: bool) -> URL:
     if rest.startswith("//") and (scheme or not (request or rest.startswith("///"))):
         authority, slash, rest = rest[2:].partition("/")
         rest = slash + rest
-        host = _parse_host(scheme, authority)
+        host = _parse_host(authority, strict and scheme in ("http", "https"))
     _check_escapes(rest)
     return URL(text, scheme, host, rest, query)
 
@@ -343,7 +349,7 @@ def _check_escapes(text: str) -> None:
         raise ValueError(f"invalid URL escape {quoted(text[bad.start() : bad.start() + 3])}")
 
 
-def _parse_host(scheme: str, authority: str) -> str:
+def _parse_host(authority: str, one_colon: bool) -> str:
     user, at, host = authority.rpartition("@")
     opening = host.rfind("[")
     if opening > 0:
@@ -351,8 +357,7 @@ def _parse_host(scheme: str, authority: str) -> str:
     if opening == 0:
         host = _parse_literal_host(host)
     else:
-        # Since Go 1.26 a host of http has one colon, before the port.
-        colon = host.find(":") if scheme in ("http", "https") else host.rfind(":")
+        colon = host.find(":") if one_colon else host.rfind(":")
         if colon >= 0:
             _check_port(host[colon:])
         _check_host(host)
