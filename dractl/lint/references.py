@@ -22,6 +22,9 @@ def referenced(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Subject | No
     kind, name = "ResourceClaim", text(entry.get("resourceClaimName"))
     if not name:
         kind, name = "ResourceClaimTemplate", text(entry.get("resourceClaimTemplateName"))
-    namespace = namespace_of(pod.subject)
-    found = (s for s in run.of(kind) if s.name == name and name and namespace_of(s) == namespace)
-    return next(found, None)
+    return named(run, kind, name, namespace_of(pod.subject))
+
+
+def named(run: Run, kind: str, name: str, namespace: str) -> Subject | None:
+    """The object of a kind with this name in a namespace, if the run has it."""
+    return next((subject for subject in run.named(kind, name) if namespace_of(subject) == namespace), None)

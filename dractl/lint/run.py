@@ -245,12 +245,19 @@ class Run:
         self.target = target
         self.devices = devices
         self._kinds: dict[str, list[Subject]] = {}
+        self._names: dict[tuple[str, str], list[Subject]] = {}
         for subject in subjects:
             self._kinds.setdefault(subject.kind, []).append(subject)
+            if subject.name:
+                self._names.setdefault((subject.kind, subject.name), []).append(subject)
 
     def of(self, kind: str) -> list[Subject]:
         """The objects of a kind."""
         return self._kinds.get(kind, [])
+
+    def named(self, kind: str, name: str) -> list[Subject]:
+        """The objects of a kind that have a name, in whatever namespaces."""
+        return self._names.get((kind, name), [])
 
     @cached_property
     def kinds(self) -> frozenset[str]:

@@ -14,14 +14,13 @@ from dractl.lint import lint, registry
 from dractl.lint.inventory import Inventory
 from dractl.manifests import load
 from dractl.model import Target
+from dractl.model.releases import RELEASES
 
 EXAMPLES = [
-    document
+    [document for document in yaml.safe_load_all(text) if document]
     for rule in registry.rules().values()
     for heading in ("Example", "Use instead")
-    if rule.code not in ("DRA001", "DRA004")
-    for document in yaml.safe_load_all(rule.example(heading))
-    if document
+    if rule.code not in ("DRA001", "DRA004") and (text := rule.example(heading))
 ]
 SLICE = {
     "apiVersion": "resource.k8s.io/v1",
@@ -50,17 +49,17 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_damaged_documents_never_break_a_rule(data: st.DataObject) -> None:
-    documents = [copy.deepcopy(data.draw(st.sampled_from(EXAMPLES))) for _ in range(2)]
+    documents = [copy.deepcopy(document) for _ in range(2) for document in data.draw(st.sampled_from(EXAMPLES))]
     for document in documents:
-        for _ in range(data.draw(st.integers(1, 3))):
+        for _ in range(data.draw(st.integers(0, 3))):
             path = data.draw(st.sampled_from(places(document) or [("kind",)]))
             holder = document
             for step in path[:-1]:
                 holder = holder[step]
             holder[path[-1]] = copy.deepcopy(data.draw(JUNK))
     text = "\n---\n".join(json.dumps(document) for document in documents)
-    inventory = Inventory([SLICE], {"gpu.example.com": CLASS})
-    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=inventory)
+    inventory = data.draw(st.sampled_from([None, Inventory([SLICE], {"gpu.example.com": CLASS})]))
+    report = lint(load(["-"], stdin=text.encode()), Target.of(data.draw(st.sampled_from(RELEASES))), devices=inventory)
     lines = text.splitlines()
     for finding in report.findings:
         assert 1 <= finding.position.line <= len(lines)

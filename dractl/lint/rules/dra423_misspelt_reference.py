@@ -72,7 +72,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
-from dractl.lint.references import namespace_of
+from dractl.lint.references import named, namespace_of
 from dractl.lint.run import text
 
 if TYPE_CHECKING:
@@ -93,31 +93,34 @@ def check(run: Run) -> Iterator[Advice]:
             name = request.device_class
             if name and name not in classes:
                 yield from _nearest(claim.subject, (*request.path, "deviceClassName"), "DeviceClass", name, classes)
+    names: dict[tuple[str, str], set[str]] = {}
+    for kind in _FIELDS.values():
+        for subject in run.of(kind):
+            names.setdefault((kind, namespace_of(subject)), set()).add(subject.name)
     for pod in run.pods:
         namespace = namespace_of(pod.subject)
         for path, entry in pod.claims:
             for field, kind in _FIELDS.items():
                 name = text(entry.get(field))
-                found = run.of(kind)
-                here = {subject.name for subject in found if namespace_of(subject) == namespace and subject.name}
-                if not name or name in here:
-                    continue
-                other = _other_kind(run, kind, name, namespace)
-                if other is not None:
-                    yield _of_other_kind(pod.subject, (*path, field), field, other)
-                    continue
-                elsewhere = [subject for subject in found if subject.name == name]
-                if elsewhere:
-                    yield _other_namespace(pod.subject, (*path, field), namespace, elsewhere[0])
-                else:
-                    yield from _nearest(pod.subject, (*path, field), kind, name, here)
+                if name and named(run, kind, name, namespace) is None:
+                    yield from _elsewhere(run, names, pod.subject, (*path, field), name)
 
 
-def _other_kind(run: Run, kind: str, name: str, namespace: str) -> Subject | None:
-    """A claim where a template is named, or a template where a claim is."""
-    found = (run.of(other) for other in _FIELDS.values() if other != kind)
-    named = (subject for listed in found for subject in listed if subject.name == name)
-    return next((subject for subject in named if namespace_of(subject) == namespace), None)
+def _elsewhere(
+    run: Run, names: dict[tuple[str, str], set[str]], subject: Subject, path: Path, name: str
+) -> Iterator[Advice]:
+    """What may be meant by a name that the subject's namespace does not have."""
+    field, namespace = str(path[-1]), namespace_of(subject)
+    kind = _FIELDS[field]
+    for other in _FIELDS.values():
+        found = named(run, other, name, namespace)
+        if found is not None:
+            yield _of_other_kind(subject, path, field, found)
+            return
+    if run.named(kind, name):
+        yield _other_namespace(subject, path, namespace, run.named(kind, name)[0])
+    else:
+        yield from _nearest(subject, path, kind, name, names.get((kind, namespace), set()))
 
 
 def _of_other_kind(subject: Subject, path: Path, field: str, other: Subject) -> Advice:
@@ -136,17 +139,17 @@ def _of_other_kind(subject: Subject, path: Path, field: str, other: Subject) -> 
 
 
 def _nearest(subject: Subject, path: Path, kind: str, name: str, known: set[str]) -> Iterator[Advice]:
-    from dractl.model.nearest import nearest
+    from difflib import get_close_matches
 
-    near = nearest(name, known, alike=0.85)
+    near = get_close_matches(name, known, 1, 0.85)
     if near:
         yield Advice(
             subject,
             path,
-            f"there is no {kind} {name} here; did you mean {near}?",
+            f"there is no {kind} {name} here; did you mean {near[0]}?",
             confidence="likely",
             severity="warning",
-            fix=Replacement(f"replace by {near}", path, near, safe=False),
+            fix=Replacement(f"replace by {near[0]}", path, near[0], safe=False),
         )
 
 
