@@ -30,6 +30,10 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
             return (
                 "the estimate takes every list and text for as long as one can be: avoid loops (all, exists) in loops"
             )
+        case "RS-11":
+            return "from 1.35 on they stand in two slices of one pool, which both say resourceSliceCount: 2"
+        case "RS-32" if "must reference a" in violation.message:
+            return "1.34 wants the sharedCounters in the slice of the devices that consume them"
         case "RS-12" if "at most 64" in violation.message:
             return "128 are allowed only where no device has taints, consumes counters or has list attributes"
         case "RS-20":

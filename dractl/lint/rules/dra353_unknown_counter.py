@@ -88,8 +88,10 @@ KINDS = ("ResourceSlice",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    # Where the gate is off, the API server drops what devices consume: DRA802.
-    for pool in pools(run) if run.target.enabled("DRAPartitionableDevices") else ():
+    # Where the gate is off, the API server drops what devices consume (DRA802); 1.34 looks counters up itself (DRA332).
+    if not run.target.at_least("1.35") or not run.target.enabled("DRAPartitionableDevices"):
+        return
+    for pool in pools(run):
         if not pool.complete:
             continue
         counters: dict[str, set[str]] = {}
