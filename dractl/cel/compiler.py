@@ -73,6 +73,10 @@ def _check(text: str, declarations: Declarations, native: Any) -> Checked:
         from dractl.cel.messages import quoted_names
 
         _reject(quoted_names(text), text)
+    if declarations.lists and "sortBy" in text:
+        from dractl.cel.messages import sort_variables
+
+        _reject(sort_variables(text), text)
     try:
         serialized = _compiled(source, native)
     except RuntimeError as error:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _BLOCK = re.compile(r"^ERROR: <input>:(-?\d+):(-?\d+): ", re.MULTILINE)
 
+_NO_IDENTIFIER = "argument is not an identifier"
 _TEXTS = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
@@ -37,7 +38,9 @@ _TEXTS = tuple(
             r"cel\.bind\(\) variable name must be a simple identifier",
             "cel.bind() variable names must be simple identifiers",
         ),
-        (r"^\w+\(\) (?:\w+ )?variable name must be a simple identifier", "argument must be a simple name"),
+        (r"^(?:map|filter)\(\) variable name must be a simple identifier", _NO_IDENTIFIER),
+        (r"^(?!opt)\w+\(\) (?:\w+ )?variable name must be a simple identifier", "argument must be a simple name"),
+        (r"no viable alternative at input '\.(true|false|null)'", r"mismatched input '\1' expecting IDENTIFIER"),
         # the type of the accumulator that map and filter add
         (r"(applied to '\(\w+, list\((.*)\), )list\(dyn\)\)'", r"\1list(\2))'"),
         (
@@ -57,6 +60,10 @@ _CONSEQUENCES = (
     "expression of type '!error!' cannot be range of a comprehension",
     "type '!error!' does not support field selection",
 )
+
+_FIELD_NAMES = "expecting {IDENTIFIER, ESC_IDENTIFIER}"
+
+_UNREAD = "Syntax error: token recognition error at: '"
 
 _OPTIONAL_MACROS = ("optMap", "optFlatMap")
 
@@ -83,6 +90,7 @@ def issues_of(
         if int(block[1]) > 0
     ]
     kept = [issue for issue in found if issue and not issue.message.startswith(_CONSEQUENCES)]
+    kept += [issue._replace(message="unsupported ident kind") for issue in kept if issue.message.endswith(_FIELD_NAMES)]
     return tuple(sorted(dict.fromkeys(kept), key=lambda issue: (issue.line or 0, issue.column or 0))) or (
         _too_deep(text),
     )
@@ -114,6 +122,8 @@ class _Reporter:
         line, column = int(block[1]), int(block[2])
         offset = min(self.starts[min(line, len(self.starts)) - 1] + column - 1, len(self.text))
         message = _reworded(body.partition("\n |")[0].rstrip("\n"))
+        if message.startswith(_UNREAD):
+            message = self.unescaped(message, offset)
         overload = _NO_OVERLOAD.fullmatch(message)
         if overload and self.namespaced(offset) not in (None, overload[1]):
             return None  # said of the namespace
@@ -126,6 +136,13 @@ class _Reporter:
         if undeclared:
             return self.undeclared(offset, undeclared[1], message)
         return Issue(message, offset, line, column)
+
+    def unescaped(self, message: str, offset: int) -> str:
+        """What is no token, as it stands in the source: cel-cpp writes line ends and tabs as escapes."""
+        part = message[len(_UNREAD) : -1]
+        for escape, character in (("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t")):
+            part = part.replace(escape, character)
+        return f"{_UNREAD}{part}'" if self.text.startswith(part, offset) else message
 
     def token(self, index: int) -> Token | None:
         return self.tokens[index] if 0 <= index < len(self.tokens) else None
@@ -224,6 +241,19 @@ def _member(overload: re.Match[str]) -> str:
     else:
         target, rest = operands, ""
     return f"found no matching overload for '{overload[1]}' applied to '{target}.({rest})'"
+
+
+def sort_variables(text: str) -> tuple[Issue, ...]:
+    """Variables of ``sortBy`` that are no names, which cel-cpp takes."""
+    tokens = tokenize(text)
+    found = []
+    for dot, name, opening, first, second in zip(tokens, tokens[1:], tokens[2:], tokens[3:], tokens[4:], strict=False):
+        if (dot.text, name.text, opening.text) == (".", "sortBy", "("):
+            if first.kind != "name" or first.text in ("true", "false", "null"):
+                found.append(issue_at(_NO_IDENTIFIER, first.start, text))
+            elif second.text != ",":
+                found.append(issue_at(_NO_IDENTIFIER, second.start, text))
+    return tuple(found)
 
 
 def quoted_names(text: str) -> tuple[Issue, ...]:

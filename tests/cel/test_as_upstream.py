@@ -163,6 +163,12 @@ def test_has_over_lines(text: str) -> None:
             ),
         ),
         ("'%z'.format([]) == ''", "1:12: index 0 out of range"),
+        ("[1].map(1, true) == []", "1:9: argument is not an identifier"),
+        ("[1].filter(a.b, true) == []", "1:13: argument is not an identifier"),
+        ("[1].sortBy(1, 2) == [1]", "1:12: argument is not an identifier"),
+        ("[1].sortBy(a.b, 2) == [1]", "1:13: argument is not an identifier"),
+        ("a.true", "1:3: Syntax error: mismatched input 'true' expecting IDENTIFIER"),
+        ("'a\\b\n' == ''", "1:1: Syntax error: token recognition error at: ''a\\b\n'"),
         ("'%'.format([]) == ''", "1:11: unexpected end of string"),
     ],
 )
@@ -170,6 +176,14 @@ def test_what_does_not_compile(text: str, message: str) -> None:
     error = compiled(text).error
     assert error is not None
     assert error.startswith(f"compilation failed: ERROR: <input>:{message}\n")
+
+
+def test_a_field_without_a_name() -> None:
+    messages = [issue.message for issue in compiled("a.?1").issues]
+    assert messages == [
+        "Syntax error: mismatched input '1' expecting {IDENTIFIER, ESC_IDENTIFIER}",
+        "unsupported ident kind",
+    ]
 
 
 @pytest.mark.parametrize("name", ["duration", "timestamp"])
