@@ -43,7 +43,7 @@ RELEASES = ("1.34", "1.35", "1.36", "1.37")
 KINDS = ("admission", "errorType", "value", "maxCost", "outputType", "text", "error")
 """What can differ, the worst first: ``text`` is that of a compile error, ``error`` that of an evaluation."""
 SLOW = 20  # seconds; neither side may take longer for one case
-GATES = (
+GATES: tuple[list[str] | None, ...] = (
     None,
     None,
     None,
@@ -136,12 +136,12 @@ class Maker:
         return text
 
     def variable(self) -> str:
-        return self.random.choice("xyzkvieab" if self.random.random() < 0.95 else GRAMMAR["words"]["odd"])
+        return str(self.random.choice("xyzkvieab" if self.random.random() < 0.95 else GRAMMAR["words"]["odd"]))
 
     def part(self, name: str, depth: int) -> str:
         r = self.random
         if name == "domain":
-            return r.choice([*(device["driver"] for device in self.devices), "nope", "resource.kubernetes.io"])
+            return str(r.choice([*(device["driver"] for device in self.devices), "nope", "resource.kubernetes.io"]))
         if name == "name":
             return r.choice(NAMES) if r.random() < 0.5 else self.known(None)[1]
         if name == "word":
