@@ -2,13 +2,14 @@
 
 ## What it does
 
-Finds `tolerationSeconds` with another effect than `NoExecute`, the operator `Equal` without a key, and more than 16
-tolerations.
+Finds `tolerationSeconds` with another effect than `NoExecute`, the operator `Equal` without a key, tolerations of every
+effect, and more than 16 tolerations.
 
 ## Why is this bad
 
-The API server accepts all three. The seconds are ignored; without a key, `Equal` tolerates taints of any key that
-have the same value.
+The API server accepts them all. The seconds are ignored; without a key, `Equal` tolerates taints of any key that
+have the same value. A toleration that names no effect lets a pod onto a device with a `NoExecute` taint, and then the
+pod is evicted from it: only a toleration with the effect `NoExecute` counts for that.
 
 ## Example
 
@@ -42,19 +43,19 @@ spec:
 
 ## Source
 
-k8s.io/api/resource/v1 DeviceToleration; k8s.io/dynamic-resource-allocation/resourceclaim/devicetoleration.go; api.md
-section 3.1 and section 6, row 27
+k8s.io/api/resource/v1 DeviceToleration; k8s.io/dynamic-resource-allocation/resourceclaim/devicetoleration.go;
+kubernetes/kubernetes pkg/controller/devicetainteviction of 1.33 to 1.37; api.md section 3.1 and section 6, row 27
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dractl.lint.advice import Advice
 from dractl.lint.run import items, mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dractl.lint.run import Run
 
@@ -74,6 +75,16 @@ def check(run: Run) -> Iterator[Advice]:
                     f"{len(tolerations)} tolerations: the API documents at most {MAX_TOLERATIONS}, unchecked so far"
                 )
                 yield Advice(claim.subject, path, message, severity="info")
+            unkept = next((at for at, item in enumerate(tolerations) if _is_unkept(item, tolerations)), None)
+            if unkept is not None:
+                yield Advice(
+                    claim.subject,
+                    (*path, unkept),
+                    "without an effect it lets the pod onto devices with a NoExecute taint, but does not keep it there",
+                    help="add the same toleration with effect: NoExecute, if the pod is to stay on such devices",
+                    severity="info",
+                    confidence="possible",
+                )
             for at, toleration in enumerate(tolerations):
                 effect = toleration.get("effect")
                 if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
@@ -90,3 +101,19 @@ def check(run: Run) -> Iterator[Advice]:
                         "a toleration without a key compares values only: it fits taints of any key with that value",
                         help="name the key, or say operator: Exists to tolerate every taint",
                     )
+
+
+def _is_unkept(toleration: Mapping[str, Any], tolerations: list[Mapping[str, Any]]) -> bool:
+    """Whether it is for every effect, and no other one of the effect NoExecute tolerates as much."""
+    if toleration.get("effect") or toleration.get("tolerationSeconds") is not None:
+        return False
+    return not any(item.get("effect") == "NoExecute" and _covers(item, toleration) for item in tolerations)
+
+
+def _covers(item: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether ``item`` tolerates, of its effect, all that ``other`` does."""
+    if item.get("key") and item.get("key") != other.get("key"):
+        return False
+    if item.get("operator") == "Exists":
+        return True
+    return other.get("operator") != "Exists" and item.get("value") == other.get("value")
