@@ -73,23 +73,29 @@ def _check(text: str, declarations: Declarations, native: Any) -> Checked:
         from dractl.cel.messages import quoted_names
 
         _reject(quoted_names(text), text)
-    if declarations.lists and "sortBy" in text:
-        from dractl.cel.messages import sort_variables
-
-        _reject(sort_variables(text), text)
     try:
         serialized = _compiled(source, native)
     except RuntimeError as error:
+        if "Syntax error" not in str(error):
+            _check_sorts(text, declarations)
         from dractl.cel.messages import issues_of
         from dractl.cel.native import function_names
 
         functions = function_names(declarations)
         issues = issues_of(str(error), text, functions, lambda part: _type_of(part, native))
         raise Rejected(f"compilation failed: {render(issues, text)}", issues) from None
+    _check_sorts(text, declarations)
     checked = decode(serialized, text, tests)
     _reject(checks.operand_types(checked) + checks.literals(checked), text)
     _reject(checks.validators(checked), text)
     return checked
+
+
+def _check_sorts(text: str, declarations: Declarations) -> None:
+    if declarations.lists and "sortBy" in text:
+        from dractl.cel.messages import sort_variables
+
+        _reject(sort_variables(text), text)
 
 
 def _reject(issues: tuple[Issue, ...], text: str) -> None:

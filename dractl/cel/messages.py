@@ -61,7 +61,7 @@ _CONSEQUENCES = (
     "type '!error!' does not support field selection",
 )
 
-_FIELD_NAMES = "expecting {IDENTIFIER, ESC_IDENTIFIER}"
+_NO_FIELD_NAME = re.compile(r"Syntax error: mismatched input .* expecting \{IDENTIFIER, ESC_IDENTIFIER\}", re.DOTALL)
 
 _UNREAD = "Syntax error: token recognition error at: '"
 
@@ -90,7 +90,7 @@ def issues_of(
         if int(block[1]) > 0
     ]
     kept = [issue for issue in found if issue and not issue.message.startswith(_CONSEQUENCES)]
-    kept += [issue._replace(message="unsupported ident kind") for issue in kept if issue.message.endswith(_FIELD_NAMES)]
+    kept += [i._replace(message="unsupported ident kind") for i in kept if _NO_FIELD_NAME.fullmatch(i.message)]
     return tuple(sorted(dict.fromkeys(kept), key=lambda issue: (issue.line or 0, issue.column or 0))) or (
         _too_deep(text),
     )
@@ -178,7 +178,9 @@ class _Reporter:
             while first >= 2 and self.tokens[first - 1].text in (".", ".?"):
                 first -= 2
             root = self.tokens[first]
-            return issue_at(f"undeclared reference to '{root.text}' (in container '')", root.start, self.text)
+            whole = first > 0 and self.tokens[first - 1].text == "."
+            name = f".{root.text}" if whole else root.text
+            return issue_at(f"undeclared reference to '{name}' (in container '')", root.start, self.text)
         last = at
         while (dot := self.token(last + 1)) and dot.text == "." and self.token(last + 2):
             last += 2
@@ -192,6 +194,7 @@ class _Reporter:
 
     def undeclared_call(self, at: int, name: str) -> str | None:
         """A function that exists, but not in this style of call or with so many arguments."""
+        name = name.removeprefix(".")
         if name not in self.functions:
             return None
         end = brackets(self.text).get(self.tokens[at].start)
@@ -211,7 +214,7 @@ class _Reporter:
                 start = token.end
             position += 1
         target: str | None = None
-        if "." not in name and at >= 2 and self.tokens[at - 2].text == ".":
+        if "." not in name and at >= 3 and self.tokens[at - 2].text == "." and _ends_operand(self.tokens[at - 3]):
             target = self.target(at - 2)
             if target is None:
                 return None
@@ -227,6 +230,10 @@ class _Reporter:
         if kind is not None:
             return short_type(kind)
         return "!error!" if first == dot - 1 and self.tokens[first].kind == "name" else None
+
+
+def _ends_operand(token: Token) -> bool:
+    return token.kind != "operator" or token.text in (")", "]", "}")
 
 
 def _member(overload: re.Match[str]) -> str:
@@ -249,6 +256,8 @@ def sort_variables(text: str) -> tuple[Issue, ...]:
     found = []
     for dot, name, opening, first, second in zip(tokens, tokens[1:], tokens[2:], tokens[3:], tokens[4:], strict=False):
         if (dot.text, name.text, opening.text) == (".", "sortBy", "("):
+            if first.text == ")":
+                continue
             if first.kind != "name" or first.text in ("true", "false", "null"):
                 found.append(issue_at(_NO_IDENTIFIER, first.start, text))
             elif second.text != ",":
