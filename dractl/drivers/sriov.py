@@ -26,7 +26,7 @@ from dractl.drivers.profile import (
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
-from dractl.topology.pcie_root import published
+from dractl.topology.pcie_root import pci_bus_id, published
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,7 +152,12 @@ def _families(machine: Machine, notices: list[str]) -> Iterator[tuple[PciDevice,
         if uplink is not None and children:
             yield parent, uplink, children
         elif children:
-            notices.append(f"{parent.bdf}: its VFs are not published, because it has no network interface itself")
+            why = (
+                "its PCI domain has more than four digits"
+                if pci_bus_id(parent) is None
+                else "it has no interface itself"
+            )
+            notices.append(f"{parent.bdf}: its VFs are not published: {why}")
         elif parent.sriov is not None and parent.sriov.total_vfs:
             notices.append(f"{parent.bdf}: could have {parent.sriov.total_vfs} VFs, but none is made (sriov_numvfs)")
 
@@ -164,9 +169,10 @@ def _parent_of(pci: PciDevice) -> str | None:
 def _uplink(parent: PciDevice, machine: Machine) -> NetInterface | None:
     """TryGetPFInterfaceName: the interface of the physical port, else the first of the function.
 
-    It looks into the function's own ``net`` directory; interfaces of virtio functions are one level below.
+    It looks into the function's own ``net`` directory, and interfaces of virtio functions are one level below; domains
+    of more than four digits are no addresses to it (sriovnet's pciAddressRe).
     """
-    if parent.driver == "virtio-pci":
+    if parent.driver == "virtio-pci" or pci_bus_id(parent) is None:
         return None
     own = [i for i in machine.net_interfaces if i.bdf == parent.bdf and not i.representor]
     return min(own, key=lambda i: (_UPLINK.match(i.port_name or "") is None, i.name), default=None)

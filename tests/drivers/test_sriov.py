@@ -137,6 +137,15 @@ def test_a_physical_function_without_interface(machine: Machine) -> None:
     assert any(notice.startswith("0000:01:00.0: its VFs are not published") for notice in found.notices)
 
 
+def test_domains_of_more_than_four_digits() -> None:
+    """sriovnet v1.3.0 GetUplinkRepresentor: "invalid PCI address 10000:e1:00.0"."""
+    parent = physical("10000:e1:00.0", "0x8086", "0x1572", "pci0000:3a/0000:3a:05.5/pci10000:e0")
+    child = virtual("10000:e1:00.1", parent.bdf, 0, "0x154c")
+    found = inventory(Machine(pci_devices=(parent, child), net_interfaces=(interface("eth0", parent.bdf),)))
+    assert found.devices == ()
+    assert "its PCI domain has more than four digits" in found.notices[0]
+
+
 def test_functions_that_are_no_network_cards() -> None:
     """ "should skip non-network devices": neither is a GPU's VF a device of this driver."""
     gpu = replace(X710.pci_devices[0], class_code="0x030200")
