@@ -105,7 +105,7 @@ from typing import TYPE_CHECKING
 
 from dractl.cel import EvalError, environment
 from dractl.lint.advice import Advice
-from dractl.lint.lookups import STANDARD_DOMAIN, driver_of, lookups, spot
+from dractl.lint.lookups import STANDARD, STANDARD_DOMAIN, driver_of, lookups, spot
 from dractl.lint.run import text
 from dractl.model import ResourceSlice, decode
 
@@ -124,31 +124,50 @@ FIELDS = ("selectors",)
 def check(run: Run) -> Iterator[Advice]:
     classes = {subject.name: subject for subject in run.of("DeviceClass")}
     drivers = _drivers(run)
-    device = _plain()
+    for subject in classes.values():
+        # One that does not ask for a driver at all: DRA211.
+        if any("device.driver" in selector.text for selector in subject.selectors):
+            yield from _failing(run, drivers, subject, [], subject.selectors, "the selectors before it let")
     for claim in run.claims:
         for request in claim.alternatives:
             of_class = classes.get(request.device_class)
-            if of_class is None or not request.selectors:
-                continue
-            own = {found.domain for selector in request.selectors for found in lookups(selector.text)}
-            # Attributes of a domain that is no driver's may be anybody's.
-            for driver, (subject, path) in drivers.items() if own <= {*drivers, STANDARD_DOMAIN} else ():
-                if driver in own or _first(run, of_class.selectors, driver, device) is not None:
-                    continue
-                selector, error = _first(run, request.selectors, driver, device) or (None, "")
-                if selector and error:
-                    start, end = spot(selector.text, error.partition("no such key: ")[2].partition(".")[0])
-                    yield Advice(
-                        claim.subject,
-                        selector.path,
-                        f"the class lets devices of {driver} pass, and the selector fails on them: {error}",
-                        help='begin this selector, or that of the class, with device.driver == "..." && ...',
-                        offset=start,
-                        end=end,
-                        confidence="likely",
-                        related=((f"the driver {driver}", subject, path),),
-                    )
-                    break
+            if of_class is not None:
+                passed = f"class {of_class.name} lets"
+                yield from _failing(run, drivers, claim.subject, of_class.selectors, request.selectors, passed)
+
+
+def _failing(
+    run: Run,
+    drivers: dict[str, tuple[Subject, Path]],
+    subject: Subject,
+    before: list[Expression],
+    selectors: list[Expression],
+    passed: str,
+) -> Iterator[Advice]:
+    """The first selector that fails on a device of another driver which passes those ``before``."""
+    found = [lookup for selector in selectors for lookup in lookups(selector.text)]
+    standard = [lookup for lookup in found if lookup.domain == STANDARD_DOMAIN and lookup.name in STANDARD]
+    if any(lookup.domain not in drivers and lookup not in standard for lookup in found):
+        return  # attributes of a domain that is no driver's may be anybody's
+    device = _plain()
+    for driver, (named, path) in drivers.items():
+        own = any(driver in selector.text for selector in selectors)
+        if own or _first(run, before, driver, device) is not None:
+            continue
+        selector, error = _first(run, selectors, driver, device) or (None, "")
+        if selector and error:
+            start, end = spot(selector.text, error.partition("no such key: ")[2].partition(".")[0])
+            yield Advice(
+                subject,
+                selector.path,
+                f"{passed} devices of {driver} pass, and the selector fails on them: {error}",
+                help='let it begin with device.driver == "..." && ..., or the first selector of the class',
+                offset=start,
+                end=end,
+                confidence="likely",
+                related=((f"the driver {driver}", named, path),),
+            )
+            return
 
 
 def _drivers(run: Run) -> dict[str, tuple[Subject, Path]]:
