@@ -30,6 +30,8 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
             return (
                 "the estimate takes every list and text for as long as one can be: avoid loops (all, exists) in loops"
             )
+        case "RC-24" if "multiple fields" in violation.message:  # what the API server says where neither is set
+            return "the constraint has neither of them: name the attribute that the devices have to share"
         case "RS-11":
             return "from 1.35 on they stand in two slices of one pool, which both say resourceSliceCount: 2"
         case "RS-32" if "must reference a" in violation.message:
@@ -53,6 +55,8 @@ def _version(written: object) -> str:
 
 
 def _expression(written: str, message: str, target: Target) -> str | None:
+    if "token recognition error at: '= '" in message:
+        return "two values are compared by =="
     operands = _OPERANDS.search(message)
     if operands:
         operator, left, right = operands.groups()

@@ -551,6 +551,7 @@ def test_values_of_different_types_never_match(types: tuple[str, str], matched: 
         ("1.34", "[2, 1].sort() == [1, 2]", "Kubernetes 1.35 and later take it"),
         ("1.35", "device.allowMultipleAllocations", "1.35 takes it where the feature gate DRAConsumableCapacity is on"),
         ("1.35", "[1].includes(1)", "1.36 takes it where the feature gate DRAListTypeAttributes is on"),
+        ("1.37", "device.driver = 'd.com'".replace("'", '"'), "=="),
         ("1.37", "device.driver == ", None),
     ],
 )
@@ -558,6 +559,13 @@ def test_a_selector_that_does_not_compile_is_told_how(release: str, expression: 
     text = device_class("gpu.example.com", f"'{expression}'")
     (finding,) = [f for f in lint(load(["-"], stdin=text.encode()), Target.of(release)).findings if f.api]
     assert finding.help is None if said is None else said in (finding.help or "")
+
+
+def test_a_constraint_with_neither_attribute_is_not_told_that_it_has_both() -> None:
+    text = claim("a x\nb x", "constraints: [{requests: [a, b]}]")
+    (finding,) = [f for f in lint(load(["-"], stdin=text.encode()), Target.of()).findings if f.api]
+    assert "multiple fields are set" in finding.message
+    assert (finding.help or "").startswith("the constraint has neither")
 
 
 def test_the_lower_limit_of_devices_is_explained() -> None:
