@@ -69,13 +69,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dractl.cel import environment
 from dractl.cel.ast import Call, Const, Ident, ListLiteral, Select
-from dractl.cel.spans import Spans
 from dractl.lint.advice import Advice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from dractl.cel.ast import Node
+    from dractl.cel.ast import Checked, Node
     from dractl.lint.run import Expression, Run, Subject
 
 SEVERITY = "error"
@@ -87,77 +86,81 @@ Lookup = tuple[str, ...]
 
 
 class Wanted(NamedTuple):
-    """A comparison that has to hold: what it looks at has one of the values (each with its text)."""
+    """A comparison that has to hold: what it looks at has one of the values."""
 
     subject: Subject
     expression: Expression
+    checked: Checked
+    comparison: Call
     what: Lookup
-    values: dict[Value, str]
-    start: int
-    end: int
-
-    def __str__(self) -> str:
-        return " or ".join(self.values.values())
+    values: dict[Value, Const]
 
 
 def check(run: Run) -> Iterator[Advice]:
-    known: dict[str, list[Wanted]] = {}
-    for subject in run.of("DeviceClass"):
-        known[subject.name] = [item for expression in subject.selectors for item in _wanted(run, subject, expression)]
-        if pair := _contradiction(known[subject.name]):
+    classes = {subject.name: subject for subject in run.of("DeviceClass")}
+    for subject in classes.values():
+        if pair := _contradiction(run, [(subject, expression) for expression in subject.selectors]):
             yield _advice(*pair)
     for claim in run.claims:
         for request in claim.alternatives:
-            own = [item for expression in request.selectors for item in _wanted(run, claim.subject, expression)]
-            pair = _contradiction([*known.get(request.device_class, ()), *own])
+            of_class = classes.get(request.device_class)
+            selectors = [(of_class, expression) for expression in of_class.selectors] if of_class else []
+            pair = _contradiction(run, [*selectors, *((claim.subject, expression) for expression in request.selectors)])
             if pair and pair[1].subject is claim.subject:  # else the class is at fault, which has been said
                 yield _advice(*pair)._replace(severity="error" if request.parent is None else "warning")
 
 
 def _advice(first: Wanted, second: Wanted) -> Advice:
+    from dractl.cel.spans import Spans
+
     name = ".".join(second.what) if len(second.what) == 2 else f"{second.what[2]}/{second.what[3]}"
     before = "the class" if first.subject is not second.subject else "another selector"
     if first.expression is second.expression:
         before = "the same selector"
+    there, here = (
+        " or ".join(Spans(wanted.checked).text(constant) for constant in wanted.values.values())
+        for wanted in (first, second)
+    )
+    start, end = Spans(second.checked).span(second.comparison)
     return Advice(
         second.subject,
         second.expression.path,
-        f"no device satisfies this: {before} wants {first} as {name}, not {second}",
+        f"no device satisfies this: {before} wants {there} as {name}, not {here}",
         help="all selectors of the class and of the request have to hold; alternatives are joined by || in one of them",
-        offset=second.start,
-        end=second.end,
-        related=((f"{name} is {first}", first.subject, first.expression.path),),
+        offset=start,
+        end=end,
+        related=((f"{name} is {there}", first.subject, first.expression.path),),
     )
 
 
-def _contradiction(items: Iterable[Wanted]) -> tuple[Wanted, Wanted] | None:
-    """The first two that have no value in common."""
+def _contradiction(run: Run, selectors: list[tuple[Subject, Expression]]) -> tuple[Wanted, Wanted] | None:
+    """The first two comparisons that have no value in common."""
+    if sum(expression.text.count("==") + expression.text.count(" in ") for _, expression in selectors) < 2:
+        return None
     before: dict[Lookup, list[Wanted]] = {}
-    for item in items:
-        for other in before.get(item.what, ()):
-            if other.values.keys().isdisjoint(item.values):
-                return other, item
-        before.setdefault(item.what, []).append(item)
+    for subject, expression in selectors:
+        for item in _wanted(run, subject, expression):
+            for other in before.get(item.what, ()):
+                if other.values.keys().isdisjoint(item.values):
+                    return other, item
+            before.setdefault(item.what, []).append(item)
     return None
 
 
 def _wanted(run: Run, subject: Subject, expression: Expression) -> Iterator[Wanted]:
-    if "==" not in expression.text and " in " not in expression.text:
-        return
     checked = environment(run.target, "new").compile(expression.text).checked
     if checked is None:
         return  # the API server says why
-    spans = Spans(checked)
     for node in _comparisons(checked.root):
         left, right = node.args
         if isinstance(left, Const):
             left, right = right, left
         constants = right.elements if isinstance(right, ListLiteral) else (right,)
-        values = {_value(constant): spans.text(constant) for constant in constants if isinstance(constant, Const)}
+        values = {_value(constant): constant for constant in constants if isinstance(constant, Const)}
         what = _lookup(left)
         # Where .orValue(...) gives a value that is wanted, a device without the attribute satisfies the comparison.
         if what and len(values) == len(constants) and _default(left) not in values:
-            yield Wanted(subject, expression, what, values, *spans.span(node))
+            yield Wanted(subject, expression, checked, node, what, values)
 
 
 def _comparisons(node: Node) -> Iterator[Call]:
