@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cel import values as v
 from dractl.cel.ast import Call, Checked, Const, Ident, ListLiteral, MapLiteral, Node, StructLiteral, element
-from dractl.cel.places import issue_at, short_type
+from dractl.cel.places import expected_bool, issue_at, may_be_bool, short_type
 from dractl.cel.values import CelError
 
 if TYPE_CHECKING:
@@ -28,12 +28,11 @@ Found = Iterator[tuple[int, str]]
 def operand_types(checked: Checked) -> tuple[Issue, ...]:
     """``&&`` and ``||`` take bools: each operand that is none is an issue of its own."""
     found = [
-        (argument.offset, f"expected type 'bool' but found '{short_type(argument.type)}'")
+        (argument.offset, expected_bool(argument.type))
         for node in checked.walk()
         if isinstance(node, Call) and node.function in ("_&&_", "_||_")
         for argument in node.args
-        if argument.type not in ("bool", "dyn", "google.protobuf.Any", "wrapper(bool)")
-        and not argument.type.startswith("<")
+        if not may_be_bool(argument.type)
     ]
     return _sorted(found, checked)
 

@@ -15,6 +15,7 @@ from dractl.cel.rewrite import rewritten
 from dractl.cel.values import COST_LIMIT, CelError
 
 if TYPE_CHECKING:
+    from dractl.cel.ast import Node
     from dractl.cel.environment import Declarations
 
 _SURROGATES = "[\ud800-\udfff]"  # Go has none: its JSON decoder replaces them
@@ -82,7 +83,7 @@ def _check(text: str, declarations: Declarations, native: Any) -> Checked:
         from dractl.cel.native import function_names
 
         functions = function_names(declarations)
-        issues = issues_of(str(error), text, functions, lambda part: _type_of(part, native))
+        issues = issues_of(str(error), text, functions, lambda part: _root_of(part, native))
         raise Rejected(f"compilation failed: {render(issues, text)}", issues) from None
     _check_sorts(text, declarations)
     checked = decode(serialized, text, tests)
@@ -132,9 +133,9 @@ def _compiled(source: str, native: Any) -> bytes:
         return bytes(native.compile(shallow).serialize())
 
 
-def _type_of(text: str, native: Any) -> str | None:
-    """The type of an expression that stands alone; None where it does not compile."""
+def _root_of(text: str, native: Any) -> Node | None:
+    """The tree of an expression that stands alone; None where it does not compile."""
     try:
-        return decode(_compiled(text, native), text).root.type
+        return decode(_compiled(text, native), text).root
     except RuntimeError:
         return None

@@ -6,16 +6,19 @@ Format, columns and carets are the same in both; the wording differs here and th
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from dractl.cel.places import issue_at, line_starts, short_type
+from dractl.cel.places import expected_bool, issue_at, line_starts, may_be_bool, short_type
 from dractl.cel.program import Issue
 from dractl.cel.rewrite import FLATTEN
 from dractl.cel.tokens import DEEPEST, Token, brackets, depth, operand_start, tokenize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from dractl.cel.ast import Node
 
 _BLOCK = re.compile(r"^ERROR: <input>:(-?\d+):(-?\d+): ", re.MULTILINE)
 
@@ -63,6 +66,9 @@ _CONSEQUENCES = (
 
 _NO_FIELD_NAME = re.compile(r"Syntax error: mismatched input .* expecting \{IDENTIFIER, ESC_IDENTIFIER\}", re.DOTALL)
 
+_SAID_BY_CHECKER = re.compile(
+    r"undeclared|found no matching overload|undefined field|type '|expected type|unexpected failed"
+)
 _UNREAD = "Syntax error: token recognition error at: '"
 
 _OPTIONAL_MACROS = ("optMap", "optFlatMap")
@@ -71,11 +77,11 @@ TOO_DEEP = "too deeply nested to check"
 
 
 def issues_of(
-    error: str, text: str, functions: frozenset[str], type_of: Callable[[str], str | None]
+    error: str, text: str, functions: frozenset[str], root_of: Callable[[str], Node | None]
 ) -> tuple[Issue, ...]:
     """The issues in the text of an exception of cel_expr_python.
 
-    ``functions`` are the names that the environment declares; ``type_of`` gives the type of a sub-expression.
+    ``functions`` are the names that the environment declares; ``root_of`` gives the tree of a sub-expression.
     """
     error = error.removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
     blocks = list(_BLOCK.finditer(error))
@@ -83,13 +89,15 @@ def issues_of(
         return (_too_deep(text),) if "recursion limit" in error else (Issue(error.partition("\n")[0]),)
     if not text:
         return (Issue(_reworded(error[blocks[0].end() :].partition("\n |")[0].strip()), 0, 1, 0),)
-    reporter = _Reporter(text, functions, type_of)
+    reporter = _Reporter(text, functions, root_of)
     found = [
         reporter.issue(block, error[block.end() : following.start() if following else len(error)])
         for block, following in zip(blocks, [*blocks[1:], None], strict=True)
         if int(block[1]) > 0
     ]
     kept = [issue for issue in found if issue and not issue.message.startswith(_CONSEQUENCES)]
+    if kept and all(map(_SAID_BY_CHECKER.match, (issue.message for issue in kept))):
+        kept += reporter.operand_types()
     kept += [i._replace(message="unsupported ident kind") for i in kept if _NO_FIELD_NAME.fullmatch(i.message)]
     return tuple(sorted(dict.fromkeys(kept), key=lambda issue: (issue.line or 0, issue.column or 0))) or (
         _too_deep(text),
@@ -109,10 +117,10 @@ def _reworded(message: str) -> str:
 
 
 class _Reporter:
-    def __init__(self, text: str, functions: frozenset[str], type_of: Callable[[str], str | None]) -> None:
+    def __init__(self, text: str, functions: frozenset[str], root_of: Callable[[str], Node | None]) -> None:
         self.text = text
         self.functions = functions
-        self.type_of = type_of
+        self.root_of = lru_cache(None)(root_of)
         self.starts = line_starts(text)
         self.tokens = tokenize(text)
         self.index = {token.start: i for i, token in enumerate(self.tokens)}
@@ -143,6 +151,38 @@ class _Reporter:
         for escape, character in (("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t")):
             part = part.replace(escape, character)
         return f"{_UNREAD}{part}'" if self.text.startswith(part, offset) else message
+
+    def type_of(self, part: str) -> str | None:
+        root = self.root_of(part)
+        return root.type if root else None
+
+    def operand_types(self) -> Iterator[Issue]:
+        """Operands of ``&&`` and ``||`` that are no bools, which cel-cpp is not asked to look at."""
+        for i, token in enumerate(self.tokens):
+            if token.kind == "operator" and token.text in ("&&", "||"):
+                for step in (-1, 1):
+                    last = self.operand_end(i, step)
+                    start, end = self.tokens[min(i + step, last)].start, self.tokens[max(i + step, last)].end
+                    root = self.root_of(self.text[start:end]) if last != i else None
+                    if root and not may_be_bool(root.type):
+                        yield issue_at(expected_bool(root.type), start + root.offset, self.text)
+
+    def operand_end(self, operator: int, step: int) -> int:
+        """The index of the last token, in one direction, of an operand of ``&&`` or ``||``."""
+        stops = (",", "?", ":", "||", self.tokens[operator].text)
+        closing = brackets(self.text)
+        i = operator + step
+        while 0 <= i < len(self.tokens):
+            token = self.tokens[i]
+            if token.kind == "operator" and token.text in stops:
+                break
+            if token.kind == "operator" and (token.text[0] in "([{" or token.text in (")", "]", "}")):
+                other = self.index.get(closing.get(token.start, -1), i)
+                if (other - i) * step <= 0:
+                    break
+                i = other
+            i += step
+        return i - step
 
     def token(self, index: int) -> Token | None:
         return self.tokens[index] if 0 <= index < len(self.tokens) else None
@@ -175,7 +215,7 @@ class _Reporter:
             return issue_at(self.undeclared_call(at, name) or message, offset, self.text)
         if token.text in (".", ".?"):  # a.b.c: upstream names the first
             first = at - 1
-            while first >= 2 and self.tokens[first - 1].text in (".", ".?"):
+            while first >= 2 and self.tokens[first - 1].text in (".", ".?") and _ends_operand(self.tokens[first - 2]):
                 first -= 2
             root = self.tokens[first]
             whole = first > 0 and self.tokens[first - 1].text == "."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import lru_cache
 
 from dractl.cel.program import Issue
 
@@ -17,6 +18,9 @@ _TYPES = (
 _FREE_TYPE = re.compile(r"\b[A-Z]%\d+")
 
 
+_MOST = 100  # common/errors.go maxErrorsToReport
+
+
 def short_type(kind: str) -> str:
     """A type as messages name it: ``duration`` instead of ``google.protobuf.Duration``."""
     for long, short in _TYPES:
@@ -24,9 +28,19 @@ def short_type(kind: str) -> str:
     return _FREE_TYPE.sub("dyn", kind)
 
 
-def line_starts(text: str) -> list[int]:
+def may_be_bool(kind: str) -> bool:
+    """Whether ``&&`` and ``||`` take a type."""
+    return kind in ("bool", "dyn", "google.protobuf.Any", "wrapper(bool)") or kind.startswith("<")
+
+
+def expected_bool(kind: str) -> str:
+    return f"expected type 'bool' but found '{short_type(kind)}'"
+
+
+@lru_cache(8)
+def line_starts(text: str) -> tuple[int, ...]:
     """The offset at which each line begins."""
-    return [0, *(m.end() for m in re.finditer("\n", text))]
+    return (0, *(m.end() for m in re.finditer("\n", text)))
 
 
 def issue_at(message: str, offset: int, text: str) -> Issue:
@@ -38,7 +52,10 @@ def issue_at(message: str, offset: int, text: str) -> Issue:
 def render(issues: tuple[Issue, ...], text: str) -> str:
     """The issues as cel-go prints them (common/errors.go): each with its line and a caret below the column."""
     lines = text.split("\n")
-    return "\n".join(_block(issue, lines) for issue in issues)
+    blocks = [_block(issue, lines) for issue in issues[:_MOST]]
+    if len(issues) > _MOST:
+        blocks.append(f"{len(issues) - _MOST} more errors were truncated")
+    return "\n".join(blocks)
 
 
 def _block(issue: Issue, lines: list[str]) -> str:

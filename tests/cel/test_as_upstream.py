@@ -76,6 +76,9 @@ A = 'device.attributes["gpu.example.com"]'
         ("dyn({})['%.0e'.format([2.5])]", "no such key: 2.500000×10⁰⁰"),
         ("dyn({})['%.15e'.format([-1.5])]", "no such key:  -1.500000×10⁰⁰"),
         ("dyn({})['%e|%.2f'.format(['NaN', -0.0])]", "no such key:    NaN|0.00"),
+        ("dyn({})[string(duration('2562047h47m16.854775807s'))]", "no such key: 9223372036.854776s"),
+        ("dyn({})[[-0.0].sum()]", "no such key: 0"),
+        ("dyn({})[format.dns1123Label().validate('a.b').value()[0]]", "no such key: must not contain dots"),
         # a free type is bound by the first overload that takes it, whatever the values are then
         ("[].sum() == 0", True),
         ('sets.contains(dyn(["1"]).reverse().map(k, int(k)), [1])', "no such overload: int(string)"),
@@ -176,6 +179,34 @@ def test_what_does_not_compile(text: str, message: str) -> None:
     error = compiled(text).error
     assert error is not None
     assert error.startswith(f"compilation failed: ERROR: <input>:{message}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        (
+            "device.driver && foo == 1",
+            ["7 expected type 'bool' but found 'string'", "18 undeclared reference to 'foo' (in container '')"],
+        ),
+        (
+            'x || device.attributes["a"] || (1 + 2) && true',
+            [
+                "1 undeclared reference to 'x' (in container '')",
+                "23 expected type 'bool' but found 'map(string, any)'",
+                "35 expected type 'bool' but found 'int'",
+            ],
+        ),
+        (
+            '.startsWith("a") == .x.y',
+            [
+                "12 found no matching overload for 'startsWith' applied to '(string)'",
+                "22 undeclared reference to '.x' (in container '')",
+            ],
+        ),
+    ],
+)
+def test_several_issues(text: str, messages: list[str]) -> None:
+    assert [f"{issue.column} {issue.message}" for issue in compiled(text, mode="new").issues] == messages
 
 
 def test_a_field_without_a_name() -> None:

@@ -200,6 +200,8 @@ def _matching(pattern: re.Pattern[str], limit: int, message: str, prefix: bool =
         # apimachinery/pkg/api/validation maskTrailingDash: a prefix may end with a dash
         masked = text[:-1] + "a" if prefix and len(text) > 1 and text.endswith("-") else text
         found = _too_long(masked, limit)
+        if pattern is _LABEL and "." in masked and _SUBDOMAIN.fullmatch(masked):
+            return [*found, "must not contain dots"]
         return found if pattern.fullmatch(masked) else [*found, message]
 
     return check

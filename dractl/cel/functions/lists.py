@@ -178,7 +178,7 @@ def sets_intersects(a: list[Any], b: list[Any]) -> bool:
 
 
 def _sum(zero: Any) -> Callable[[list[Any]], Any]:
-    return lambda elements: reduce(v.add, elements) if elements else zero
+    return lambda elements: reduce(v.add, elements, zero)
 
 
 _KINDS: dict[str, tuple[type, Any]] = {

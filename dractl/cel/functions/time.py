@@ -59,9 +59,12 @@ def parse_duration(text: str) -> int | None:
 
 def duration_text(nanoseconds: int) -> str:
     """Seconds with as many decimals as needed, and ``s``."""
-    seconds = nanoseconds / v.GIGA  # a float64, as time.Duration.Seconds gives it
-    text = format(seconds, ".9f").rstrip("0").rstrip(".")
-    return f"{'0' if text == '-0' else text}s"
+    whole, rest = divmod(abs(nanoseconds), v.GIGA)
+    seconds = whole + rest / v.GIGA  # a float64, as time.Duration.Seconds gives it
+    digits = repr(seconds)
+    # The shortest text that reads back as the same number, without an exponent.
+    text = format(seconds, ".9f").rstrip("0").rstrip(".") if "e" in digits else digits.removesuffix(".0")
+    return f"{'-' if nanoseconds < 0 else ''}{text}s"
 
 
 def parse_timestamp(text: str) -> tuple[int, int] | None:
