@@ -55,6 +55,7 @@ GATES: tuple[list[str] | None, ...] = (
 
 GRAMMAR = tomllib.loads(Path(__file__).with_name("cel_grammar.toml").read_text("utf-8"))
 LEAVES, MADE = ({kind: rules.split("\n")[:-1] for kind, rules in GRAMMAR[part].items()} for part in ("leaves", "made"))
+SHOWN: list[str] = GRAMMAR["shown"]["rules"].splitlines()
 TYPES = tuple(MADE)
 TEXTS: dict[str, list[str]] = GRAMMAR["texts"]
 NAMES: list[str] = GRAMMAR["words"]["attributes"]
@@ -78,8 +79,8 @@ class Maker:
 
     def case(self) -> Case:
         r = self.random
-        styles = (self.plain, self.plain, self.made, self.made, self.nested, self.literal, self.mutated, self.mutated)
-        text = r.choice(styles)()
+        often = (self.plain, self.made, self.shown, self.mutated)
+        text = r.choice((*often, *often, self.nested, self.literal))()
         if r.random() < 0.05:
             text = self.spaced(text)
         devices = [json.loads(json.dumps(device)) for device in r.sample(self.devices, min(3, len(self.devices)))]
@@ -100,6 +101,10 @@ class Maker:
 
     def made(self) -> str:
         return self.make(self.random.choice(("bool",) * 300 + TYPES), self.random.choice((1, 2, 3, 3, 4)))
+
+    def shown(self) -> str:
+        self.wrong = 0.0
+        return self.expand(self.random.choice(SHOWN), self.random.choice((1, 1, 2, 3)))
 
     def make(self, kind: str, depth: int) -> str:
         r = self.random
