@@ -10,8 +10,6 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from dractl.cel.rewrite import FLATTEN
-
 if TYPE_CHECKING:
     from dractl.cel.program import Program
     from dractl.model import Target
@@ -110,6 +108,8 @@ class Declarations(NamedTuple):
         ]
         lines += ["functions:", generic]
         if self.lists:
+            from dractl.cel.rewrite import FLATTEN
+
             lines += [f'- name: "{FLATTEN}"', "  overloads:", f"  - {_FLATTEN}"]
         return "\n".join(lines)
 
