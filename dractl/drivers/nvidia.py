@@ -5,7 +5,7 @@ Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin (nvlib.go,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.drivers import nvidia_shares
@@ -40,89 +40,92 @@ class _Nvidia:
         return (gpu, mig, vfio) if since(options, "0.3") else (gpu, mig)
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
-        dynamic, passed, shares = _dynamic_mig(options), _passthrough(options), nvidia_shares.asked(options)
+        dynamic = _gate("dynamicMIG", options)
+        passed = _gate("passthroughSupport", options)
+        shares = nvidia_shares.asked(options)
         if dynamic and passed:
             raise UsageError(f"{NAME}: dynamicMIG and passthroughSupport exclude each other; the driver refuses both")
         if passed and machine.host.iommu is False:
             return Inventory(
                 notices=(f"{NAME}: with passthroughSupport the driver does not start here: no IOMMU is enabled",)
             )
-        devices: list[dict[str, Any]] = []
-        counter_sets: list[dict[str, Any]] = []
-        apart: list[tuple[str, ...]] = []
-        comments: dict[str, str] = {}
-        notices: list[str] = []
-        taken = {gpu.minor for gpu in machine.gpus if gpu.minor is not None}
-        unnumbered = 0
-        gpus = [gpu for gpu in machine.gpus if gpu.vendor == VENDOR and gpu.name not in _SKIPPED]
-        for gpu in sorted(gpus, key=lambda gpu: (gpu.minor is None, gpu.minor or 0, gpu.bdf or "")):
-            pci = machine.pci.get(gpu.bdf) if gpu.bdf is not None else None
-            if gpu.health == "lost":
-                notices.append(f"{gpu.bdf}: this GPU is lost; the driver publishes nothing until it is gone or back")
-                continue
-            if gpu.source != "nvml":
-                if pci is not None and pci.driver not in (None, "nvidia"):
-                    what = "it is published for passthrough only" if passed else "the driver does not see this GPU"
-                    notices.append(f"{gpu.bdf}: bound to {pci.driver}, not to nvidia; {what}")
-                    continue
-                while unnumbered in taken:
-                    unnumbered += 1
-                taken.add(unnumbered)
-                device = partial(unnumbered, pci, options)
-                comments[device["name"]] = (
-                    f"{gpu.bdf}: partial, known from PCI alone. NVML would tell its UUID, model, memory and versions, "
-                    "and its minor number, which the driver names it by; the number here is only the next free one."
-                )
-                devices.append(device)
-            elif dynamic and is_partitionable(gpu):
-                found, counters = partitions(gpu, machine, pci, options)
-                devices += found
-                counter_sets.append(counters)
-                apart.append(tuple(device["name"] for device in found))
-            elif gpu.mig_mode:
-                found = [static_mig(gpu, mig, machine, pci, options) for mig in gpu.mig_devices]
-                if not found:
-                    notices.append(
-                        f"{gpu.bdf}: in MIG mode without a MIG device; the driver publishes nothing of this GPU"
-                    )
-                devices += found
-            else:
-                devices.append(full(gpu, machine, pci, options))
-        if comments:
-            notices.append(
-                f"{NAME}: {len(comments)} GPU(s) known from PCI alone: attributes are missing and names may differ; "
-                "a snapshot taken on the node (dractl discover --save) has the rest"
-            )
-        if dynamic and not counter_sets:
-            notices.append(f"{NAME}: DynamicMIG changes nothing here, no GPU's MIG profiles are known and usable")
+        finds_vfio = passed and since(options, "0.4")
+        found = _known_to_nvml(machine, options, dynamic=dynamic, vfio=finds_vfio)
         if shares is not None:
-            devices = [nvidia_shares.shared(device, shares) for device in devices]
-        if passed and not since(options, "0.4"):
-            notices.append(f"{NAME}: 0.3 (25.12) has the gate PassthroughSupport, but finds no vfio device with it")
-        elif passed:
-            for device, unknown in vfio_devices(machine, options):
-                devices.append(device)
-                if unknown:
-                    comments[device["name"]] = f"unknown here: {', '.join(unknown)}"
-        return Inventory(tuple(devices), tuple(counter_sets), tuple(apart), comments, tuple(notices))
+            found = replace(found, devices=tuple(nvidia_shares.shared(device, shares) for device in found.devices))
+        if passed and not finds_vfio:
+            why = f"{NAME}: 0.3 (25.12) has the gate PassthroughSupport, but finds no vfio device with it"
+            return replace(found, notices=(*found.notices, why))
+        if not finds_vfio:
+            return found
+        vfio = list(vfio_devices(machine, options))
+        comments = {device["name"]: f"unknown here: {', '.join(unknown)}" for device, unknown in vfio if unknown}
+        return replace(
+            found,
+            devices=found.devices + tuple(device for device, _ in vfio),
+            comments={**found.comments, **comments},
+        )
 
 
 PROFILE = _Nvidia()
 
 
-def _dynamic_mig(options: Options) -> bool:
-    value = options.setting(NAME, "dynamicMIG") or "false"
-    if value not in ("false", "true"):
-        raise UsageError(f"{NAME}: dynamicMIG is true or false, not {value!r}")
-    if value == "true" and not since(options, "0.3"):
-        raise UsageError(f"{NAME}: DynamicMIG came with 0.3 (25.12)")
-    return value == "true"
+def _known_to_nvml(machine: Machine, options: Options, *, dynamic: bool, vfio: bool) -> Inventory:
+    """Full GPUs, MIG devices and, with ``dynamic``, partitions; ``vfio`` says whether there are vfio devices, too."""
+    devices: list[dict[str, Any]] = []
+    counter_sets: list[dict[str, Any]] = []
+    apart: list[tuple[str, ...]] = []
+    comments: dict[str, str] = {}
+    notices: list[str] = []
+    taken = {gpu.minor for gpu in machine.gpus if gpu.minor is not None}
+    unnumbered = 0
+    gpus = [gpu for gpu in machine.gpus if gpu.vendor == VENDOR and gpu.name not in _SKIPPED]
+    for gpu in sorted(gpus, key=lambda gpu: (gpu.minor is None, gpu.minor or 0, gpu.bdf or "")):
+        pci = machine.pci.get(gpu.bdf) if gpu.bdf is not None else None
+        if gpu.health == "lost":
+            notices.append(f"{gpu.bdf}: this GPU is lost; the driver publishes nothing until it is gone or back")
+            continue
+        if gpu.source != "nvml":
+            if pci is not None and pci.driver not in (None, "nvidia"):
+                what = "it is published for passthrough only" if vfio else "the driver does not see this GPU"
+                notices.append(f"{gpu.bdf}: bound to {pci.driver}, not to nvidia; {what}")
+                continue
+            while unnumbered in taken:
+                unnumbered += 1
+            taken.add(unnumbered)
+            device = partial(unnumbered, pci, options)
+            comments[device["name"]] = (
+                f"{gpu.bdf}: partial, known from PCI alone. NVML would tell its UUID, model, memory and versions, "
+                "and its minor number, which the driver names it by; the number here is only the next free one."
+            )
+            devices.append(device)
+        elif dynamic and is_partitionable(gpu):
+            found, counters = partitions(gpu, machine, pci, options)
+            devices += found
+            counter_sets.append(counters)
+            apart.append(tuple(device["name"] for device in found))
+        elif gpu.mig_mode:
+            found = [static_mig(gpu, mig, machine, pci, options) for mig in gpu.mig_devices]
+            if not found:
+                what = "no more than a vfio device" if vfio else "nothing"
+                notices.append(f"{gpu.bdf}: in MIG mode without a MIG device; the driver publishes {what} of this GPU")
+            devices += found
+        else:
+            devices.append(full(gpu, machine, pci, options))
+    if comments:
+        notices.append(
+            f"{NAME}: {len(comments)} GPU(s) known from PCI alone: attributes are missing and names may differ; "
+            "a snapshot taken on the node (dractl discover --save) has the rest"
+        )
+    if dynamic and not counter_sets:
+        notices.append(f"{NAME}: DynamicMIG changes nothing here, no GPU's MIG profiles are known and usable")
+    return Inventory(tuple(devices), tuple(counter_sets), tuple(apart), comments, tuple(notices))
 
 
-def _passthrough(options: Options) -> bool:
-    value = options.setting(NAME, "passthroughSupport") or "false"
+def _gate(name: str, options: Options) -> bool:
+    value = options.setting(NAME, name) or "false"
     if value not in ("false", "true"):
-        raise UsageError(f"{NAME}: passthroughSupport is true or false, not {value!r}")
+        raise UsageError(f"{NAME}: {name} is true or false, not {value!r}")
     if value == "true" and not since(options, "0.3"):
-        raise UsageError(f"{NAME}: PassthroughSupport came with 0.3 (25.12)")
+        raise UsageError(f"{NAME}: {name[0].upper()}{name[1:]} came with 0.3 (25.12)")
     return value == "true"
