@@ -6,6 +6,7 @@ import os
 import stat
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from dractl.archives import damage
 from dractl.errors import InputError
 from dractl.manifests.documents import Skipped
 
@@ -184,14 +185,12 @@ def _unpack(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content | Skip
 def _decompress(name: str, data: bytes, module: str) -> bytes:
     import importlib
     import io
-    import lzma
-    import zlib
 
     opener: Any = importlib.import_module(module)
     try:
         with opener.open(io.BytesIO(data)) as file:
             return _bounded(file, name, MAX_ARCHIVE)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
+    except damage() as error:
         raise InputError(f"not a whole {module} file: {_reason(error)}", place=name) from None
 
 
@@ -248,16 +247,14 @@ def _tar(name: str, data: bytes) -> Iterator[Content | Skipped]:
                 if member.isreg() and member.name.endswith(MANIFEST_SUFFIXES):
                     file = archive.extractfile(member)
                     found.append((member.name, budget.read(file) if file is not None else b""))
-    except (tarfile.TarError, OSError, EOFError, ValueError, OverflowError, RecursionError) as error:
+    except damage() as error:
         raise InputError(f"not a whole tar archive: {_reason(error)}", place=name) from None
     yield from _members(name, found)
 
 
 def _zip(name: str, data: bytes) -> Iterator[Content | Skipped]:
     import io
-    import lzma
     import zipfile
-    import zlib
 
     budget, found, locked = _Budget(name), [], []
     try:
@@ -271,15 +268,7 @@ def _zip(name: str, data: bytes) -> Iterator[Content | Skipped]:
                     continue
                 with archive.open(member) as file:
                     found.append((member.filename, budget.read(file)))
-    except (
-        zipfile.BadZipFile,
-        OSError,
-        EOFError,
-        ValueError,
-        NotImplementedError,
-        zlib.error,
-        lzma.LZMAError,
-    ) as error:
+    except damage() as error:
         raise InputError(f"not a whole zip archive: {_reason(error)}", place=name) from None
     yield from locked
     yield from _members(name, found)

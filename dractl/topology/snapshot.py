@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import lzma
-import zlib
 from typing import TYPE_CHECKING
 
+from dractl.archives import damage
 from dractl.errors import InputError
 from dractl.topology.machine import Machine
 
@@ -78,7 +76,7 @@ def _tar(path: Path) -> Files:
     try:
         with tarfile.open(path, "r:*") as archive:
             return _collect(_tar_members(archive))
-    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+    except damage() as error:
         raise InputError(
             f"is neither a snapshot nor an archive that can be read: {error}",
             hint="--from takes what --save wrote, or a .tar, .tar.gz, .tar.bz2, .tar.xz or .zip of a node's /sys "
@@ -112,7 +110,7 @@ def _zip(path: Path) -> Files:
     try:
         with zipfile.ZipFile(path) as archive:
             return _collect(_zip_members(archive))
-    except (zipfile.BadZipFile, OSError, EOFError, RuntimeError, zlib.error, lzma.LZMAError) as error:
+    except damage() as error:
         raise InputError(f"is no zip archive that can be read: {error}") from error
 
 

@@ -126,6 +126,18 @@ def test_an_archive_that_unpacks_to_too_much_ends_at_once(tmp_path: Path) -> Non
         probes.read(tmp_path / "bomb.tar")
 
 
+def test_zstd_that_is_damaged_in_its_midst_is_no_archive(tmp_path: Path) -> None:
+    """tarfile reads zstd from Python 3.14 on, and lets its errors out; before, it is no archive that it knows."""
+    whole = machines.tar_of({"sys/devices/large": b"\0" * (1 << 20)}, tmp_path / "whole.tar").read_bytes()
+    # RFC 8878: a frame without checksum whose window is 1 MiB; raw blocks (a header of 3 bytes, the size from bit 3
+    # on); then a block of the reserved type.
+    pieces = [whole[start : start + (1 << 17)] for start in range(0, len(whole) // 2, 1 << 17)]
+    blocks = b"".join((len(piece) << 3).to_bytes(3, "little") + piece for piece in pieces)
+    (tmp_path / "node.tar.zst").write_bytes(b"\x28\xb5\x2f\xfd\0\x50" + blocks + b"\xff" * 3)
+    with pytest.raises(InputError, match="neither a snapshot nor an archive"):
+        probes.read(tmp_path / "node.tar.zst")
+
+
 def test_an_archive_of_something_else_is_named(tmp_path: Path) -> None:
     archive = machines.tar_of({"manifests/pod.yaml": b"kind: Pod"}, tmp_path / "manifests.tar")
     with pytest.raises(InputError, match="holds no sys/ folder"):
