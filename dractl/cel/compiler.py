@@ -70,26 +70,34 @@ def compile_program(text: str, declarations: Declarations, native: Any) -> Progr
 def _check(text: str, declarations: Declarations, native: Any) -> Checked:
     """Parse and check; raises Rejected."""
     source, tests = rewritten(text, declarations.shared, declarations.lists)
-    if declarations.release < 37 and "`" in text:
-        from dractl.cel.messages import quoted_names
-
-        _reject(quoted_names(text), text)
     try:
         serialized = _compiled(source, native)
     except RuntimeError as error:
+        quoted = _quoted_names(text, declarations)
         if "Syntax error" not in str(error):
+            _reject(quoted, text)
             _check_sorts(text, declarations)
-        from dractl.cel.messages import issues_of
+        from dractl.cel.messages import issues_of, place
         from dractl.cel.native import function_names
 
         functions = function_names(declarations)
         issues = issues_of(str(error), text, functions, lambda part: _root_of(part, native))
+        issues = tuple(sorted((*issues, *quoted), key=place))
         raise Rejected(f"compilation failed: {render(issues, text)}", issues) from None
+    _reject(_quoted_names(text, declarations), text)
     _check_sorts(text, declarations)
     checked = decode(serialized, text, tests)
     _reject(checks.operand_types(checked) + checks.literals(checked), text)
     _reject(checks.validators(checked), text)
     return checked
+
+
+def _quoted_names(text: str, declarations: Declarations) -> tuple[Issue, ...]:
+    if declarations.release >= 37 or "`" not in text:
+        return ()
+    from dractl.cel.messages import quoted_names
+
+    return quoted_names(text)
 
 
 def _check_sorts(text: str, declarations: Declarations) -> None:

@@ -90,6 +90,7 @@ def issues_of(
     if not text:
         return (Issue(_reworded(error[blocks[0].end() :].partition("\n |")[0].strip()), 0, 1, 0),)
     reporter = _Reporter(text, functions, root_of)
+    reporter.failed.update(reporter.offset(block) for block in blocks if int(block[1]) > 0)
     found = [
         reporter.issue(block, error[block.end() : following.start() if following else len(error)])
         for block, following in zip(blocks, [*blocks[1:], None], strict=True)
@@ -99,9 +100,14 @@ def issues_of(
     if kept and all(map(_SAID_BY_CHECKER.match, (issue.message for issue in kept))):
         kept += reporter.operand_types()
     kept += [i._replace(message="unsupported ident kind") for i in kept if _NO_FIELD_NAME.fullmatch(i.message)]
-    return tuple(sorted(dict.fromkeys(kept), key=lambda issue: (issue.line or 0, issue.column or 0))) or (
-        _too_deep(text),
-    )
+    if not any(macro in text for macro in _OPTIONAL_MACROS):  # which have their operand twice
+        kept = list(dict.fromkeys(kept))
+    return tuple(sorted(kept, key=place)) or (_too_deep(text),)
+
+
+def place(issue: Issue) -> tuple[int, int]:
+    """By what issues are sorted."""
+    return issue.line or 0, issue.column or 0
 
 
 def _too_deep(text: str) -> Issue:
@@ -121,14 +127,19 @@ class _Reporter:
         self.text = text
         self.functions = functions
         self.root_of = lru_cache(None)(root_of)
+        self.failed: set[int] = set()  # places of which something has been said
         self.starts = line_starts(text)
         self.tokens = tokenize(text)
         self.index = {token.start: i for i, token in enumerate(self.tokens)}
 
+    def offset(self, block: re.Match[str]) -> int:
+        line, column = int(block[1]), int(block[2])
+        return min(self.starts[min(line, len(self.starts)) - 1] + column - 1, len(self.text))
+
     def issue(self, block: re.Match[str], body: str) -> Issue | None:
         """None for what upstream does not say."""
         line, column = int(block[1]), int(block[2])
-        offset = min(self.starts[min(line, len(self.starts)) - 1] + column - 1, len(self.text))
+        offset = self.offset(block)
         message = _reworded(body.partition("\n |")[0].rstrip("\n"))
         if message.startswith(_UNREAD):
             message = self.unescaped(message, offset)
@@ -151,10 +162,6 @@ class _Reporter:
         for escape, character in (("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t")):
             part = part.replace(escape, character)
         return f"{_UNREAD}{part}'" if self.text.startswith(part, offset) else message
-
-    def type_of(self, part: str) -> str | None:
-        root = self.root_of(part)
-        return root.type if root else None
 
     def operand_types(self) -> Iterator[Issue]:
         """Operands of ``&&`` and ``||`` that are no bools, which cel-cpp is not asked to look at."""
@@ -194,12 +201,18 @@ class _Reporter:
             return False
         called = self.tokens[at - 1].text
         # optMap and optFlatMap call two members of their target
-        return (called == function or called in _OPTIONAL_MACROS) and self.tokens[at - 2].text == "."
+        return (called == function or called in _OPTIONAL_MACROS) and self.is_member(at)
+
+    def is_member(self, at: int) -> bool:
+        """Whether an operand and a dot stand before the name of the call whose ``(`` is token ``at``."""
+        return at >= 3 and self.tokens[at - 2].text == "." and _ends_operand(self.tokens[at - 3])
 
     def namespaced(self, offset: int) -> str | None:
         """The name of the function whose ``(`` stands here, when it is one such as ``sets.contains``."""
         at = self.index.get(offset)
         if at is None or at < 3 or self.tokens[at].text != "(" or self.tokens[at - 2].text != ".":
+            return None
+        if at > 3 and self.tokens[at - 4].text in (".", ".?"):
             return None
         name = f"{self.tokens[at - 3].text}.{self.tokens[at - 1].text}"
         return name if name in self.functions else None
@@ -212,6 +225,9 @@ class _Reporter:
         if token.text == "(":
             if self.namespaced(offset):
                 return None  # said of the namespace
+            if at and self.tokens[at - 1].text == "has" and self.token(at + 1):
+                root = self.tokens[at + 1]  # of has(a.b.c) cel-cpp says a.b.c
+                return issue_at(f"undeclared reference to '{root.text}' (in container '')", root.start, self.text)
             return issue_at(self.undeclared_call(at, name) or message, offset, self.text)
         if token.text in (".", ".?"):  # a.b.c: upstream names the first
             first = at - 1
@@ -249,12 +265,12 @@ class _Reporter:
                 position = self.index.get(brackets(self.text).get(token.start, end), len(self.tokens))
             elif token.text in (",", ")"):
                 if token.start > start and self.text[start : token.start].strip():
-                    part = self.text[start : token.start]
-                    kinds.append(self.type_of(part) or ("!error!" if part.strip().isidentifier() else None))
+                    first = next(t for t in self.tokens if t.start >= start)
+                    kinds.append(self.type_between(self.index[first.start], position - 1))
                 start = token.end
             position += 1
         target: str | None = None
-        if "." not in name and at >= 3 and self.tokens[at - 2].text == "." and _ends_operand(self.tokens[at - 3]):
+        if "." not in name and self.is_member(at):
             target = self.target(at - 2)
             if target is None:
                 return None
@@ -265,11 +281,22 @@ class _Reporter:
 
     def target(self, dot: int) -> str | None:
         """The type of what stands before a dot."""
-        first = operand_start(self.text, dot - 1)
-        kind = self.type_of(self.text[self.tokens[first].start : self.tokens[dot].start])
-        if kind is not None:
-            return short_type(kind)
-        return "!error!" if first == dot - 1 and self.tokens[first].kind == "name" else None
+        kind = self.type_between(operand_start(self.text, dot - 1), dot - 1)
+        return None if kind is None else short_type(kind)
+
+    def type_between(self, first: int, last: int) -> str | None:
+        """The type of the expression from one token to another; None where it cannot be told."""
+        root = self.root_of(self.text[self.tokens[first].start : self.tokens[last].end])
+        if root:
+            return root.type
+        if operand_start(self.text, last) != first:
+            return None
+        token = self.tokens[last]
+        if token.kind == "name":
+            failed = first == last or self.tokens[last - 1].start in self.failed
+        else:
+            failed = brackets(self.text).get(token.start) in self.failed
+        return "!error!" if failed else None
 
 
 def _ends_operand(token: Token) -> bool:

@@ -203,10 +203,39 @@ def test_what_does_not_compile(text: str, message: str) -> None:
                 "22 undeclared reference to '.x' (in container '')",
             ],
         ),
+        ("has(object.attributes.driver)", ["5 undeclared reference to 'object' (in container '')"]),
+        (
+            # the operand of optMap is checked twice
+            "object.attributes['d'].?x.optMap(v, v == 1).orValue(false)",
+            ["1 undeclared reference to 'object' (in container '')"] * 2,
+        ),
+        (
+            "attributes('5').sign() == 1",
+            [
+                "11 undeclared reference to 'attributes' (in container '')",
+                "21 found no matching overload for 'sign' applied to '!error!.()'",
+            ],
+        ),
+        (
+            "{'a': 1}[?'b'].semver(0) == 0",
+            ["22 found no matching overload for 'semver' applied to 'optional_type(int).(int)'"],
+        ),
+        (
+            "device.attributes['a'].format.named('uuid') == 1",
+            ["36 undeclared reference to 'named' (in container '')"],
+        ),
     ],
 )
 def test_several_issues(text: str, messages: list[str]) -> None:
     assert [f"{issue.column} {issue.message}" for issue in compiled(text, mode="new").issues] == messages
+
+
+def test_quoted_names_beside_what_cannot_be_parsed() -> None:
+    issues = compiled("device.attributes.?`lists.example.com`size", "1.36").issues
+    assert [(issue.column, issue.message) for issue in issues] == [
+        (20, "unsupported syntax: '`'"),
+        (39, "Syntax error: mismatched input 'size' expecting <EOF>"),
+    ]
 
 
 def test_a_field_without_a_name() -> None:
