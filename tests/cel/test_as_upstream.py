@@ -234,7 +234,7 @@ def test_quoted_names_beside_what_cannot_be_parsed() -> None:
     issues = compiled("device.attributes.?`lists.example.com`size", "1.36").issues
     assert [(issue.column, issue.message) for issue in issues] == [
         (20, "unsupported syntax: '`'"),
-        (39, "Syntax error: mismatched input 'size' expecting <EOF>"),
+        (39, "Syntax error: extraneous input 'size' expecting <EOF>"),
     ]
 
 
