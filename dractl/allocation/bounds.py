@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.allocation.problem import OPAQUE, bits
+from dractl.allocation.symmetry import Symmetry
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterator, Sequence
 
     from dractl.allocation.problem import Charge, Constraint, Problem, Scalar, Slot
     from dractl.allocation.search import Search
@@ -73,9 +74,18 @@ class Bounds:
             for number in problem.requests[request]:
                 mask |= problem.slots[number].selectable
             self.relevant[request] = mask
-        self.kinds = self._kinds()
+        columns = self._columns()
+        self.symmetry = Symmetry(problem, _numbered(columns))
+        # by device a number; devices with the same number can stand for each other in the whole search
+        self.kinds = _numbered(columns if problem.charges is None else [*columns, problem.charges])
         self.counted = problem.charges is not None
         self.charges = self._charge_groups()
+        # of whose counters more is taken than there is, before the search takes any: nothing can be charged there
+        self.overdrawn = {
+            number
+            for number, ledger in enumerate(problem.ledgers)
+            if any(left is not None and left < 0 for left in ledger.available[0])
+        }
         self.sums = self._sums()
 
     def _free_of(self, slot: Slot) -> int:
@@ -121,10 +131,10 @@ class Bounds:
             found.append((sorted(counters), sorted(by_amount.items())))
         return found
 
-    def _kinds(self) -> list[int]:
-        """By device a number; devices with the same number can stand for each other in the whole search."""
+    def _columns(self) -> list[Sequence[Hashable]]:
+        """All that the search looks at of each device, but its counters."""
         problem = self.problem
-        columns: list[list[Hashable]] = []
+        columns: list[Sequence[Hashable]] = []
         for number, slot in enumerate(problem.slots):
             every = self.whole[number]
             columns.append(
@@ -134,25 +144,28 @@ class Bounds:
                 ]
             )
             if slot.wants is not None:
-                columns.append(list(slot.wants))
+                columns.append(slot.wants)
         seen: set[int] = set()
         for constraints in problem.constraints:
             for constraint in constraints:
                 for values in constraint.values:
                     if values is not None and id(values) not in seen:
                         seen.add(id(values))
-                        columns.append(list(values))
+                        columns.append(values)
         columns.append(
             [(problem.held >> d & 1, problem.multi >> d & 1, problem.sharing >> d & 1) for d in range(problem.devices)]
         )
-        columns += [list(column) for column in (problem.free, problem.charges, problem.groups) if column is not None]
-        numbers: dict[Hashable, int] = {}
-        return [numbers.setdefault(row, len(numbers)) for row in zip(*columns, strict=True)]
+        return columns + [column for column in (problem.free, problem.groups) if column is not None]
 
-    def kind(self, search: Search, device: int) -> Hashable:
-        """What a device is now: two unused ones of the same kind are interchangeable."""
+    def kind(self, search: Search, number: int, device: int) -> Hashable:
+        """What a device is now for a slot: what comes of taking one, comes of any unused one of the same kind."""
         shared = search.shares.get(device)
         if not self.admin:
+            slot = self.problem.slots[number]
+            todo, later = slot.selectable & ~search.used, self.relevant[slot.request + 1] & ~search.used
+            of_block = self.symmetry.kind(device, todo, later, search.charged)
+            if of_block is not None:
+                return of_block
             return self.kinds[device] if shared is None else (self.kinds[device], shared)
         return self.kinds[device], shared, tuple([used >> device & 1 for used in search.used_by])
 
@@ -253,6 +266,8 @@ class Bounds:
             left = available[counter]
             if left is not None and taken[counter] + amount > left:
                 return False
+        if charge.ledger not in self.overdrawn:
+            return True
         return all(left is None or left >= used for left, used in zip(available, taken, strict=True))
 
     def _enough(self, search: Search, number: int, need: int, mask: int) -> bool:
@@ -483,6 +498,12 @@ class Bounds:
                 return 0.0
             ways *= (candidates - n) / (n + 1 if self.problem.rules.combinations else 1)
         return min(ways, _HUGE)
+
+
+def _numbered(columns: Sequence[Sequence[Hashable]]) -> list[int]:
+    """By row of a table a number, the same for equal rows."""
+    numbers: dict[Hashable, int] = {}
+    return [numbers.setdefault(row, len(numbers)) for row in zip(*columns, strict=True)]
 
 
 def _least(by_amount: list[tuple[int, int]], need: int, mask: int) -> int:

@@ -252,17 +252,29 @@ class Search:
                 todo = todo >> start << start
         frame = _Devices(number, index, todo, pure=self.pure[slot.request], steps=self.steps)
         if frame.pure and self.bounds is not None:
-            self.work += len(self.problem.requests) - slot.request
-            if not self.bounds.feasible(self, number, slot.need - index, todo):
-                self.steps += self.bounds.size(self, number, slot.need - index, todo)
-                return _FAILED
-            frame.key = self._key(number, index, todo)
-            failed = self.memory.get(frame.key)
+            failed = self._foreseen(frame, todo)
             if failed is not None:
                 self.steps += failed
                 return _FAILED
         self.stack.append(frame)
         return _ENTERED
+
+    def _foreseen(self, frame: _Devices, todo: int) -> float | None:
+        """The steps of a part of the search that is seen to fail before it is walked; None where it may succeed."""
+        assert self.bounds is not None
+        slot = self.slots[frame.slot]
+        if slot.every is None:
+            frame.key = self._key(frame.slot, frame.index, todo)
+            failed = self.memory.get(frame.key)
+            if failed is not None:
+                return failed
+        self.work += len(self.problem.requests) - slot.request
+        if self.bounds.feasible(self, frame.slot, slot.need - frame.index, todo):
+            return None
+        steps = self.bounds.size(self, frame.slot, slot.need - frame.index, todo)
+        if slot.every is None:
+            self.memory[frame.key] = steps
+        return steps
 
     def _next_alternative(self, frame: _Choice) -> int:
         alternatives = self.problem.requests[frame.request]
@@ -315,7 +327,7 @@ class Search:
             if slot.wants is not None and not self._fits(frame.slot, device):
                 continue
             if frame.failed and self.bounds is not None:
-                known = frame.failed.get(self.bounds.kind(self, device))
+                known = frame.failed.get(self.bounds.kind(self, frame.slot, device))
                 if known is not None:
                     self.steps += self.bounds.scaled(*known, self._left(frame, device), slot.need - frame.index - 1)
                     continue
@@ -355,7 +367,7 @@ class Search:
         if self.bounds is None:
             self.bounds = Bounds(self.problem)
         steps = self.steps - frame.before
-        frame.failed.setdefault(self.bounds.kind(self, device), (steps, self._left(frame, device)))
+        frame.failed.setdefault(self.bounds.kind(self, frame.slot, device), (steps, self._left(frame, device)))
 
     def _left(self, frame: _Devices, device: int) -> int:
         """How many devices are left in the frame to go with one."""
@@ -370,18 +382,19 @@ class Search:
     def _key(self, slot: int, index: int, todo: int) -> Hashable:
         """The state as far as the rest of the search depends on it."""
         assert self.bounds is not None
-        request = self.slots[slot].request
+        request, claim = self.slots[slot].request, self.slots[slot].claim
         relevant = self.bounds.relevant[request]
-        claim = self.slots[slot].claim
+        fixed = self.bounds.symmetry.fixed
+        free = todo if self.slots[slot].admin else todo & ~self.used
         return (
             slot,
             index,
-            todo & ~self.used if not self.slots[slot].admin else todo,
-            self.used & relevant,
+            free & fixed,
+            self.used & relevant & fixed,
+            self.bounds.symmetry.state(free, self.bounds.relevant[request + 1] & ~self.used, self.charged),
             tuple([used & relevant for used in self.used_by]) if self.bounds.admin else None,
             self.results[claim],
             tuple([t.key() for t in self.trackers[claim]]) if self.trackers[claim] else None,
-            tuple(map(tuple, self.charged)) if self.charged else None,
             frozenset(self.shares.items()) if self.shares else None,
             frozenset(self.groups.items()) if self.groups else None,
         )

@@ -112,7 +112,58 @@ def test_names_of_devices_and_unrelated_objects_do_not_matter(
 @given(devices, claims)
 def test_what_is_left_out_of_the_search_holds_no_solution(described: list[dict[str, Any]], asked: list[Any]) -> None:
     """The search with looking ahead, and the plain walk over everything, find the same."""
-    allocator = build(described).allocator()
+    as_the_plain_walk(build(described), asked)
+
+
+partitions = st.lists(
+    st.fixed_dictionaries(
+        {
+            "numa": st.just(0) | st.integers(0, 1),
+            "model": st.sampled_from(["A", "B"]),
+            "slots": st.sets(st.integers(0, 3), min_size=1, max_size=3),
+            "cores": st.integers(0, 3),
+        }
+    ),
+    min_size=2,
+    max_size=4,
+)
+
+
+def partitioned(parts: list[dict[str, Any]], gpus: int, other: bool) -> Cluster:
+    """GPUs with the same partitions, each in places of its own GPU; with ``other`` the last is smaller."""
+    cluster = Cluster()
+    places = {f"slot-{n}": {"value": "1"} for n in range(4)}
+    found = [
+        {
+            "name": f"d{gpu}-{n}",
+            "attributes": {"numa": {"int": part["numa"]}, "model": {"string": part["model"]}},
+            "consumesCounters": [
+                {
+                    "counterSet": f"gpu-{gpu}",
+                    "counters": {f"slot-{place}": {"value": "1"} for place in part["slots"]}
+                    | {"cores": {"value": str(part["cores"])}},
+                }
+            ],
+        }
+        for gpu in range(gpus)
+        for n, part in enumerate(parts)
+    ]
+    cores = ["4"] * (gpus - 1) + ["3" if other else "4"]
+    sets = [{"name": f"gpu-{n}", "counters": {**places, "cores": {"value": cores[n]}}} for n in range(gpus)]
+    cluster.pool("gpu.io", found, pool={"resourceSliceCount": 2})
+    return cluster.pool("gpu.io", [], pool={"resourceSliceCount": 2}, sharedCounters=sets)
+
+
+@SETTINGS
+@given(partitions, st.integers(2, 3), st.booleans(), claims)
+def test_of_equal_gpus_only_what_is_left_of_them_counts(
+    parts: list[dict[str, Any]], gpus: int, other: bool, asked: list[Any]
+) -> None:
+    as_the_plain_walk(partitioned(parts, gpus, other), asked)
+
+
+def as_the_plain_walk(cluster: Cluster, asked: list[Any]) -> None:
+    allocator = cluster.allocator()
     allocator.allocate(node(), ask(asked))
     for problem, budget in allocator._outcomes:
         plain = Search(problem, 200_000)

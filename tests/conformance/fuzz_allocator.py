@@ -10,6 +10,7 @@ its outcomes is right. A difference is made smaller while it stays one, and prin
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import os
 import random
@@ -61,6 +62,7 @@ STABLE = ["DRAAdminAccess", "DRADeviceTaints", "DRAPartitionableDevices", "DRAPr
 
 PARTS = (
     "counters",
+    "twins",
     "shares",
     "taints",
     "binding",
@@ -98,6 +100,7 @@ ENDS_EARLY = {
 }
 NEEDS = {
     "counters": "DRAPartitionableDevices",
+    "twins": "DRAPartitionableDevices",
     "perdevice": "DRAPartitionableDevices",
     "shares": "DRAConsumableCapacity",
     "policy": "DRAConsumableCapacity",
@@ -148,7 +151,7 @@ def ordered(release: str, features: Sequence[str]) -> bool:
 class Maker:
     """One random case."""
 
-    def __init__(self, release: str, seed: int) -> None:
+    def __init__(self, release: str, seed: int, always: Sequence[str] = ()) -> None:
         self.release = release
         self.minor = int(release.split(".")[1])
         self.random = random.Random(f"{release}/{seed}")
@@ -161,6 +164,7 @@ class Maker:
         if self.tight:
             self.parts -= ENDS_EARLY
             self.parts |= {"claims"}
+        self.parts |= set(always)
         self.features, self.cel = self._features()
         for part, gate in NEEDS.items():
             if gate not in self.features and r.random() < 0.97:
@@ -250,13 +254,17 @@ class Maker:
             {"name": f"set-{n}", "counters": {"mem": {"value": r.choice(("2", "4", "8"))}, "cores": {"value": "4"}}}
             for n in range(r.choice((1, 2)))
         ]
+        twins = counters and "twins" in self.parts
+        if twins:
+            number, sets = 1, [sets[0] | {"name": f"set-{n}"} for n in range(r.choice((2, 3)))]
         slices: list[Case] = []
         index = 0
         for part in range(number):
-            devices = []
-            for _ in range(r.choice((3, 4, 5, 6) if self.tight else (0, 1, 2, 3, 4, 4, 5, 6))):
-                devices.append(self._device(driver, pool, index, sets if counters else []))
-                index += 1
+            wanted = 0 if twins else r.choice((3, 4, 5, 6) if self.tight else (0, 1, 2, 3, 4, 4, 5, 6))
+            devices = [self._device(driver, pool, index + n, sets if counters else []) for n in range(wanted)]
+            if twins:
+                devices = self._twins(driver, pool, sets)
+            index += len(devices)
             spec: Case = {"driver": driver, "pool": {"name": pool, "generation": generation}, "devices": devices}
             self._target(spec, devices)
             if own_counters and not (part and r.random() < 0.3):
@@ -297,6 +305,26 @@ class Maker:
             }
             self._target(old, old["devices"])
             yield {"metadata": {"name": f"{driver}-{pool}-other"}, "spec": old}
+
+    def _twins(self, driver: str, pool: str, sets: list[Case]) -> list[Case]:
+        """Every counter set has the same devices, one set after the other or by turns; now and then one differs."""
+        r = self.random
+        known = len(self.devices)
+        models = [self._device(driver, pool, n, sets[:1]) for n in range(r.choice((2, 3, 4)))]
+        del self.devices[known:]
+        pairs = [(counter_set, model) for counter_set in sets for model in models]
+        if r.random() < 0.3:
+            pairs.sort(key=lambda pair: models.index(pair[1]))
+        devices = []
+        for index, (counter_set, model) in enumerate(pairs):
+            device = copy.deepcopy(model) | {"name": f"dev-{index}"}
+            for consumed in device.get("consumesCounters", ()):
+                consumed["counterSet"] = counter_set["name"]
+            if r.random() < 0.1:
+                device["attributes"] = self._attributes()
+            self.devices.append((driver, pool, device["name"], device))
+            devices.append(device)
+        return devices
 
     def _spoil(self, slices: list[Case]) -> None:
         r = self.random
@@ -682,11 +710,13 @@ def shrink(case: Case, release: str, kind: str, rounds: int = 400) -> Case:
     return case
 
 
-def run(release: str, seeds: Sequence[int], *, show: int, save: Path | None) -> Counter[str]:
+def run(
+    release: str, seeds: Sequence[int], *, always: Sequence[str] = (), show: int, save: Path | None
+) -> Counter[str]:
     """Compares the cases of some seeds; prints differences, returns counts."""
     counts: Counter[str] = Counter()
     for start in range(0, len(seeds), 200):
-        cases = [repeated(Maker(release, seed).case(), release) for seed in seeds[start : start + 200]]
+        cases = [repeated(Maker(release, seed, always).case(), release) for seed in seeds[start : start + 200]]
         for case, want in zip(cases, ask(release, cases), strict=True):
             got = answer(case, release, "")
             kind = difference(want, got)
@@ -718,6 +748,7 @@ def main() -> int:
     parser.add_argument("--release", required=True, choices=list(ALL))
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--always", nargs="*", choices=PARTS, default=[], help="parts that every case has")
     parser.add_argument("--show", type=int, default=5, help="differences to make smaller and print")
     parser.add_argument("--save", type=Path, help="append the cases that differ to this file")
     arguments = parser.parse_args()
@@ -725,7 +756,7 @@ def main() -> int:
         print(f"fuzz_allocator: no {oracle_program(arguments.release)}", file=sys.stderr)
         return 3
     seeds = range(arguments.seed, arguments.seed + arguments.count)
-    counts = run(arguments.release, seeds, show=arguments.show, save=arguments.save)
+    counts = run(arguments.release, seeds, always=arguments.always, show=arguments.show, save=arguments.save)
     print(arguments.release, dict(counts))
     return int(any(name.startswith("DIFFERENT") for name in counts))
 

@@ -1,0 +1,166 @@
+"""Devices that share counters, and states of a search that come to the same: the GPUs of a node and their partitions.
+
+Devices of one kind stand for each other one by one (:meth:`dractl.allocation.bounds.Bounds.kind`). The partitions of
+two equal GPUs do not, since each charges the counters of its own GPU, but the two GPUs as a whole do. And of a GPU it
+matters only which of its partitions still fit, and what is left of the counters that these charge. So a state of the
+search that has failed need not be tried again where only this much is the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.allocation.problem import bits
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from dractl.allocation.problem import Charge, Problem
+
+
+class Block(NamedTuple):
+    """Devices that are connected through the counters that they charge, all of one ledger."""
+
+    first: int
+    devices: int
+    ledger: int
+    counters: tuple[int, ...]
+
+
+class Shape(NamedTuple):
+    """What equal blocks have in common; devices and counters are numbered within the block.
+
+    ``available``: what the search finds left of each counter, None: without limit. ``charges``: by device (number,
+    kind, (counter, amount) ...).
+    """
+
+    ledger: int
+    available: tuple[int | None, ...]
+    charges: tuple[tuple[int, int, tuple[tuple[int, int], ...]], ...]
+
+
+class Symmetry:
+    """The blocks of a problem by shape, and what a state of the search comes to."""
+
+    __slots__ = ("_known", "_states", "blocks", "counters", "fixed", "places", "shapes")
+
+    def __init__(self, problem: Problem, kinds: Sequence[int]) -> None:
+        """``kinds``: by device a number, equal for devices that differ in nothing but the counters that they charge.
+
+        ``places``: by device the number of its shape, the first device in the shape that is like it, and its block.
+        ``fixed``, ``counters``: the devices and (ledger, counter) that are in no block.
+        """
+        blocks = _by_shape(problem, kinds)
+        self.shapes = list(blocks)
+        self.blocks = list(blocks.values())
+        self.places: dict[int, tuple[int, int, Block]] = {}
+        self.fixed = -1
+        moving: set[tuple[int, int]] = set()
+        for number, shape in enumerate(self.shapes):
+            firsts: dict[Hashable, int] = {}
+            like = [(place, firsts.setdefault((kind, amounts), place)) for place, kind, amounts in shape.charges]
+            for block in self.blocks[number]:
+                self.fixed &= ~block.devices
+                self.places |= {block.first + place: (number, first, block) for place, first in like}
+                moving.update((block.ledger, counter) for counter in block.counters)
+        everything = ((n, c) for n, ledger in enumerate(problem.ledgers) for c in range(len(ledger.available[0])))
+        self.counters = tuple([place for place in everything if place not in moving])
+        self._known: dict[Hashable, int] = {}
+        self._states: dict[Hashable, int] = {}
+
+    def state(self, todo: int, later: int, charged: Sequence[Sequence[int]]) -> Hashable:
+        """What the rest of a search depends on, of the devices in blocks and of the counters.
+
+        ``todo``, ``later``: the devices that are left for the request in hand and for those after it. ``charged``: what
+        the search has taken of each counter.
+        """
+        return (
+            tuple([charged[ledger][counter] for ledger, counter in self.counters]),
+            tuple(
+                [
+                    tuple(sorted([self._state(number, block, todo, later, charged) for block in blocks]))
+                    for number, blocks in enumerate(self.blocks)
+                ]
+            ),
+        )
+
+    def kind(self, device: int, todo: int, later: int, charged: Sequence[Sequence[int]]) -> Hashable:
+        """What a device is among those of all blocks of its shape; None if it is in no block."""
+        found = self.places.get(device)
+        if found is None:
+            return None
+        number, place, block = found
+        return number, place, self._state(number, block, todo, later, charged)
+
+    def _state(self, number: int, block: Block, todo: int, later: int, charged: Sequence[Sequence[int]]) -> int:
+        """A number for what the rest of the search depends on in a block: the same for blocks that come to the same."""
+        taken = charged[block.ledger]
+        key = (
+            number,
+            (todo & block.devices) >> block.first,
+            (later & block.devices) >> block.first,
+            tuple([taken[counter] for counter in block.counters]),
+        )
+        known = self._known.get(key)
+        if known is None:
+            state = number, _left(self.shapes[number], *key[1:])
+            known = self._known[key] = self._states.setdefault(state, len(self._states))
+        return known
+
+
+def _left(shape: Shape, todo: int, later: int, taken: tuple[int, ...]) -> Hashable:
+    """Which devices still fit, and what is left of the counters that they charge, up to what all of them need."""
+    fitting = 0
+    needed = [0] * len(taken)
+    left = [None if have is None else have - used for have, used in zip(shape.available, taken, strict=True)]
+    for place, _, amounts in shape.charges:
+        if (todo | later) >> place & 1 and all((have := left[n]) is None or amount <= have for n, amount in amounts):
+            fitting |= 1 << place
+            for n, amount in amounts:
+                needed[n] += amount
+    rest = [need if have is None else min(need, have) for need, have in zip(needed, left, strict=True)]
+    return todo & fitting, later & fitting, tuple(rest)
+
+
+def _by_shape(problem: Problem, kinds: Sequence[int]) -> dict[Shape, list[Block]]:
+    if problem.charges is None or problem.groups is not None or any(slot.admin for slot in problem.slots):
+        return {}
+    found: dict[Shape, list[Block]] = {}
+    for block in _blocks(problem.charges):
+        charges = [(d, charge) for d in bits(block.devices) if (charge := problem.charges[d]) is not None]
+        if block.devices & problem.multi or any(amount < 0 for _, charge in charges for _, amount in charge.amounts):
+            continue  # a share is charged once for all; with negative amounts the order of devices counts
+        number = {counter: n for n, counter in enumerate(block.counters)}
+        shape = Shape(
+            block.ledger,
+            tuple([problem.ledgers[block.ledger].available[0][counter] for counter in block.counters]),
+            tuple(
+                [
+                    (device - block.first, kinds[device], tuple([(number[c], amount) for c, amount in charge.amounts]))
+                    for device, charge in charges
+                ]
+            ),
+        )
+        found.setdefault(shape, []).append(block)
+    return found
+
+
+def _blocks(charges: Sequence[Charge | None]) -> list[Block]:
+    """The connected parts of the graph of devices and counters."""
+    found: dict[tuple[int, int], Block] = {}  # by counter
+    for device, charge in enumerate(charges):
+        if charge is None or not charge.amounts:
+            continue
+        block = Block(device, 1 << device, charge.ledger, tuple([counter for counter, _ in charge.amounts]))
+        for counter, _ in charge.amounts:
+            other = found.get((charge.ledger, counter))
+            if other is not None:
+                block = Block(
+                    min(block.first, other.first),
+                    block.devices | other.devices,
+                    charge.ledger,
+                    tuple(sorted({*block.counters, *other.counters})),
+                )
+        for counter in block.counters:
+            found[charge.ledger, counter] = block
+    return list(dict.fromkeys(found.values()))
