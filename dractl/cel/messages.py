@@ -225,7 +225,7 @@ class _Reporter:
         if token.text == "(":
             if self.namespaced(offset):
                 return None  # said of the namespace
-            if at and self.tokens[at - 1].text == "has" and self.token(at + 1):
+            if name != "has" and at and self.tokens[at - 1].text == "has" and self.token(at + 1):
                 root = self.tokens[at + 1]  # of has(a.b.c) cel-cpp says a.b.c
                 return issue_at(f"undeclared reference to '{root.text}' (in container '')", root.start, self.text)
             return issue_at(self.undeclared_call(at, name) or message, offset, self.text)
