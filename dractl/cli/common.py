@@ -61,6 +61,17 @@ def choose(option: str, value: str, allowed: tuple[str, ...]) -> str:
     )
 
 
+# Formats that people read, in the characters that their terminal shows. All others are for programs.
+_FOR_PEOPLE = frozenset({"full", "concise", "text", "tree", "matrix", "table"})
+
+
+def choose_output(value: str, allowed: tuple[str, ...]) -> str:
+    """``--output`` if it is allowed; from then on the report is written in the encoding that the format asks for."""
+    if choose("--output", value, allowed) not in _FOR_PEOPLE:
+        terminal.write_utf8()
+    return value
+
+
 def write_report(text: str, output_file: Path | None) -> None:
     """The report, to standard output or to ``--output-file``."""
     import sys

@@ -78,7 +78,7 @@ def command(
     from dractl.cli import terminal
 
     common.settle(color, quiet)
-    common.choose("--output", output, FORMATS)
+    common.choose_output(output, FORMATS)
     if diff is not None:
         raise typer.Exit(_diff(diff, output, output_file))
     if cluster and not check:

@@ -87,7 +87,7 @@ def command(
     `dractl explain claim.yaml --devices local`
     """
     common.settle(color, quiet)
-    common.choose("--output", output, FORMATS)
+    common.choose_output(output, FORMATS)
     from dractl.allocation import Features
     from dractl.explain import Explainer, Options, everything, find, worst_first
     from dractl.explain import sources as origins
@@ -199,6 +199,7 @@ def _render(explanations: list[Explanation], output: str, detailed: bool, *, lis
 def _patches(explanations: list[Explanation]) -> str:
     from dractl.report import explain_patch
 
+    terminal.write_utf8()
     found = [e for e in explanations if e.fixes]
     if not found:
         raise InputError(

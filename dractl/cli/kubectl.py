@@ -39,7 +39,9 @@ def _run(*arguments: str) -> tuple[str | None, str]:
         raise InputError("kubectl is not on PATH", hint="install kubectl: the cluster is asked through it")
     command = [program, *arguments, "--request-timeout=30s"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=_TIMEOUT, check=False
+        )
     except subprocess.TimeoutExpired as error:
         raise InputError(f"kubectl did not answer in {_TIMEOUT} s", hint="try: kubectl get nodes") from error
     return (done.stdout if done.returncode == 0 else None), done.stderr.strip()

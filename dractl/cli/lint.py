@@ -98,7 +98,7 @@ def command(
 
     common.settle(color, quiet)
     settings, environment = common.configuration(config, isolated), common.environment(isolated)
-    output = common.choose("--output", output or environment.get("OUTPUT") or "full", FORMATS)
+    output = common.choose_output(output or environment.get("OUTPUT") or "full", FORMATS)
     threshold = fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
     common.choose("--fail-on", threshold, SEVERITIES)
     wanted = [*(paths or []), *(filename or [])]
@@ -180,8 +180,9 @@ def _inventory(sources: list[str], target: Target) -> Inventory | None:
 
 
 def _diff(report: Report, output_file: Path | None, *, exit_zero: bool) -> None:
-    from dractl.cli import fixing
+    from dractl.cli import fixing, terminal
 
+    terminal.write_utf8()
     shown = "".join(fixing.diff(change) for change in fixing.changes(report))
     common.write_report(shown, output_file)
     if shown and not exit_zero:

@@ -77,7 +77,7 @@ def command(
     from dractl.drivers import Options, by_default
 
     common.settle(color, quiet)
-    common.choose("--output", output, FORMATS)
+    common.choose_output(output, FORMATS)
     settings, variables = common.configuration(config, isolated), common.environment(isolated)
     target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
     drivers = [name.strip() for part in driver or () for name in part.split(",") if name.strip()]

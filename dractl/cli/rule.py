@@ -40,7 +40,7 @@ def command(
     Examples: `dractl rule DRA701`, `dractl rule count-zero`, `dractl rule device-in-use`, `dractl rule gpu.nvidia.com`
     """
     common.settle(color, quiet)
-    common.choose("--output", output, FORMATS)
+    common.choose_output(output, FORMATS)
     if name is not None and "." in name:  # no rule has a dot, and every driver's name has
         common.write_report(_driver(name, output), output_file)
         return

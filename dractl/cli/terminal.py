@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
@@ -48,8 +49,16 @@ def width(stream: TextIO, default: int = 100) -> int:
 def prepare_streams() -> None:
     """Lets characters that the locale cannot write degrade to escapes instead of ending in a traceback."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def write_utf8() -> None:
+    """Makes standard output UTF-8 in every locale, for what programs read: JSON must be (RFC 8259), XML and HTML say
+    that they are, and a patch has to match its file.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def paint(text: str, style: str, stream: TextIO) -> str:

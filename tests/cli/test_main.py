@@ -13,9 +13,10 @@ from dractl import __version__
 from dractl.cli import main as entry
 
 BIN = Path(sys.executable).parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-def run(*arguments: str, program: str = "dractl", **environment: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str | Path, program: str = "dractl", **environment: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, **environment}
     return subprocess.run([BIN / program, *arguments], capture_output=True, text=True, env=env, check=False)
 
@@ -49,6 +50,55 @@ def test_wrong_usage_is_2_and_says_so_on_stderr_only(arguments: list[str]) -> No
 
 def test_nearest_name_is_offered() -> None:
     assert "did you mean bash?" in run("completion", "bsh").stderr
+
+
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  name: a
+spec:
+  größe: 1
+  devices:
+    requests:
+    - name: gpu
+      deviceClassName: gpu.example.com # größer
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["lint", "-o", "json", "claim.yaml"],
+        ["lint", "-o", "junit", "claim.yaml"],
+        ["lint", "-o", "github", "claim.yaml"],
+        ["lint", "--diff", "claim.yaml"],
+        ["explain", "-o", "json", ROOT / "examples" / "explain"],
+        ["explain", "--patch", ROOT / "examples" / "explain"],
+        ["explain", "-o", "html", ROOT / "examples" / "explain"],
+        ["discover", "--from", ROOT / "examples" / "discover" / "node.json", "-o", "svg"],
+    ],
+    ids=lambda arguments: f"{arguments[0]}-{arguments[-2].lstrip('-')}",
+)
+def test_what_programs_read_is_utf8_in_every_locale(arguments: list[str | Path], tmp_path: Path) -> None:
+    (tmp_path / "claim.yaml").write_text(CLAIM, encoding="utf-8")
+
+    def printed(encoding: str) -> bytes:
+        environment = {**os.environ, "PYTHONIOENCODING": encoding}
+        return subprocess.run(
+            [BIN / "dractl", *arguments], cwd=tmp_path, env=environment, stdout=-1, check=False
+        ).stdout
+
+    text = printed("ascii")
+    assert not text.isascii()
+    assert text == printed("utf-8")
+
+
+def test_what_people_read_is_spelt_out_where_the_locale_lacks_the_characters() -> None:
+    done = run("explain", ROOT / "examples" / "explain", PYTHONIOENCODING="ascii")
+    assert "request gpu  2 x gpu.nvidia.com" in done.stdout
+    assert "<- nearest" in done.stdout
+    assert done.stdout.isascii()
 
 
 def test_kubectl_sees_its_own_name_in_help() -> None:
