@@ -47,9 +47,29 @@ def together(about: About, survey: Survey) -> list[Reason]:
     if rivals is not None:
         return [rivals]
     why = f"each of the requests {names} alone would fit; together they do not"
+    sets = _shared_counters(about, requests)
+    if sets:
+        told = ", ".join(sets[:3]) + (" …" if len(sets) > 3 else "")
+        why += f": their devices draw on the same counters, of {told}"
     constraint = f"{survey.constraints[0].kind} {survey.constraints[0].attribute}" if survey.constraints else None
     code = "constraint-conflict" if constraint else "search-conflict"
     return [Reason(code, why, claim=survey.requests[0].claim, request=names, constraint=constraint)]
+
+
+def _shared_counters(about: About, requests: Sequence[RequestSurvey]) -> list[str]:
+    """The counter sets that devices of two requests consume."""
+    drawn: Counter[tuple[str, str, str]] = Counter()
+    for request in requests:
+        candidates = ((where, about.devices.get(where)) for where in request.candidates)
+        drawn.update(
+            {
+                (where.driver, where.pool, consumed.counter_set)
+                for where, device in candidates
+                if device is not None
+                for consumed in device.consumes_counters
+            }
+        )
+    return sorted({name for (_, _, name), times in drawn.items() if times > 1})
 
 
 def _rivals(about: About, requests: Sequence[RequestSurvey]) -> Reason | None:

@@ -212,3 +212,26 @@ def test_a_pool_that_spans_nodes_is_never_shared() -> None:
     slices = [gpus(f"node-{i}", device("gpu-0"), name="one") for i in (1, 2)]
     one, two = keys(*slices)
     assert one != two
+
+
+def test_requests_that_draw_on_the_same_counters_are_told_which() -> None:
+    def part(name: str, profile: str, memory: str) -> dict[str, Any]:
+        counters = {"memory": {"value": memory}}
+        consumed = [{"counterSet": f"{name[:5]}-set", "counters": counters}]
+        return {**device(name, profile=profile), "consumesCounters": consumed}
+
+    names = ("gpu-0", "gpu-1")
+    parts = [part(f"{g}-{p}", p, m) for g in names for p, m in (("half", "40Gi"), ("large", "60Gi"))]
+    two = {"resourceSliceCount": 2}
+    devices = gpus("node-1", *parts, **two)
+    sets = gpus("node-1", **two)
+    sets["metadata"]["name"] += "-sets"
+    sets["spec"]["sharedCounters"] = [{"name": f"{g}-set", "counters": {"memory": {"value": "80Gi"}}} for g in names]
+    of_profile = "device.attributes['gpu.example.com'].profile == '{}'"
+    asked = [
+        request(f"r-{profile}", "gpu", count, selectors=[{"cel": {"expression": of_profile.format(profile)}}])
+        for profile, count in (("half", 1), ("large", 2))
+    ]
+    answer = explain("c", GPU, node("node-1"), devices, sets, claim("c", *asked))
+    assert answer.reasons[0].code == "search-conflict"
+    assert answer.reasons[0].message.endswith("their devices draw on the same counters, of gpu-0-set, gpu-1-set")
