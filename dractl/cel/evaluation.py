@@ -205,7 +205,10 @@ class _Builder:
             unary = operators.UNARY[node.function]
             operand = self.build(operands[0])
             return lambda f: unary(operand(f))
-        run = dispatcher(node.function, node.overloads, self.release)
+        # With a constant pattern upstream calls what library/regex.go made of it, whose error names nothing.
+        pattern = _without_dyn(node.args[0]) if node.function in ("find", "findAll") else None
+        optimized = isinstance(pattern, Const) and pattern.kind == "string"
+        run = dispatcher("matches" if optimized else node.function, node.overloads, self.release)
         built = [self.build(operand) for operand in operands]
         if node.function in _PANICKING and len(node.overloads) == 1:
             built = [_listed(operand) for operand in built]

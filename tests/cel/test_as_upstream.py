@@ -79,6 +79,8 @@ A = 'device.attributes["gpu.example.com"]'
         ("dyn({})[string(duration('2562047h47m16.854775807s'))]", "no such key: 9223372036.854776s"),
         ("dyn({})[[-0.0].sum()]", "no such key: 0"),
         ("dyn({})[format.dns1123Label().validate('a.b').value()[0]]", "no such key: must not contain dots"),
+        ("'a'.find(dyn(1)) == ''", "no such overload: find(string, int)"),
+        ("dyn(1).find('a') == ''", "no such overload"),
         # a free type is bound by the first overload that takes it, whatever the values are then
         ("[].sum() == 0", True),
         ('sets.contains(dyn(["1"]).reverse().map(k, int(k)), [1])', "no such overload: int(string)"),

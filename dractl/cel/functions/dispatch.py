@@ -40,7 +40,7 @@ _LIBRARIES = (
 )  # imported to register
 
 # Implemented by the value itself upstream (traits.Receiver, common/types/string.go): the error names nothing.
-_BARE = {"contains", "startsWith", "endsWith", "matches", "find", "findAll"}
+_BARE = {"contains", "startsWith", "endsWith", "matches"}
 # Implemented once for all overloads: the error names the function, or nothing for types with a traits.Receiver.
 _NAMED = {"size", "sort", "@sortByAssociatedKeys"}
 _RECEIVERS = (str, Duration, Timestamp)
