@@ -261,7 +261,7 @@ def canonical_interface_address(text: str) -> str | None:
     prefix = int(bits)
     if prefix > parsed.max_prefixlen:
         return None
-    if parsed.version == 6 and parsed.ipv4_mapped is not None:
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
         parsed = parsed.ipv4_mapped
         prefix -= 96 if prefix > 32 else 0
     return f"{parsed}/{prefix}"

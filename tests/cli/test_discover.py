@@ -25,8 +25,10 @@ def run(*arguments: str | Path) -> int:
 
 
 def test_the_tree_shows_roots_switches_devices_and_their_names(
-    trees: dict[str, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    trees: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "pci.ids").write_text("10b5  PLX Technology, Inc.\n")
+    monkeypatch.setenv("PCIDB_PATH", str(tmp_path / "pci.ids"))
     monkeypatch.setenv("COLUMNS", "120")
     assert run("--root", trees["plx-8gpu"]) == 0
     lines = capsys.readouterr().out.splitlines()
