@@ -287,16 +287,33 @@ class _Reporter:
     def type_between(self, first: int, last: int) -> str | None:
         """The type of the expression from one token to another; None where it cannot be told."""
         root = self.root_of(self.text[self.tokens[first].start : self.tokens[last].end])
+        if root is None and first < last:
+            root = self.root_of(self.unbound(first, last))
         if root:
             return root.type
         if operand_start(self.text, last) != first:
             return None
         token = self.tokens[last]
         if token.kind == "name":
-            failed = first == last or self.tokens[last - 1].start in self.failed
+            failed = self.tokens[last if first == last else last - 1].start in self.failed
         else:
             failed = brackets(self.text).get(token.start) in self.failed
         return "!error!" if failed else None
+
+    def unbound(self, first: int, last: int) -> str:
+        """The expression from one token to another with ``dyn(0)`` for the variables of the macros around it."""
+        variables = {
+            name.text
+            for opening, name, comma in zip(self.tokens, self.tokens[1:], self.tokens[2:], strict=False)
+            if opening.text == "(" and name.kind == "name" and comma.text == ","
+            if opening.start < self.tokens[first].start < brackets(self.text).get(opening.start, 0)
+        }
+        text = ""
+        for i in range(first, last + 1):
+            token = self.tokens[i]
+            free = token.text in variables and token.kind == "name" and self.tokens[i - 1].text not in (".", ".?")
+            text += f"{'dyn(0)' if free else token.text} "
+        return text
 
 
 def _ends_operand(token: Token) -> bool:

@@ -219,6 +219,10 @@ def test_what_does_not_compile(text: str, message: str) -> None:
             ],
         ),
         (
+            "device.capacity['a'].all(k, device.capacity['a'][k].sign() >= 0)",
+            ["57 found no matching overload for 'sign' applied to 'kubernetes.Quantity.()'"],
+        ),
+        (
             "{'a': 1}[?'b'].semver(0) == 0",
             ["22 found no matching overload for 'semver' applied to 'optional_type(int).(int)'"],
         ),
