@@ -86,7 +86,7 @@ def sub(a: Quantity, b: Quantity) -> Sum:
 
 @overload("quantity_sub_int", Quantity, int)
 def sub_int(a: Quantity, b: int) -> Sum:
-    return add(a, Quantity(_wrap(-b)))
+    return add(a, -Quantity(b))
 
 
 # -- versions ---------------------------------------------------------------------------------------------------------
