@@ -77,8 +77,9 @@ def _tar(path: Path) -> Files:
         with tarfile.open(path, "r:*") as archive:
             return _collect(_tar_members(archive))
     except damage() as error:
+        why = str(error)  # several lines, one a format that tarfile tried, where it is none of them
         raise InputError(
-            f"is neither a snapshot nor an archive that can be read: {error}",
+            "is neither a snapshot nor an archive that can be read" + ("" if "\n" in why else f": {why}"),
             hint="--from takes what --save wrote, or a .tar, .tar.gz, .tar.bz2, .tar.xz or .zip of a node's /sys "
             "and /proc",
         ) from error

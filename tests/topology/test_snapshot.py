@@ -114,6 +114,7 @@ def test_what_is_no_snapshot_is_named(tmp_path: Path, content: bytes, message: s
         probes.read(file)
     assert error.value.place == str(file)
     assert message in error.value.message
+    assert "\n" not in error.value.message
 
 
 def test_an_archive_that_unpacks_to_too_much_ends_at_once(tmp_path: Path) -> None:
