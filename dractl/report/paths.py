@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 
 def relative(file: str) -> str:
@@ -19,5 +19,5 @@ def uri(file: str) -> str:
 
     path = PurePath(relative(file))
     if path.is_absolute() or ".." in path.parts:
-        return PurePath(os.path.abspath(path)).as_uri()
+        return Path(os.path.abspath(path)).as_uri()
     return quote(os.fsencode(path.as_posix()))  # byte by byte: a name need not be UTF-8
