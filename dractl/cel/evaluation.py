@@ -212,6 +212,9 @@ class _Builder:
         built = [self.build(operand) for operand in operands]
         if node.function in _PANICKING and len(node.overloads) == 1:
             built = [_listed(operand) for operand in built]
+            if len(built) == 2:  # upstream looks at the keys first
+                elements, keys = built
+                return _strict(lambda b, a: run(a, b), keys, elements)
         if len(built) == 1:
             (only,) = built
             return lambda f: run(only(f))
@@ -673,7 +676,7 @@ def _without_dyn(node: Node) -> Node:
 def _member(value: Any, members: frozenset[Any]) -> bool:
     if type(value) in v.KEY_TYPES:
         return v.encode_key(value) in members
-    if isinstance(value, (Version, v.NamedFormat)):
+    if isinstance(value, v.UNHASHABLE):
         raise v.unhashable(value)
     return False
 

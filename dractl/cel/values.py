@@ -232,6 +232,7 @@ def type_name(value: Any) -> str:
 
 
 KEY_TYPES = {str, int, Uint, bool, float}
+UNHASHABLE = (Version, NamedFormat, bytes)
 
 
 class _Key:
@@ -248,13 +249,13 @@ def encode_key(key: Any) -> Any:
     Python."""
     if type(key) in KEY_TYPES:
         return (key,) if type(key) is bool else key
-    if isinstance(key, (Version, NamedFormat)):
+    if isinstance(key, UNHASHABLE):
         raise unhashable(key)
     return _Key(key)
 
 
 def unhashable(value: Any) -> Aborted:
-    """Upstream puts values into Go maps, which panics for structs that hold a slice or a function."""
+    """Upstream puts values into Go maps, which panics for slices and for structs that hold a slice or a function."""
     return Aborted(f"internal error: runtime error: hash of unhashable type {go_name(value)}")
 
 
@@ -306,7 +307,7 @@ def equal(a: Any, b: Any) -> bool:
         if kind is dict:
             return _equal_maps(a, b)
         if kind is Optional:
-            return a.present == b.present and (not a.present or equal(opened(a), opened(b)))
+            return a.present == b.present and (not a.present or _equal_inside(opened(a), opened(b)))
         return bool(a == b)
     if kind in _NUMBERS and other in _NUMBERS:
         return _compare_numbers(a, b) == 0
@@ -317,6 +318,13 @@ def equal(a: Any, b: Any) -> bool:
     if isinstance(a, _STRICT):
         raise no_overload()
     return False
+
+
+def _equal_inside(a: Any, b: Any) -> bool:
+    """Equality of what two optionals hold: unlike ``==``, it leaves null to the left value."""
+    if b is None and isinstance(a, _STRICT):
+        raise no_overload()
+    return equal(a, b)
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -655,7 +663,7 @@ def is_zero(value: Any) -> bool:
         return not value
     if isinstance(value, (Duration, Timestamp)):
         return value.nanoseconds == (0 if isinstance(value, Duration) else MIN_SECONDS * GIGA)
-    return isinstance(value, Optional) and not value.present
+    return False
 
 
 def to_bool(value: Any) -> bool:

@@ -81,6 +81,19 @@ A = 'device.attributes["gpu.example.com"]'
         ("dyn({})[format.dns1123Label().validate('a.b').value()[0]]", "no such key: must not contain dots"),
         ("'a'.find(dyn(1)) == ''", "no such overload: find(string, int)"),
         ("dyn(1).find('a') == ''", "no such overload"),
+        # what cannot be compared
+        ("optional.of(quantity('1')) == optional.of(dyn(null))", "no such overload"),
+        ("dyn(quantity('1')) == null", False),
+        ("optional.ofNonZeroValue(optional.none()).hasValue()", True),
+        ("[dyn(1), dyn('a')].isSorted() && [2.0, 0.0 / 0.0, 1.0].isSorted()", True),
+        ("[dyn(1), dyn(null)].isSorted()", "no such overload"),
+        ("[dyn(1), dyn({'a': 1})].min() == 1", "no such overload"),
+        ("dyn([1]).sortBy(x, dyn(quantity('1'))) == [1]", "list elements must be comparable"),
+        (
+            "dyn(1).sortBy(x, 1).size() == 1",
+            "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add",
+        ),
+        ("dyn(b'a') in ['a']", "internal error: runtime error: hash of unhashable type types.Bytes"),
         # a free type is bound by the first overload that takes it, whatever the values are then
         ("[].sum() == 0", True),
         ('sets.contains(dyn(["1"]).reverse().map(k, int(k)), [1])', "no such overload: int(string)"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from contextlib import suppress
 from functools import cmp_to_key, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +108,14 @@ def sort_by_keys(elements: list[Any], keys: list[Any]) -> list[Any]:
 
 
 def is_sorted(elements: list[Any]) -> bool:
-    return all(v.order(a, b) <= 0 for a, b in itertools.pairwise(elements))
+    """Of elements that cannot be compared with each other, none comes too early."""
+    for i, element in enumerate(elements):
+        if not v.is_ordered(element):
+            raise v.no_overload()
+        with suppress(CelError):
+            if i and v.order(elements[i - 1], element) > 0:
+                return False
+    return True
 
 
 def smallest(elements: list[Any]) -> Any:
@@ -124,11 +131,11 @@ def _extreme(elements: list[Any], name: str, replaced_when: int) -> Any:
         raise CelError(f"{name} called on empty list")
     result = elements[0]
     for element in elements[1:]:
-        try:
+        if not v.is_ordered(element):
+            raise v.no_overload()
+        with suppress(CelError):  # of elements that cannot be compared, the first stays
             if v.order(result, element) == replaced_when:
                 result = element
-        except CelError:
-            continue
     return result
 
 
@@ -202,4 +209,4 @@ for _name, (_kind, _zero) in _KINDS.items():
         OVERLOADS[f"list_{_name}_sum_{_name}"] = Overload(_operand, _sum(_zero))
     _long = _LONG_NAMES.get(_name, _name)
     OVERLOADS[f"list_{_long}_sort"] = Overload((list,), sort)
-    OVERLOADS[f"list_{_long}_sortByAssociatedKeys"] = Overload((list, ListOf(_kind)), sort_by_keys)
+    OVERLOADS[f"list_{_long}_sortByAssociatedKeys"] = Overload((list, list), sort_by_keys)
