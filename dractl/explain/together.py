@@ -46,8 +46,12 @@ def together(about: About, survey: Survey) -> list[Reason]:
     rivals = _rivals(about, requests)
     if rivals is not None:
         return [rivals]
-    why = f"each of the requests {names} alone would fit; together they do not"
-    sets = _shared_counters(about, requests)
+    if len(requests) == 1:
+        why = f"request {names}: one device would fit; {wanted} together do not"
+        sets = _shared_counters(about, [[device] for device in requests[0].candidates])
+    else:
+        why = f"each of the requests {names} alone would fit; together they do not"
+        sets = _shared_counters(about, [request.candidates for request in requests])
     if sets:
         told = ", ".join(sets[:3]) + (" …" if len(sets) > 3 else "")
         why += f": their devices draw on the same counters, of {told}"
@@ -56,15 +60,15 @@ def together(about: About, survey: Survey) -> list[Reason]:
     return [Reason(code, why, claim=survey.requests[0].claim, request=names, constraint=constraint)]
 
 
-def _shared_counters(about: About, requests: Sequence[RequestSurvey]) -> list[str]:
-    """The counter sets that devices of two requests consume."""
+def _shared_counters(about: About, groups: Sequence[Sequence[DeviceID]]) -> list[str]:
+    """The counter sets that devices of two groups consume."""
     drawn: Counter[tuple[str, str, str]] = Counter()
-    for request in requests:
-        candidates = ((where, about.devices.get(where)) for where in request.candidates)
+    for group in groups:
+        devices = ((where, about.devices.get(where)) for where in group)
         drawn.update(
             {
                 (where.driver, where.pool, consumed.counter_set)
-                for where, device in candidates
+                for where, device in devices
                 if device is not None
                 for consumed in device.consumes_counters
             }

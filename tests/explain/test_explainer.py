@@ -232,6 +232,9 @@ def test_requests_that_draw_on_the_same_counters_are_told_which() -> None:
         request(f"r-{profile}", "gpu", count, selectors=[{"cel": {"expression": of_profile.format(profile)}}])
         for profile, count in (("half", 1), ("large", 2))
     ]
+    told = "their devices draw on the same counters, of gpu-0-set, gpu-1-set"
     answer = explain("c", GPU, node("node-1"), devices, sets, claim("c", *asked))
     assert answer.reasons[0].code == "search-conflict"
-    assert answer.reasons[0].message.endswith("their devices draw on the same counters, of gpu-0-set, gpu-1-set")
+    assert answer.reasons[0].message.endswith(f"together they do not: {told}")
+    answer = explain("c", GPU, node("node-1"), devices, sets, claim("c", request("r", "gpu", 3)))
+    assert answer.reasons[0].message == f"request r: one device would fit; 3 together do not: {told}"
