@@ -99,8 +99,10 @@ class Allocator:
     def allocate(self, node: Node, claims: Sequence[ResourceClaim], budget: int | None = None) -> Verdict:
         """The verdict on a pod's unallocated claims, in the order of the pod, on one node.
 
-        ``budget`` limits the work (:data:`DEFAULT_BUDGET`); when it ends the verdict is Exhausted.
+        ``budget`` limits the work (:data:`DEFAULT_BUDGET`); when it ends the verdict is Exhausted. UsageError for
+        mappings instead of the objects that :func:`dractl.model.decode` makes of them.
         """
+        _check(node, claims)
         if self.behaviour is None or self._index is None or self._matcher is None:
             return Unsupported(text=self.features.unsupported_text)
         try:
@@ -145,6 +147,17 @@ class Allocator:
                     return Allocated(cost, unordered, allocation_results(built, outcome, node))
                 except ResultFault as fault:
                     return Fatal(cost, unordered, str(fault))
+
+
+def _check(node: object, claims: Iterable[object]) -> None:
+    from dractl.model import Node, ResourceClaim
+
+    for value, kind in ((node, Node), *((claim, ResourceClaim) for claim in claims)):
+        if not isinstance(value, kind):
+            from dractl.errors import UsageError
+
+            what = f"a {kind.__name__} of dractl.model is needed, not {type(value).__name__}"
+            raise UsageError(what, hint="dractl.model.decode makes one of an object's mapping")
 
 
 def _by_name(classes: Iterable[DeviceClass] | Mapping[str, DeviceClass]) -> dict[str, DeviceClass]:

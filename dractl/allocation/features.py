@@ -11,9 +11,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, Literal
 
 from dractl.allocation.bugs import bugs_of
+from dractl.model.releases import GATES, Target
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 Variant = Literal["stable", "incubating", "experimental"]
 VARIANTS: Final[tuple[Variant, ...]] = ("stable", "incubating", "experimental")
@@ -84,6 +85,16 @@ _SUPPORTED: Final[Mapping[str, Mapping[Variant, frozenset[str]]]] = {
 RELEASES: Final = tuple(_SUPPORTED)
 
 
+def _check(what: str, name: str, known: Collection[str]) -> None:
+    if name not in known:
+        from dractl.errors import UsageError
+        from dractl.model.nearest import nearest
+
+        near = nearest(str(name), known)
+        hint = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
+        raise UsageError(f"{what} {name} is not known", hint=hint)
+
+
 def _number(release: str) -> int:
     return int(release.partition(".")[2])
 
@@ -121,6 +132,8 @@ class Features:
 
     ``on``: names of gates. ``cel_on``: those that CEL sees, None for the same. ``variant`` forces one of
     upstream's allocators, None lets the features choose. ``upstream_bugs``: the known bugs of the release are kept.
+    UsageError for a release, a gate or a variant that there is not; whether the release has the gate, and what it needs
+    besides, is not looked at here: :meth:`for_release` does.
     """
 
     release: str
@@ -129,16 +142,23 @@ class Features:
     variant: Variant | None = None
     upstream_bugs: bool = True
 
+    def __post_init__(self) -> None:
+        _check("the scheduler of Kubernetes", self.release, RELEASES)
+        for gate in (*self.on, *(self.cel_on or ())):
+            _check("the feature gate", gate, (*GATES, _BOTH))
+        if self.variant is not None:
+            _check("the variant", self.variant, VARIANTS)
+
     @classmethod
     def for_release(
         cls, release: str, gates: Mapping[str, bool] | None = None, *, upstream_bugs: bool = True
     ) -> Features:
         """A release with its default gates but for ``gates``, wired as its kube-scheduler wires them.
 
-        UsageError for a release or gate that is not known. Unsupported for a release whose allocator is not modelled.
+        A release that is newer than dractl knows is taken for the newest: ``release`` says which it is. UsageError for
+        a release or gate that is not known. Unsupported for a release whose allocator is not modelled.
         """
         from dractl.errors import Unsupported
-        from dractl.model.releases import Target
 
         target = Target.of(release, gates)
         if target.release not in _SUPPORTED:

@@ -43,6 +43,7 @@ def decode(value: Mapping[str, Any]) -> Object:
     Unknown fields are ignored and nothing is defaulted. DecodeError, with the path in the shape of v1, for a value that
     its place cannot hold; the parts of a device are decoded when they are read.
     """
+    Reader(value)  # or it is no object at all
     read = _kind(value)
     if read is None:
         raise DecodeError((), f"no object that dractl reads: {value.get('apiVersion')!r}, kind {value.get('kind')!r}")

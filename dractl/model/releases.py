@@ -231,7 +231,7 @@ def release_of(text: str) -> str:
     """
     if text in RELEASES:
         return text
-    found = _minor(text)
+    found = _minor(text) if isinstance(text, str) else None  # in Python 1.40 is the number 1.4
     allowed = f"{RELEASES[0]} to {NEWEST}"
     if found is None:
         raise UsageError(
@@ -242,7 +242,8 @@ def release_of(text: str) -> str:
     release = f"{found[0]}.{found[1]}"
     if release not in RELEASES:
         raise UsageError(
-            f"Kubernetes {release} is not known", hint=f"known are {allowed}; older ones have no structured parameters"
+            f"Kubernetes {release} is not known",
+            hint=f"known are {allowed}; older ones do not have resource.k8s.io/v1alpha3",
         )
     return release
 
@@ -266,9 +267,13 @@ class Target(NamedTuple):
     def of(release: str = NEWEST, overrides: Mapping[str, bool] | None = None) -> Target:
         """A release with its default gates, except those in ``overrides`` (``AllAlpha`` and ``AllBeta`` too).
 
-        UsageError for a release or gate that is not known, for a gate that the release does not have or has locked, and
-        for one that is on while a gate that it needs is off.
+        A release after :data:`NEWEST` is answered for by the newest rules: ``release`` says which. UsageError for a
+        release or gate that is not known, for a gate that the release does not have or has locked, for one that is on
+        while a gate that it needs is off, and for a value that is neither True nor False.
         """
+        for gate, value in (overrides or {}).items():
+            if not isinstance(value, bool):
+                raise UsageError(f"feature gate {gate} is True or False, not {value!r}")
         return _target(release_of(release), tuple(sorted((overrides or {}).items())))
 
     def at_least(self, release: str) -> bool:

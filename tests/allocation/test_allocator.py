@@ -382,3 +382,25 @@ def test_two_equal_constraints_are_one(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu("d", numa=1), gpu("e", numa=2), gpu("f", numa=2)], "node-1-more")
     verdict = cluster.allocator().allocate(node(), [first, third, second])
     assert taken(verdict) == ["r=a", "r=b", "r=e", "r=f"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message", "hint"),
+    [
+        ({"on": frozenset({"DRADeviceTaint"})}, "feature gate DRADeviceTaint is not known", "DRADeviceTaints"),
+        ({"cel_on": frozenset({"Foo"})}, "feature gate Foo is not known", "DRAAdminAccess"),
+        ({"release": "1.99"}, "Kubernetes 1.99 is not known", "1.34"),
+        ({"variant": "stabel"}, "variant stabel is not known", "stable"),
+    ],
+)
+def test_features_that_there_are_not(wrong: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=message) as raised:
+        Features(**{"release": "1.36", "on": frozenset(), **wrong})
+    assert hint in str(raised.value.hint)
+
+
+def test_mappings_have_to_be_decoded_first(cluster: Cluster) -> None:
+    allocator = cluster.allocator()
+    for wrong in (("node-1", [claim()]), (node(), [{"kind": "ResourceClaim"}])):
+        with pytest.raises(UsageError, match=r"of dractl\.model is needed"):
+            allocator.allocate(*wrong)  # type: ignore[arg-type]

@@ -314,3 +314,9 @@ def test_decodable() -> None:
     assert decodable({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice"})
     assert not decodable({"apiVersion": "resource.k8s.io/v1alpha2", "kind": "ResourceClaim"})
     assert not decodable({"kind": ["x"]})
+
+
+@pytest.mark.parametrize("value", [[], "text", 1, [{"kind": "Pod"}]])
+def test_what_is_no_object_is_not_decoded(value: Any) -> None:
+    with pytest.raises(DecodeError, match="must be a map"):
+        decode(value)

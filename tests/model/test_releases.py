@@ -188,3 +188,15 @@ def test_the_tables_agree() -> None:
         assert {gate, *needed} <= set(GATES)
     for stages in GATES.values():
         assert [s.release for s in stages] == sorted({s.release for s in stages})
+
+
+@pytest.mark.parametrize("value", ["false", 0, None])
+def test_a_gate_is_true_or_false(value: object) -> None:
+    """The text "false" is true for Python."""
+    with pytest.raises(UsageError, match="True or False"):
+        Target.of("1.36", {"DRAConsumableCapacity": value})  # type: ignore[dict-item]
+
+
+def test_a_release_is_a_text() -> None:
+    with pytest.raises(UsageError, match=r"1\.36 is no Kubernetes release"):
+        Target.of(1.36)  # type: ignore[arg-type]
