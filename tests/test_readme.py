@@ -32,7 +32,9 @@ def examples() -> list[tuple[str, str, str]]:
 def test_what_the_documentation_shows_is_what_dractl_prints(file: str, command: str, expected: str) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8", "NODE_NAME": ""}
-    done = subprocess.run(command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, shell=True, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False
+    )
     pattern = "".join(
         ".*?" if line.strip() == "..." else re.escape(line) for line in expected.splitlines(keepends=True)
     )

@@ -40,7 +40,7 @@ fuzz = _load("fuzz_allocator")
 
 
 def lines(path: Path) -> Iterator[Case]:
-    with path.open() as file:
+    with path.open(encoding="utf-8") as file:
         yield from map(json.loads, file)
 
 

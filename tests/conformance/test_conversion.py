@@ -26,10 +26,10 @@ def accepted(value: dict[str, Any], target: Target) -> bool:
 @pytest.mark.parametrize("release", COMPARED)
 def test_conversion_keeps_the_verdict(shared: Path, release: str, gates: str, record_property: Any) -> None:
     folder = shared / "conformance" / "validation"
-    overrides = parse_gates(json.loads((folder / "gates.json").read_text())[release]) if gates == "all" else {}
+    overrides = parse_gates(json.loads((folder / "gates.json").read_bytes())[release]) if gates == "all" else {}
     target = Target.of(release, overrides)
     compared, differing = 0, []
-    for case in map(json.loads, (folder / "cases.jsonl").read_text().splitlines()):
+    for case in map(json.loads, (folder / "cases.jsonl").read_bytes().splitlines()):
         documents = load(["-"], stdin=case["yaml"].encode()).documents
         value = documents[-1].value if documents else {}
         if value.get("apiVersion") not in ("resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2"):

@@ -28,9 +28,9 @@ SAMPLE = 20
 def verdicts(shared: Path, release: str, step: int) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Every ``step``-th case that is one document, with what the server of ``release`` said to it."""
     folder = shared / "conformance" / "validation"
-    cases = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
+    cases = [json.loads(line) for line in (folder / "cases.jsonl").read_bytes().splitlines()]
     chosen = {case["id"]: case for case in [case for case in cases if "update" not in case][::step]}
-    lines = (folder / f"verdicts-{release}.jsonl").read_text().splitlines()
+    lines = (folder / f"verdicts-{release}.jsonl").read_bytes().splitlines()
     found = [json.loads(line) for line in lines]
     return [(chosen[v["id"]], v) for v in found if v["id"] in chosen and v["gates"] == "default"]
 

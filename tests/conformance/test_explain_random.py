@@ -39,7 +39,7 @@ def cases(release: str) -> list[dict[str, Any]]:
     path = root / f"conformance/allocator-random/{release}.jsonl" if root else None
     if path is None or not path.exists():
         return []
-    read = [json.loads(line) for line in path.read_text().splitlines()]
+    read = [json.loads(line) for line in path.read_bytes().splitlines()]
     return [case for case in read if case["expected"]["verdict"] != "allocated"]
 
 

@@ -30,7 +30,7 @@ OTHER_RELEASE_WROTE = {"freed-but-not-tried-again"}
 def cases() -> list[tuple[Path, str]]:
     root = shared_dir()
     folders = sorted((root / "conformance/scheduling").glob("*/expected.json")) if root else []
-    return [(f.parent, r) for f in folders for r in RELEASES if r in json.loads(f.read_text())["releases"]]
+    return [(f.parent, r) for f in folders for r in RELEASES if r in json.loads(f.read_bytes())["releases"]]
 
 
 CASES = cases()
@@ -38,7 +38,7 @@ CASES = cases()
 
 def check(folder: Path, release: str) -> list[str]:
     """What is wrong with the answer about one cluster at one release."""
-    expected = json.loads((folder / "expected.json").read_text())
+    expected = json.loads((folder / "expected.json").read_bytes())
     recorded = expected["releases"][release]
     answer = explain(folder, expected, recorded, release)
     if (answer["verdict"] in FITS) != recorded["scheduled"]:

@@ -45,11 +45,11 @@ def agrees(verdict: dict[str, Any], found: Said) -> bool:
 
 def compare(shared: Path, release: str, gates: str, step: int, record_property: Any) -> None:
     folder = shared / "conformance" / "validation"
-    cases = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
+    cases = [json.loads(line) for line in (folder / "cases.jsonl").read_bytes().splitlines()]
     chosen = {case["id"]: case["yaml"] for case in [case for case in cases if "update" not in case][::step]}
-    switched = parse_gates(json.loads((folder / "gates.json").read_text())[release]) if gates == "all" else {}
+    switched = parse_gates(json.loads((folder / "gates.json").read_bytes())[release]) if gates == "all" else {}
     target = Target.of(release, switched)
-    verdicts = [json.loads(line) for line in (folder / f"verdicts-{release}.jsonl").read_text().splitlines()]
+    verdicts = [json.loads(line) for line in (folder / f"verdicts-{release}.jsonl").read_bytes().splitlines()]
     verdicts = [verdict for verdict in verdicts if verdict["gates"] == gates and verdict["id"] in chosen]
     record_property("cases", len(verdicts))
     wrong = {}

@@ -609,7 +609,7 @@ def cluster(request: pytest.FixtureRequest, shared: Path, tmp_path: Path) -> Ite
 
 
 def all_gates(shared: Path, release: str) -> str:
-    gates: str = json.loads((shared / "conformance" / "validation" / "gates.json").read_text())[release]
+    gates: str = json.loads((shared / "conformance" / "validation" / "gates.json").read_bytes())[release]
     return gates
 
 

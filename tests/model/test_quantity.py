@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dractl.model import Quantity
 from dractl.model.quantity import FORMAT_ERROR, NUMERIC_ERROR, SUFFIX_ERROR
 
-ROWS = [json.loads(line) for line in (Path(__file__).parent / "quantities.jsonl").read_text().splitlines()]
+ROWS = [json.loads(line) for line in (Path(__file__).parent / "quantities.jsonl").read_bytes().splitlines()]
 PARSED = [row for row in ROWS if isinstance(row["in"], str)]
 SUMS = [row for row in ROWS if isinstance(row["in"], list)]
 

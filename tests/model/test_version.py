@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dractl.model import Version
 from dractl.model.version import SEMVER_ORG
 
-ROWS = [json.loads(line) for line in (Path(__file__).parent / "versions.jsonl").read_text().splitlines()]
+ROWS = [json.loads(line) for line in (Path(__file__).parent / "versions.jsonl").read_bytes().splitlines()]
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if "cmp" not in row], ids=lambda row: row["in"] or "empty")

@@ -45,7 +45,7 @@ def test_links_in_circles_end(root: tuple[SysRoot, Path]) -> None:
 
 def test_nothing_speaks_to_the_terminal(root: tuple[SysRoot, Path]) -> None:
     view, top = root
-    (top / "sys/alias").write_text("a\x1b]0;title\x07b\x9b1m")
+    (top / "sys/alias").write_text("a\x1b]0;title\x07b\x9b1m", encoding="utf-8")
     (top / "sys/devices/e\x1b[2J").mkdir()
     (top / "sys/driver").symlink_to("drivers/x\x1b[2J")
     assert view.text("sys/alias") == "a?]0;title?b?1m"

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def schema(name: str) -> dict[str, Any]:
-    found = json.loads((data_dir("schemas") / "dractl" / f"{name}.json").read_text())
+    found = json.loads((data_dir("schemas") / "dractl" / f"{name}.json").read_bytes())
     assert isinstance(found, dict)
     return found
 
@@ -38,7 +38,7 @@ def dractl(*arguments: str | Path) -> Any:
 
 @pytest.mark.parametrize("path", sorted((data_dir("schemas") / "dractl").glob("*.json")), ids=lambda path: path.stem)
 def test_a_schema_is_one(path: Path) -> None:
-    Draft202012Validator.check_schema(json.loads(path.read_text()))
+    Draft202012Validator.check_schema(json.loads(path.read_bytes()))
 
 
 def test_the_machines_schema_is_as_the_tool_makes_it() -> None:
@@ -58,9 +58,9 @@ def test_gathered_machines(shared: Path) -> None:
 
 
 def test_findings_of_every_kind(shared: Path, tmp_path: Path) -> None:
-    lines = (shared / "conformance" / "validation" / "cases.jsonl").read_text().splitlines()
+    lines = (shared / "conformance" / "validation" / "cases.jsonl").read_bytes().splitlines()
     for case in map(json.loads, lines[::10]):
-        (tmp_path / f"{case['id']}.yaml").write_text(case["yaml"])
+        (tmp_path / f"{case['id']}.yaml").write_text(case["yaml"], encoding="utf-8")
     report = dractl("lint", "--isolated", "-o", "json", tmp_path, "examples")
     check("lint-v1", report)
     assert len({finding["code"] for finding in report["findings"]}) > 20
