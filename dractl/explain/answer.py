@@ -64,13 +64,15 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class FunnelStage:
-    """One line of the funnel: of ``of`` devices ``kept`` remain after ``stage``."""
+    """One line of the funnel: of ``of`` devices ``kept`` remain after ``stage``. ``heading`` is what a person calls the
+    request: with its claim where the pod has several, or by the extended resource and the container."""
 
     request: str
     stage: str
     kept: int
     of: int
     detail: str = ""
+    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +189,14 @@ class DriverStatus:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Who is asked about. ``pod_claims`` maps the names in the pod to the claims that they stand for."""
+    """Who is asked about. ``pod_claims`` maps the names in the pod to the claims that they stand for, ``templates`` to
+    the templates that these are made from."""
 
     kind: str
     namespace: str
     name: str
     pod_claims: Mapping[str, str | None] = field(default_factory=dict)
+    templates: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -220,6 +224,7 @@ class Explanation:
     fixes: tuple[Fix, ...] = ()
     notes: tuple[str, ...] = ()  # what was not checked, what was assumed
     age: str | None = None  # creation timestamp of the subject
+    phase: str | None = None  # of a pod that exists
     devices: tuple[DeviceStatus, ...] = ()  # of the node that is asked about, or comes nearest
     drivers: tuple[DriverStatus, ...] = ()
 

@@ -107,6 +107,11 @@ class Explainer:
             *question.key,
             {text_at(r, "name"): None for r in maps_at(pod, "spec", "resourceClaims")}
             | {c.name: c.key[1] for c in entry.claims if c.name},
+            {
+                text_at(r, "name"): text_at(r, "resourceClaimTemplateName")
+                for r in maps_at(pod, "spec", "resourceClaims")
+                if text_at(r, "resourceClaimTemplateName")
+            },
         )
         if not is_pending(pod):
             return self._placed(question, subject, entry.claims)
@@ -298,6 +303,7 @@ class Explainer:
             self.features.release,
             self.options.release_assumed,
             age=text_at(question.value, "metadata", "creationTimestamp") or None,
+            phase=text_at(question.value, "status", "phase") or None,
             **parts,
         )
 
@@ -354,7 +360,7 @@ class Explainer:
             scheduler_message=judgement.message,
             reasons=reasons,
             nodes=tuple(nodes),
-            funnel=funnel(self.devices, whole(surveyed)),
+            funnel=funnel(self.devices, whole(surveyed), study.heading),
             conflict=conflict,
             notes=self._notes(judgement),
         )

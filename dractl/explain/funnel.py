@@ -9,7 +9,7 @@ from dractl.explain import selectors
 from dractl.explain.answer import FunnelStage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dractl.allocation import DeviceID, Loss, RequestSurvey, Stage, Survey
     from dractl.explain.answer import Holder
@@ -26,18 +26,23 @@ _NAMES = {
 }
 
 
-def funnel(devices: Devices, requests: Iterable[RequestSurvey]) -> tuple[FunnelStage, ...]:
+def funnel(
+    devices: Devices, requests: Iterable[RequestSurvey], heading: Callable[[RequestSurvey], str]
+) -> tuple[FunnelStage, ...]:
     """A line for each request, with its class, and one for each stage that loses something or is a selector."""
     lines: list[FunnelStage] = []
     for request in requests:
         of_class = next((s for s in reversed(request.stages) if s.name == "class-selector"), None)
         kept = len(request.offered if of_class is None else of_class.kept)
+        named = heading(request)
         wanted = "all" if request.mode == "All" else str(request.wanted)
-        lines.append(FunnelStage(request.request, f"{wanted} × {request.device_class}", kept, len(request.offered)))
+        asked = f"{wanted} × {request.device_class}"
+        lines.append(FunnelStage(request.request, asked, kept, len(request.offered), heading=named))
         for stage in request.stages:
             if stage.name == "request-selector" or (stage.lost and stage.name != "class-selector"):
                 of = len(stage.kept) + len(stage.lost)
-                lines.append(FunnelStage(request.request, _name(stage), len(stage.kept), of, _detail(devices, stage)))
+                detail = _detail(devices, stage)
+                lines.append(FunnelStage(request.request, _name(stage), len(stage.kept), of, detail, named))
     return tuple(lines)
 
 
@@ -126,7 +131,13 @@ def _capacity(lost: Sequence[Loss]) -> str:
 
 
 def held_by(holders: Sequence[Holder], most: int = 2) -> str:
-    """``claim ml/eval-3 ×8, claim ml/dev, …``."""
+    """``claim ml/eval-3-gpus ×8 (pod eval-3), claim ml/dev, …``."""
+    pods: dict[str, list[str]] = {}
+    for h in holders:
+        pods.setdefault(h.claim, []).extend([h.pod.rpartition("/")[2]] if h.pod else [])
     counts = {h.claim: len(h.devices) for h in holders}
-    told = [f"claim {claim}{f' ×{n}' if n > 1 else ''}" for claim, n in counts.items()]
+    told = [
+        f"claim {claim}{f' ×{n}' if n > 1 else ''}" + (f" (pod {', '.join(pods[claim][:2])})" if pods[claim] else "")
+        for claim, n in counts.items()
+    ]
     return ", ".join(told[:most]) + (", …" if len(told) > most else "") or "not in the source"

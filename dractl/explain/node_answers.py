@@ -10,13 +10,14 @@ from dractl.explain.answer import AllocatedDevice, FunnelStage, NodeAnswer, Reas
 from dractl.explain.binding import failure
 from dractl.explain.cluster import map_at, maps_at, text_at
 from dractl.explain.diagnose import reasons_of
+from dractl.explain.extended import SPECIAL_NAME, as_written
 from dractl.explain.funnel import funnel
 from dractl.explain.judge import TIMED_OUT, times_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dractl.allocation.survey import Survey
+    from dractl.allocation.survey import RequestSurvey, Survey
     from dractl.explain.about import About
     from dractl.explain.judge import Judgement, NodeVerdict
     from dractl.explain.pods import PodClaim
@@ -35,6 +36,16 @@ class Study:
     judgement: Judgement
     about: About
     surveys: dict[str, Survey] = field(default_factory=dict)  # by node, of those that cannot allocate
+
+    def heading(self, request: RequestSurvey) -> str:
+        """What a person calls a request: its claim is named where there are several, and an extended resource as the
+        pod has it."""
+        claim = self.about.claims.get(request.claim)
+        if claim is not None and claim.key[1] == SPECIAL_NAME:
+            return as_written(self.question.value, request.request)
+        if claim is None or len(self.about.claims) < 2:
+            return f"request {request.request}"
+        return f"request {claim.name or claim.key[1]}/{request.request}"
 
 
 def bundle(study: Study, alike: Sequence[NodeVerdict]) -> NodeAnswer:
@@ -84,7 +95,7 @@ def _node(study: Study, verdict: NodeVerdict) -> NodeAnswer:
         decoded = [c.claim for c in verdict.claims if c.claim is not None]
         survey = study.about.judge.allocator.survey(study.about.judge.state.decode(verdict.node), decoded)
         study.surveys[verdict.name] = survey
-        stages = funnel(study.about.devices, survey.requests)
+        stages = funnel(study.about.devices, survey.requests, study.heading)
         found = reasons_of(study.about, verdict, survey)
         reasons += _timeouts(verdict, found)
     kind: Any = "filtered" if verdict.rejection is not None else "unallocatable"
