@@ -195,6 +195,33 @@ def test_partitions_share_counters(cluster: Cluster) -> None:
     assert isinstance(cluster.allocator(state=state).allocate(node(), [claim(want("r", "gpu.io"))]), Unallocatable)
 
 
+def test_partitions_of_eight_gpus_that_cannot_be_packed_are_a_proof(cluster: Cluster) -> None:
+    """A GPU has room for three quarters, or for two beside a half: with five halves there are 3 × 3 + 5 × 2 = 19."""
+
+    def part(gpu_: int, name: str, places: range) -> dict[str, Any]:
+        counters = {f"slot-{place}": {"value": "1"} for place in places} | {"cores": {"value": str(len(places) - 1)}}
+        made = {**gpu(f"{gpu_}-{name}-{places[0]}", size=name), "consumesCounters": []}
+        made["consumesCounters"] = [{"counterSet": f"gpu-{gpu_}", "counters": counters}]
+        return made
+
+    quarters, halves = [range(n, n + 2) for n in (0, 2, 4)], [range(n, n + 4) for n in (0, 4)]
+    parts = [
+        part(n, name, places) for n in range(8) for name, all_ in (("q", quarters), ("h", halves)) for places in all_
+    ]
+    counters = {f"slot-{place}": {"value": "1"} for place in range(8)} | {"cores": {"value": "7"}}
+    cluster.pool("gpu.io", parts, pool={"resourceSliceCount": 2})
+    sets = [{"name": f"gpu-{n}", "counters": counters} for n in range(8)]
+    cluster.pool("gpu.io", [], pool={"resourceSliceCount": 2}, sharedCounters=sets)
+
+    def asked(count: int) -> Any:
+        of = "device.attributes['gpu.io'].size == '{}'"
+        return [claim(want("q", "gpu.io", count, of.format("q")), want("h", "gpu.io", 5, of.format("h")))]
+
+    allocator = cluster.allocator()
+    assert isinstance(allocator.allocate(node(), asked(19)), Allocated)
+    assert isinstance(allocator.allocate(node(), asked(20), budget=20_000), Unallocatable)
+
+
 def test_shares_consume_capacity(cluster: Cluster) -> None:
     policy = {"default": "1G", "validRange": {"min": "1G", "step": "1G"}}
     nic = {"name": "n", "allowMultipleAllocations": True, "capacity": {"bw": {"value": "10G", "requestPolicy": policy}}}
