@@ -39,10 +39,16 @@ class ObjectRef(NamedTuple):
 
 
 class Api(NamedTuple):
-    """What the API server would raise: the cause's type and its field path, as the server spells it."""
+    """What the API server would raise: the cause's type and its field path, as the server spells it; and its message
+    where the finding has a shorter one."""
 
     type: str
     field: str | None = None
+    message: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        named = {"type": self.type, "field": self.field, "message": self.message}
+        return {key: value for key, value in named.items() if value is not None}
 
 
 class Related(NamedTuple):
@@ -118,7 +124,7 @@ class Finding(NamedTuple):
         if self.related:
             made["related"] = [{"message": item.message, **_place(item.position)} for item in self.related]
         if self.api:
-            made["api"] = {"type": self.api.type} | ({"field": self.api.field} if self.api.field is not None else {})
+            made["api"] = self.api.to_json()
         if self.origin:
             made["origin"] = self.origin
         if self.fix:

@@ -51,17 +51,19 @@ def from_violation(document: Document, violation: Violation, target: Target) -> 
     """What the API server says about a document."""
     rule = registry.for_violation(violation.rule)
     position = document.locate(violation.path, key=violation.key, offset=violation.offset)
+    message, related, api = _said(document, violation)
     finding = Finding(
         rule.code,
         rule.name,
         rule.severity,
-        _said(violation),
+        message,
         position,
         document.index,
         yaml_path(violation.path),
         _object(document),
         help=_help(document, violation, target),
-        api=Api(violation.type, violation.field) if violation.type else None,
+        related=related,
+        api=api,
         origin=document.origin,
         fix=for_violation(document, violation),
         excerpt=document.line(position.line),
@@ -69,11 +71,21 @@ def from_violation(document: Document, violation: Violation, target: Target) -> 
     return Placed(finding, document, violation.path)
 
 
-def _said(violation: Violation) -> str:
-    """The server's own sentence; causes begin with their field, as kubectl prints them."""
+def _said(document: Document, violation: Violation) -> tuple[str, tuple[Related, ...], Api | None]:
+    """The server's own sentence; causes begin with their field, as kubectl prints them. What it says about a CEL
+    expression in several lines, that expression included, becomes a sentence and further places."""
+    message = violation.message
     if violation.field and violation.type and violation.type.startswith("FieldValue"):
-        return f"{violation.field}: {violation.message}"
-    return violation.message
+        message = f"{violation.field}: {message}"
+    if violation.type and violation.path and violation.path[-1] == "expression":
+        from dractl.lint.compilation import compilation
+
+        short = compilation(document, violation)
+        if short:
+            places = [(text, document.locate(violation.path, offset=offset)) for text, offset in short.further]
+            related = tuple(Related(text, position) for text, position in places)
+            return short.message, related, Api(violation.type, violation.field, message)
+    return message, (), Api(violation.type, violation.field) if violation.type else None
 
 
 def _help(document: Document, violation: Violation, target: Target) -> str | None:

@@ -83,6 +83,35 @@ def test_a_cel_error_points_into_a_block_scalar() -> None:
     assert line[found.position.column - 1] == ">"
     assert found.api is not None
     assert (found.api.type, found.api.field) == ("FieldValueInvalid", "spec.selectors[0].cel.expression")
+    assert found.message == (
+        "the expression does not compile: found no matching overload for '_>_' applied to "
+        "'(kubernetes.Quantity, kubernetes.Quantity)'"
+    )
+    assert found.api.message is not None
+    assert "\n | ..device.capacity".replace("..", "  ") in found.api.message  # as kube-apiserver says it
+
+
+def test_each_issue_of_an_expression_has_its_place() -> None:
+    text = """\
+    apiVersion: resource.k8s.io/v1
+    kind: DeviceClass
+    metadata: {name: gpu.example.com}
+    spec:
+      selectors:
+      - cel:
+          expression: |
+            device.driver == first &&
+              second && "\\u00e9" == third
+      - cel: {expression: "1"}
+    """
+    found, number = (f for f in run(text).findings if f.code == "DRA113")
+    lines = dedent(text).splitlines()
+    places = [(found.message, found.position), *((item.message, item.position) for item in found.related)]
+    assert len(places) == 3
+    for (message, place), name in zip(places, ("first", "second", "third"), strict=True):
+        assert message.endswith(f"undeclared reference to '{name}'")
+        assert lines[place.line - 1][place.column - 1 :].startswith(name)
+    assert number.message == "the expression must evaluate to bool or the unknown type, not int"
 
 
 def test_a_typo_of_a_standard_attribute_is_found_with_the_right_name() -> None:
