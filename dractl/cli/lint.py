@@ -10,12 +10,13 @@ import typer
 from dractl.cli import common
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from dractl.lint.config import Config
     from dractl.lint.finding import Report
     from dractl.lint.inventory import Inventory
     from dractl.lint.selection import Selection
+    from dractl.manifests import Skipped
     from dractl.model import Target
 
 FORMATS = ("full", "concise", "json", "sarif", "junit", "github", "gitlab")
@@ -105,12 +106,15 @@ def command(
     if not wanted:
         raise UsageError("nothing to lint", hint="name files or folders, or - for standard input")
     excluded = (*settings.exclude, *_split(exclude))
+    from dractl.manifests import load_readable
+
     if show_files:
-        _show_files(wanted, excluded, output_file)
-        return
+        inputs = load_readable(wanted, stdin=_stdin(wanted), exclude=excluded)
+        names = {document.file for document in inputs.documents} | {broken.file for broken in inputs.broken}
+        common.write_report("\n".join(sorted(names)), output_file)
+        _end(inputs.skipped)
 
     from dractl.lint import lint
-    from dractl.manifests import load
 
     if fix and diff:
         raise UsageError("--fix and --diff exclude each other", hint="--diff shows what --fix would do")
@@ -122,11 +126,12 @@ def command(
     stdin = _stdin(wanted)
 
     def linted() -> Report:
-        inputs = load(wanted, stdin=stdin, stdin_name=stdin_filename, exclude=excluded)
+        inputs = load_readable(wanted, stdin=stdin, stdin_name=stdin_filename, exclude=excluded)
         for skipped in inputs.skipped:
-            notice(f"{skipped.file}: skipped, {skipped.why}" + (f"; {skipped.hint}" if skipped.hint else ""))
+            if not skipped.unread:
+                notice(f"{skipped.file}: skipped, {skipped.why}" + (f"; {skipped.hint}" if skipped.hint else ""))
         report = lint(inputs, target, config=selection, devices=inventory)
-        if not report.documents:
+        if not report.documents and not inputs.unread:
             notice("nothing here concerns DRA: no claim, class, slice or taint rule, and no pod that uses one")
         return report
 
@@ -134,33 +139,48 @@ def command(
         _watch(wanted, linted, lambda report: _render(report, output, statistics, quiet, to_file=False))
     report = linted()
     if diff:
-        _diff(report, output_file, exit_zero=exit_zero)
-        return
+        changes = _diff(report, output_file)
+        _end(report.skipped, failed=changes and not exit_zero)
     for _ in range(MAX_FIXES if fix else 0):
         if not _fixed(report):
             break
         report = linted()
-    common.write_report(_render(report, output, statistics, quiet, to_file=output_file is not None), output_file)
-    if report.reaches(threshold) and not exit_zero:  # type: ignore[arg-type]
-        raise typer.Exit(1)
+    if report.files or not any(item.unread for item in report.skipped):  # of nothing there is nothing to report
+        common.write_report(_render(report, output, statistics, quiet, to_file=output_file is not None), output_file)
+    _end(report.skipped, failed=report.reaches(threshold) and not exit_zero)  # type: ignore[arg-type]
 
 
 def _watch(paths: list[str], linted: Callable[[], Report], shown: Callable[[Report], str]) -> NoReturn:
     """Reports again whenever a file has changed, until it is interrupted."""
     import sys
 
-    from dractl.cli import terminal, watching
-    from dractl.errors import InputError
+    from dractl.cli import watching
 
     for _ in watching.changes(paths):
         if sys.stdout.isatty():
             sys.stdout.write("\x1b[2J\x1b[H")
-        try:
-            common.write_report(shown(linted()), None)
-        except InputError as error:  # an editor may be replacing the file just now
-            terminal.complain(str(error), hint=error.hint)
+        report = linted()
+        common.write_report(shown(report), None)
         sys.stdout.flush()
+        _complain(report.skipped)  # an editor may be replacing the file just now
     raise AssertionError("changes never end")
+
+
+def _complain(skipped: Iterable[Skipped]) -> bool:
+    """Says what could not be read; whether there is any."""
+    from dractl.cli import terminal
+
+    unread = [item for item in skipped if item.unread]
+    for item in unread:
+        terminal.complain(f"{item.file}: {item.why}", hint=item.hint)
+    return bool(unread)
+
+
+def _end(skipped: Iterable[Skipped], *, failed: bool = False) -> NoReturn:
+    """After the report: its exit code, which is another where it is not about all that was asked for."""
+    from dractl.errors import InputError
+
+    raise typer.Exit(InputError.exit_code if _complain(skipped) else 1 if failed else 0)
 
 
 def _inventory(sources: list[str], target: Target) -> Inventory | None:
@@ -179,14 +199,13 @@ def _inventory(sources: list[str], target: Target) -> Inventory | None:
     return Inventory(slices, classes)
 
 
-def _diff(report: Report, output_file: Path | None, *, exit_zero: bool) -> None:
+def _diff(report: Report, output_file: Path | None) -> bool:
     from dractl.cli import fixing, terminal
 
     terminal.write_utf8()
     shown = "".join(fixing.diff(change) for change in fixing.changes(report))
     common.write_report(shown, output_file)
-    if shown and not exit_zero:
-        raise typer.Exit(1)
+    return bool(shown)
 
 
 def _fixed(report: Report) -> bool:
@@ -234,14 +253,6 @@ def _stdin(paths: list[str]) -> bytes | None:
     import sys
 
     return sys.stdin.buffer.read() if "-" in paths else None
-
-
-def _show_files(paths: list[str], exclude: tuple[str, ...], output_file: Path | None) -> None:
-    from dractl.manifests import load
-
-    inputs = load(paths, stdin=_stdin(paths), exclude=exclude)
-    names = {document.file for document in inputs.documents} | {broken.file for broken in inputs.broken}
-    common.write_report("\n".join(sorted(names)), output_file)
 
 
 def _render(report: Report, output: str, statistics: bool, quiet: bool, *, to_file: bool) -> str:

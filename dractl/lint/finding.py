@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dractl.manifests import Position
+    from dractl.manifests import Position, Skipped
 
 Severity = Literal["error", "warning", "info"]
 Confidence = Literal["certain", "likely", "possible"]
@@ -137,7 +137,7 @@ class Report(NamedTuple):
     """What one run of lint found, in the order of the inputs, and what it looked at.
 
     ``documents`` counts those that concern DRA; ``suppressed`` the findings that comments, the configuration's ignores
-    or a baseline took out; ``skipped`` is (file, why) of files that are templates.
+    or a baseline took out; ``skipped`` are the files that were not read, such as templates, with the reason.
     """
 
     findings: tuple[Finding, ...]
@@ -145,7 +145,7 @@ class Report(NamedTuple):
     files: int = 0
     documents: int = 0
     suppressed: int = 0
-    skipped: tuple[tuple[str, str], ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
     def number_of(self, severity: Severity) -> int:
         """How many findings have exactly this severity."""
@@ -168,7 +168,7 @@ class Report(NamedTuple):
                 "warnings": self.number_of("warning"),
                 "infos": self.number_of("info"),
                 "suppressed": self.suppressed,
-                "skipped": [{"file": file, "why": why} for file, why in self.skipped],
+                "skipped": [{"file": item.file, "why": item.why} for item in self.skipped],
             },
         }
 

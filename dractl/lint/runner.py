@@ -51,7 +51,7 @@ def lint(
         files=inputs.files,
         documents=len(relevant) + len(inputs.broken),
         suppressed=suppressed,
-        skipped=tuple((item.file, item.why) for item in inputs.skipped),
+        skipped=inputs.skipped,
     )
 
 

@@ -33,11 +33,15 @@ class Broken(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """A file that was found and deliberately not read: why, and what to do about it."""
+    """A file or folder that was not read: why, and what to do about it.
+
+    ``unread``: it could not be, so that what is said of the others is not all that was asked for.
+    """
 
     file: str
     why: str
     hint: str | None = None
+    unread: bool = False
 
 
 class Locator(Protocol):
@@ -140,6 +144,11 @@ class Inputs(NamedTuple):
     broken: tuple[Broken, ...]
     skipped: tuple[Skipped, ...]
     files: int
+
+    @property
+    def unread(self) -> tuple[Skipped, ...]:
+        """What of the paths could not be read."""
+        return tuple(item for item in self.skipped if item.unread)
 
 
 MAX_LIST_DEPTH = 8

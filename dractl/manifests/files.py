@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -39,15 +40,18 @@ class Content(NamedTuple):
 def read_all(
     paths: Sequence[str], stdin: bytes | None, stdin_name: str, exclude: Sequence[str]
 ) -> Iterator[Content | Skipped]:
-    """Everything under ``paths`` in a stable order, each file once. Raises InputError for a named path."""
+    """Everything under ``paths`` in a stable order, each file once; what cannot be read is Skipped as ``unread``."""
     walker = _Walker(exclude)
     for path in paths:
-        if path == "-":
-            yield from _unpack(stdin_name, _standard_input() if stdin is None else stdin, on_disk=False)
-        elif os.path.isdir(path):
-            yield from walker.walk(path)
-        else:
-            yield from _named(path, walker)
+        try:
+            if path == "-":
+                yield from _unpack(stdin_name, _standard_input() if stdin is None else stdin, on_disk=False)
+            elif os.path.isdir(path):
+                yield from walker.walk(path)
+            else:
+                yield from _named(path, walker)
+        except InputError as error:
+            yield Skipped(error.place or path, error.message, error.hint, unread=True)
 
 
 def _standard_input() -> bytes:
@@ -114,9 +118,7 @@ class _Walker:
                 with os.scandir(folder) as listing:
                     entries = sorted(listing, key=lambda entry: entry.name)
             except OSError as error:
-                if not inside:
-                    raise InputError(f"cannot be read: {_reason(error)}", place=top) from None
-                yield Skipped(folder, f"cannot be read: {_reason(error)}")
+                yield _unread(folder, error, below=bool(inside))
                 continue
             folders = []
             for entry in entries:
@@ -151,9 +153,17 @@ class _Walker:
         except FileNotFoundError:
             yield Skipped(entry.path, "a symbolic link to nothing")
         except OSError as error:
-            yield Skipped(entry.path, f"cannot be read: {_reason(error)}")
+            if error.errno == errno.ELOOP:
+                yield Skipped(entry.path, "a symbolic link to itself")
+            else:
+                yield _unread(entry.path, error)
         else:
             yield Content(entry.path, data, on_disk=True)
+
+
+def _unread(path: str, error: OSError, *, below: bool = True) -> Skipped:
+    hint = "--exclude passes over it" if below else None
+    return Skipped(path, f"cannot be read: {_reason(error)}", hint, unread=True)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dractl.errors import InputError
 from dractl.manifests.documents import Broken, Document, Inputs, Skipped
 from dractl.manifests.files import read_all
 from dractl.manifests.source import Source
@@ -46,8 +47,23 @@ def load(
     ``paths`` are files of any name, folders (walked for ``*.yaml``, ``*.yml``, ``*.json``), archives (tar, zip,
     compressed or not; named ``archive/member``) and ``-`` for ``stdin``. ``exclude`` are patterns as in .gitignore.
     With ``relevant_only`` files within folders and archives that mention nothing of DRA are passed over.
-    Raises InputError for a named path that is missing, unreadable, damaged or too large.
+    Raises InputError for a path that is missing, damaged or too large, and for what cannot be read below a folder.
     """
+    inputs = load_readable(paths, stdin=stdin, stdin_name=stdin_name, exclude=exclude, relevant_only=relevant_only)
+    for item in inputs.unread:
+        raise InputError(item.why, place=item.file, hint=item.hint)
+    return inputs
+
+
+def load_readable(
+    paths: Sequence[str],
+    *,
+    stdin: bytes | None = None,
+    stdin_name: str = "<stdin>",
+    exclude: Sequence[str] = (),
+    relevant_only: bool = True,
+) -> Inputs:
+    """As :func:`load`, but what cannot be read is in ``Inputs.unread``, and everything else is loaded."""
     documents: list[Document] = []
     broken: list[Broken] = []
     skipped: list[Skipped] = []
@@ -74,7 +90,7 @@ def load(
             if isinstance(item, Document):
                 if isinstance(item.value, dict):
                     documents.append(item)
-                elif content.named:
+                elif content.named or _lists_objects(item.value):
                     broken.append(_no_object(item))
     return Inputs(tuple(documents), tuple(broken), tuple(skipped), files)
 
@@ -112,8 +128,18 @@ def _read_yaml(source: Source) -> list[Document | Broken]:
     return list(yamltext.read(source))
 
 
+def _lists_objects(value: object) -> bool:
+    """Whether a document that is none itself lists objects of DRA, which kubectl would not take. Below folders other
+    lists and texts (patches, values, playbooks) are nobody's mistake."""
+    found = value if isinstance(value, list) else []
+    versions = (item.get("apiVersion") for item in found if isinstance(item, dict) and "kind" in item)
+    return any(isinstance(version, str) and version.startswith("resource.k8s.io/") for version in versions)
+
+
 def _no_object(document: Document) -> Broken:
     what = {list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
     message = f"the document is {what.get(type(document.value), 'no object')}, not a Kubernetes object"
     hint = "an object has the keys apiVersion, kind and metadata"
+    if _lists_objects(document.value):
+        hint = "write the objects as documents with --- between them, or as the items of an object of kind List"
     return Broken(document.file, document.index, document.locate(()), message, hint)

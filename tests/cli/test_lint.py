@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -103,10 +105,55 @@ def test_wrong_usage_is_2(here: Path, capsys: pytest.CaptureFixture[str], argume
 
 
 def test_a_path_that_is_not_there_is_3(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["lint", "missing.yaml", "claim.yaml"]) == 3
+    """What can be read is reported all the same, and 3 wins over 1."""
+    assert main(["lint", "missing.yaml", "claim.yaml", "-q"]) == 3
     captured = capsys.readouterr()
-    assert captured.out == ""
+    assert "error[DRA701]" in captured.out
     assert "missing.yaml" in captured.err
+
+
+def test_what_cannot_be_read_below_a_folder_is_3(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A green CI would say that it is right."""
+    denied = PermissionError(errno.EACCES, "Permission denied")
+
+    def opened(path: str, *arguments: Any) -> Any:
+        if path.endswith("secret.yaml"):
+            raise denied
+        return open(path, *arguments)
+
+    def listed(path: str) -> Any:
+        if path.endswith("closed"):
+            raise denied
+        return list_folder(path)
+
+    list_folder = os.scandir
+    monkeypatch.setattr("dractl.manifests.files.open", opened, raising=False)
+    monkeypatch.setattr("dractl.manifests.files.os.scandir", listed)
+    (here / "closed").mkdir()
+    (here / "secret.yaml").write_text(CLAIM)
+    assert main(["lint", ".", "-q", "-o", "json"]) == 3
+    captured = capsys.readouterr()
+    report = json.loads(captured.out)
+    assert [finding["code"] for finding in report["findings"]] == ["DRA701"]
+    assert [item["file"] for item in report["summary"]["skipped"]] == ["./secret.yaml", "./closed"]
+    for name in ("./secret.yaml", "./closed"):
+        assert f"{name}: cannot be read: Permission denied" in captured.err
+    assert main(["lint", ".", "--show-files"]) == 3
+    assert main(["lint", ".", "--diff"]) == 3
+    assert main(["lint", ".", "--exit-zero", "--exclude", "secret.yaml", "--exclude", "closed/"]) == 0
+
+
+def test_a_list_of_objects_below_a_folder_is_a_mistake(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """kubectl does not take it; other lists are patches, values and playbooks."""
+    lines = ("  " + line for line in CLAIM.splitlines())
+    (here / "claim.yaml").write_text("-" + "\n".join(lines)[1:] + "\n")
+    (here / "patch.yaml").write_text("- {op: remove, path: /spec/devices, why: a ResourceClaim has them}\n")
+    assert main(["lint", ".", "-o", "json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (found["code"], found["file"]) == ("DRA001", "./claim.yaml")
+    assert "kind List" in found["help"]
 
 
 def test_nothing_about_dra_is_0_with_a_notice(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
