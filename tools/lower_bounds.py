@@ -9,8 +9,8 @@ from pathlib import Path
 
 def constraints(pyproject: Path) -> list[str]:
     dependencies = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]["dependencies"]
-    found = (re.match(r"([\w-]+)>=([\w.]+)", dependency) for dependency in dependencies)
-    return [f"{match[1]}=={match[2]}" for match in found if match]
+    found = (re.match(r"([\w-]+)>=([\w.]+)[^;]*(;.*)?", dependency) for dependency in dependencies)
+    return [f"{match[1]}=={match[2]}{match[3] or ''}" for match in found if match]
 
 
 if __name__ == "__main__":
