@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Exhausted, Features
-from dractl.explain import inventory
+from dractl.explain import inventory, placed
 from dractl.explain.about import About
 from dractl.explain.answer import (
     SEVERITY,
@@ -22,9 +22,10 @@ from dractl.explain.devices import Devices, ended
 from dractl.explain.fixes import Case, find_fixes
 from dractl.explain.funnel import funnel, whole
 from dractl.explain.judge import Judge, times_out
+from dractl.explain.message import of_nodes, unchecked
 from dractl.explain.node_answers import Study, allocation_of, bundle, bundles
 from dractl.explain.node_filters import declared_features
-from dractl.explain.pods import enter, event_about
+from dractl.explain.pods import enter
 from dractl.explain.ranking import rank
 from dractl.explain.subjects import Question, claim_question, is_pending, pods_using
 from dractl.explain.together import conflict_on
@@ -125,8 +126,8 @@ class Explainer:
             bug = upstream_bug(self.judge, study.judgement, entry.claims, lambda judge: judge.pod(pod))
             answer = answer if bug is None else replace(answer, reasons=(bug, *answer.reasons), headline=bug.message)
         undeclared = self._undeclared(pod)
-        if undeclared is not None:
-            answer = replace(answer, notes=(*answer.notes, undeclared))
+        notes = (*answer.notes, *([undeclared] if undeclared is not None else []), *placed.unused(pod, entry.claims))
+        answer = replace(answer, notes=notes)
         return self._with_fixes(study, self._around(pod, answer))
 
     def _undeclared(self, pod: Raw) -> str | None:
@@ -175,13 +176,10 @@ class Explainer:
                 Reason("scheduler-bypass", why, pod_claim=waiting[0].name, claim=waiting[0].full_name, nodes=(node,)),
             )
         verdict: Verdict = "blocked" if reasons else "allocated"
-        notes = []
-        failed = event_about(self.state, pod, "FailedPrepareDynamicResources")
-        if failed:
-            notes.append(f"the kubelet cannot prepare its devices: {failed}")
-        headline = f"ended on {node}" if ended(pod) else f"runs on {node}" if not reasons else reasons[0].message
+        headline = reasons[0].message if reasons else placed.headline(self.state, pod)
+        notes = () if ended(pod) else tuple(placed.unused(pod, claims))
         return self._explanation(
-            question, subject, verdict, headline=headline, reasons=reasons, nodes=nodes, notes=tuple(notes)
+            question, subject, verdict, headline=headline, reasons=reasons, nodes=nodes, notes=notes
         )
 
     def _around(self, pod: Raw, answer: Explanation) -> Explanation:
@@ -204,41 +202,65 @@ class Explainer:
         if waiting is not None:
             return replace(answer, verdict="blocked", headline=waiting.message, reasons=(waiting,))
         condition = next((c for c in maps_at(pod, "status", "conditions") if c.get("type") == "PodScheduled"), None)
-        if answer.fits and condition is not None and condition.get("status") == "False":
-            other = self._refusing_release(pod, text_at(condition, "message"))
+        said = text_at(condition, "message") if text_at(condition, "status") == "False" else ""
+        answer = replace(answer, notes=(*answer.notes, *_volumes(pod)))
+        foreign = unchecked(said)
+        if any(count is None for count, _ in foreign):
+            answer = replace(answer, scheduler_message=said)  # the scheduler never came to what is said here
+        if answer.fits and said:
+            other = self._refusing_release(pod, said)
             if other is not None:
-                said = (
-                    f"the pod's condition was written by Kubernetes {other} or near it, which does not place this pod"
-                )
-                return replace(answer, notes=(*answer.notes, said))
-            node = next(n.name for n in answer.nodes if n.verdict == "allocatable")
-            since = text_at(condition, "lastTransitionTime")
-            why = (
-                f"it fits now (on {node}), but the scheduler's last attempt{' at ' + since if since else ''} failed "
-                "and it has not tried again; it does so at an event that concerns the pod, or after five minutes"
-            )
-            devices = tuple(
-                f"{a.driver}/{a.pool}/{a.device}" for n in answer.nodes if n.name == node for a in n.allocation
-            )
-            reason = Reason(
-                "would-fit-now",
-                why,
-                nodes=(node,),
-                devices=devices,
-                pod_claim=next(iter(answer.subject.pod_claims), None),
-            )
-            return replace(
-                answer,
-                verdict="blocked",
-                headline=f"would fit now on {node}; the scheduler has not tried again",
-                reasons=(reason,),
-                scheduler_message=text_at(condition, "message") or None,
-            )
-        if any("persistentVolumeClaim" in volume for volume in maps_at(pod, "spec", "volumes")):
-            said = text_at(condition, "message")
-            quoted = f"; the pod's own condition says: {said}" if "volume" in said.lower() else ""
-            return replace(answer, notes=(*answer.notes, f"volumes are not checked here{quoted}"))
-        return answer
+                why = f"the pod's condition was written by Kubernetes {other} or near it, which does not place this pod"
+                return replace(answer, notes=(*answer.notes, why))
+            held_back = self._held_back(answer, foreign)
+            if held_back is not None:
+                return replace(held_back, scheduler_message=said)
+        told = [f"the pod's condition says, of what is not checked here: {of_nodes(*part)}" for part in foreign]
+        answer = replace(answer, notes=(*answer.notes, *told))
+        fits_now = text_at(condition, "status") == "False" and any(n.verdict == "allocatable" for n in answer.nodes)
+        return self._not_tried_again(answer, condition or {}) if fits_now else answer
+
+    def _held_back(self, answer: Explanation, foreign: Sequence[tuple[int | None, str]]) -> Explanation | None:
+        """The answer where a pod fits as far as can be seen, and plugins that are not checked here may object to every
+        node that it fits on."""
+        fitting = [n for n in answer.nodes if n.verdict == "allocatable"]
+        total = sum(1 + len(n.like) for n in fitting)
+        if not foreign or not fitting or sum(total if count is None else count for count, _ in foreign) < total:
+            return None
+        told = "; ".join(of_nodes(*part) for part in foreign)
+        where = fitting[0].name + (f" and {total - 1} more" if total > 1 else "")
+        plugin = "VolumeBinding" if "volume" in told.lower() else None
+        why = f"its devices, and all else that is checked here, are there (on {where}); the scheduler says: {told}"
+        return replace(
+            answer,
+            verdict="blocked",
+            headline=f"would fit on {where}, but for something that is not checked here: {told}",
+            reasons=(Reason("node-filter", why, plugin=plugin, nodes=tuple(n.name for n in fitting)),),
+        )
+
+    def _not_tried_again(self, answer: Explanation, condition: Raw) -> Explanation:
+        """The answer where the pod fits and its condition still says that it does not."""
+        node = next(n.name for n in answer.nodes if n.verdict == "allocatable")
+        since = text_at(condition, "lastTransitionTime")
+        why = (
+            f"it fits now (on {node}), but the scheduler's last attempt{' at ' + since if since else ''} failed "
+            "and it has not tried again; it does so at an event that concerns the pod, or after five minutes"
+        )
+        devices = tuple(f"{a.driver}/{a.pool}/{a.device}" for n in answer.nodes if n.name == node for a in n.allocation)
+        reason = Reason(
+            "would-fit-now",
+            why,
+            nodes=(node,),
+            devices=devices,
+            pod_claim=next(iter(answer.subject.pod_claims), None),
+        )
+        return replace(
+            answer,
+            verdict="blocked",
+            headline=f"would fit now on {node}; the scheduler has not tried again",
+            reasons=(reason,),
+            scheduler_message=text_at(condition, "message") or None,
+        )
 
     def _refusing_release(self, pod: Raw, condition: str) -> str | None:
         """The release that wrote a condition, if it is another one and refuses the pod as it is now."""
@@ -312,7 +334,7 @@ class Explainer:
         return Study(question, judgement, About(self.judge, self.devices, (*judgement.claims, *special)))
 
     def _with_fixes(self, study: Study, answer: Explanation) -> Explanation:
-        if answer.fits or not self.options.fixes:
+        if answer.fits or not self.options.fixes or (study.judgement.fits and answer.reasons[0].code == "node-filter"):
             return answer
         claims = tuple(study.about.claims.values())
         reasons = tuple(dict.fromkeys((*answer.reasons, *(r for n in answer.nodes for r in n.reasons))))
@@ -412,6 +434,14 @@ class Explainer:
         if any(o.unordered for o in outcomes):
             notes.append(f"Kubernetes {self.features.release} searches pools in random order: others may be chosen")
         return tuple(notes)
+
+
+def _volumes(pod: Raw) -> tuple[str, ...]:
+    """That volumes are not looked at, where a pod has any that the scheduler looks at."""
+    kinds = ("persistentVolumeClaim", "ephemeral")
+    if not any(kind in volume for kind in kinds for volume in maps_at(pod, "spec", "volumes")):
+        return ()
+    return ("volumes are not checked here; kubectl describe pod shows what the scheduler makes of them",)
 
 
 def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:

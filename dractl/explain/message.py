@@ -6,6 +6,7 @@ framework/preemption.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,20 @@ NO_NODES = "no nodes available to schedule pods"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NEVER_PREEMPTS = "not eligible due to preemptionPolicy=Never."
+
+# What the plugins say that explain looks into: the node filters of node_filters.py and DRA, over all nodes and one by
+# one. Whatever else stands in a condition was said by a plugin that needs other objects: volumes, extenders, somebody's
+# own.
+_CHECKED = re.compile(
+    r"Insufficient |Too many pods|cannot allocate all claims|invalid resource pools were|timed out trying to allocate"
+    r"|node\(s\) (?:were unschedulable|had untolerated taint|didn't match the requested node name"
+    r"|didn't match Pod's node affinity|didn't satisfy plugin\(s\) \[NodeAffinity\]|didn't have free ports"
+    r"|didn't match pod topology spread|didn't match pod (?:anti-)?affinity|didn't satisfy existing pods anti-affinity)"
+    r"|resourceclaim|request \S+: |claim \S+[:,] |waiting for dynamic resource controller"
+)
+_PARTS = re.compile(r"0/\d+ nodes are available: (?P<said>.*?)\.(?: |$)", re.DOTALL)
+_PLUGIN = re.compile(r"plugin \"?(?P<plugin>\w+)\"?[: ]|running \"(?P<other>\w+)\" filter plugin")
+_OWN = ("DynamicResources", "NodeResourcesFit", "NodeAffinity", "NodePorts", "TaintToleration", "PodTopologySpread")
 
 
 def fit_error(nodes: int, texts: Iterable[str]) -> str:
@@ -39,3 +54,24 @@ def with_preemption(first: str, second: str, *, release_1_37: bool, claims: bool
 def filter_error(text: str) -> str:
     """A fatal error of the allocator on some node ends the whole attempt."""
     return f'running "DynamicResources" filter plugin: {text}'
+
+
+def unchecked(condition: str) -> list[tuple[int | None, str]]:
+    """What the condition of a pod says that no check of explain could: for how many nodes (None: all), and the text."""
+    found = _PARTS.match(condition)
+    if found is None:
+        named = _PLUGIN.search(condition)
+        plugin = (named["plugin"] or named["other"]) if named is not None else None
+        return [(None, condition)] if plugin is not None and plugin not in _OWN else []
+    parts = []
+    for part in re.split(r", (?=\d+ )", found["said"]):
+        counted = re.match(r"(\d+) (.*)", part, re.DOTALL)
+        count, text = (int(counted[1]), counted[2]) if counted is not None else (None, part)
+        if not _CHECKED.match(text):
+            parts.append((count, text))
+    return parts
+
+
+def of_nodes(count: int | None, text: str) -> str:
+    """A part of a condition, with the number of nodes that it is about."""
+    return text if count is None else f"{text} ({count} node{'s' if count > 1 else ''})"

@@ -1,0 +1,73 @@
+"""What is known of a pod after the scheduler: its phase, what its containers wait for, what its kubelet says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.explain.cluster import map_at, maps_at, text_at
+from dractl.explain.devices import ended
+from dractl.explain.pods import event_about, requests_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from dractl.explain.cluster import ClusterState
+    from dractl.explain.pods import PodClaim
+
+    Raw = Mapping[str, Any]
+
+_CONTAINERS = ("initContainers", "containers")
+
+
+def headline(state: ClusterState, pod: Raw) -> str:
+    """Where a pod is and how far it got there; that it runs only if its kubelet says so."""
+    node, phase = text_at(pod, "spec", "nodeName"), text_at(pod, "status", "phase")
+    if ended(pod):
+        why = ": ".join(filter(None, (text_at(pod, "status", "reason"), text_at(pod, "status", "message"))))
+        how = "failed" if phase == "Failed" else "ended"
+        return " ".join(filter(None, (how, f"on {node}" if node else ""))) + (f": {why}" if why else "")
+    waiting = _waiting(pod)
+    if phase == "Running":
+        return f"started on {node}, and now {waiting}" if waiting else f"runs on {node}"
+    refused = event_about(state, pod, "FailedPrepareDynamicResources")
+    if refused:
+        return f"scheduled on {node}, where the kubelet cannot prepare its devices: {refused}"
+    return f"scheduled on {node}, " + (f"where {waiting}" if waiting else "whose kubelet has said nothing of it yet")
+
+
+def _waiting(pod: Raw) -> str:
+    """``container main waits: CrashLoopBackOff (back-off 5m0s …)``."""
+    for field in ("initContainerStatuses", "containerStatuses"):
+        for status in maps_at(pod, "status", field):
+            state = map_at(status, "state", "waiting")
+            if state and text_at(state, "reason") != "PodInitializing":
+                said = f" ({text_at(state, 'message')})" if text_at(state, "message") else ""
+                return f"container {text_at(status, 'name')} waits: {text_at(state, 'reason')}{said}"
+    return ""
+
+
+def unused(pod: Raw, claims: Sequence[PodClaim]) -> Iterator[str]:
+    """Devices that are allocated and reach no container. Neither scheduler nor kubelet object: the kubelet gives a
+    container the devices of the requests that it names (kubernetes pkg/kubelet/cm/dra/manager.go GetResources)."""
+    spec = map_at(pod, "spec")
+    named = [
+        (text_at(container, "name"), text_at(entry, "name"), text_at(entry, "request"))
+        for kind in _CONTAINERS
+        for container in maps_at(spec, kind)
+        for entry in maps_at(container, "resources", "claims")
+    ]
+    pod_level = {text_at(entry, "name") for entry in maps_at(spec, "resources", "claims")}
+    for claim in claims:
+        if not claim.name or claim.value is None:
+            continue
+        entries = [(container, request) for container, name, request in named if name == claim.name]
+        if not entries and claim.name not in pod_level:
+            yield f"no container lists claim {claim.name} in resources.claims: its devices reach none of them"
+        known = [text_at(r, "name") for r in requests_of(claim.value)]
+        for container, request in entries:
+            if request and request not in known:
+                yield (
+                    f"container {container} gets no device of claim {claim.name}: it names request {request}, and the "
+                    f"claim has {', '.join(known)}"
+                )

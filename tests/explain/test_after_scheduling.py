@@ -1,0 +1,149 @@
+"""What a pod's own status says: of plugins that are not checked here, and of what came after scheduling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.allocation import Features
+from dractl.explain import Explainer, Explanation, find
+from dractl.explain.message import unchecked
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+
+GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
+CLUSTER = (GPU, node("node-1"), slice_of("gpu.example.com", "node-1", device("gpu-0")))
+USES = {"name": "g", "resourceClaimName": "c"}
+WAITS = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "nope"}}]}
+
+
+def explain(*objects: dict[str, Any]) -> Explanation:
+    state = state_of(*objects)
+    (question,) = find(state, "pod/p", None)
+    return Explainer(state, Features.for_release("1.36")).explain(question)
+
+
+def refused(said: str, **more: Any) -> dict[str, Any]:
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
+    status = {"phase": "Pending", "conditions": [condition]}
+    return pod("p", USES, metadata={"uid": "uid-p"}, status=status, **more)
+
+
+# Recorded with kube-scheduler 1.36.3.
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            '0/1 nodes are available: persistentvolumeclaim "nope" not found. not found',
+            'persistentvolumeclaim "nope" not found',
+        ),
+        (
+            "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found",
+            "pod has unbound immediate PersistentVolumeClaims",
+        ),
+    ],
+)
+def test_a_pod_that_its_volumes_keep_back_would_not_fit_now(said: str, told: str) -> None:
+    answer = explain(*CLUSTER, claim("c", request("r", "gpu")), refused(said, spec=WAITS))
+    assert (answer.verdict, answer.reasons[0].code) == ("blocked", "node-filter")
+    assert told in answer.headline
+    assert answer.scheduler_message == said
+    assert answer.fixes == ()  # nothing that is changed here helps
+    assert any("volumes are not checked here" in note for note in answer.notes)
+
+
+def test_what_other_plugins_say_is_quoted_where_dra_refuses_the_pod_too() -> None:
+    held = claim("held", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="x"))
+    said = "0/1 nodes are available: 1 node(s) had volume node affinity conflict. preemption: 0/1 nodes are available."
+    answer = explain(*CLUSTER, held, claim("c", request("r", "gpu")), refused(said))
+    assert answer.reasons[0].code == "device-in-use"
+    assert any("node(s) had volume node affinity conflict (1 node)" in note for note in answer.notes)
+
+
+def test_a_plugin_that_objects_to_fewer_nodes_than_fit_does_not_keep_the_pod_back() -> None:
+    second = (node("node-2"), slice_of("gpu.example.com", "node-2", device("gpu-0")))
+    said = "0/2 nodes are available: 1 cannot allocate all claims, 1 node(s) had volume node affinity conflict."
+    answer = explain(*CLUSTER, *second, claim("c", request("r", "gpu")), refused(said))
+    assert answer.reasons[0].code == "would-fit-now"
+    assert any("volume node affinity conflict" in note for note in answer.notes)
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ('running PreBind plugin "VolumeBinding": binding volumes: timed out', [None]),
+        ('running "DynamicResources" filter plugin: claim ml/c: selector #0: CEL runtime error: no such key: x', []),
+        (
+            "0/3 nodes are available: 1 Insufficient nvidia.com/gpu, 2 node(s) exceed max volume count. preemption: x",
+            [2],
+        ),
+        ("0/3 nodes are available: 3 node(s) had untolerated taint {a: b}. preemption: x", []),
+        ("no nodes available to schedule pods", []),
+    ],
+)
+def test_parts_of_a_condition_that_no_check_here_explains(said: str, found: list[int | None]) -> None:
+    assert [count for count, _ in unchecked(said)] == found
+
+
+# -- on a node --
+
+
+def bound(status: dict[str, Any], **more: Any) -> tuple[dict[str, Any], ...]:
+    given = allocation("node-1", ("gpu.example.com", "gpu-0"), pod="p")
+    spec = {"nodeName": "node-1", **more.get("spec", {})}
+    return (
+        *CLUSTER,
+        claim("c", request("r", "gpu"), status=given, metadata={"uid": "uid-c"}),
+        pod("p", USES, metadata={"uid": "uid-p"}, spec=spec, status=status),
+    )
+
+
+def waiting(reason: str) -> list[dict[str, Any]]:
+    return [{"name": "main", "state": {"waiting": {"reason": reason}}}]
+
+
+UNPREPARED = {
+    "apiVersion": "v1",
+    "kind": "Event",
+    "metadata": {"name": "p.1", "namespace": "ml"},
+    "involvedObject": {"kind": "Pod", "name": "p", "namespace": "ml", "uid": "uid-p"},
+    "reason": "FailedPrepareDynamicResources",
+    "message": "Failed to prepare dynamic resources: DRA driver gpu.example.com is not registered",
+}
+
+
+def test_a_pod_that_is_bound_does_not_run_until_its_kubelet_says_so() -> None:
+    assert explain(*bound({"phase": "Running"})).headline == "runs on node-1"
+    for status in ({"phase": "Pending"}, {"phase": "Pending", "containerStatuses": waiting("ContainerCreating")}):
+        answer = explain(*bound(status))
+        assert answer.verdict == "allocated"
+        assert answer.headline.startswith("scheduled on node-1")
+        assert "runs" not in answer.headline
+    assert "ContainerCreating" in answer.headline
+    crashing = {"phase": "Running", "containerStatuses": waiting("CrashLoopBackOff")}
+    assert "CrashLoopBackOff" in explain(*bound(crashing)).headline
+    failed = {"phase": "Failed", "reason": "Evicted", "message": "low on memory"}
+    assert explain(*bound(failed)).headline == "failed on node-1: Evicted: low on memory"
+
+
+def test_devices_that_the_kubelet_cannot_prepare() -> None:
+    creating = {"phase": "Pending", "containerStatuses": waiting("ContainerCreating")}
+    answer = explain(*bound(creating), UNPREPARED)
+    assert answer.verdict == "allocated"
+    assert "scheduled on node-1" in answer.headline
+    assert "gpu.example.com is not registered" in answer.headline
+    assert "not registered" not in explain(*bound({"phase": "Running"}), UNPREPARED).headline
+
+
+def test_devices_that_reach_no_container_are_told() -> None:
+    def container(*entries: dict[str, str]) -> dict[str, Any]:
+        return {"containers": [{"name": "main", "image": "x", "resources": {"claims": list(entries)}}]}
+
+    (note,) = explain(*bound({"phase": "Running"}, spec=container({"name": "g", "request": "gpux"}))).notes
+    assert "container main gets no device of claim g" in note
+    assert "gpux" in note
+    (note,) = explain(*bound({"phase": "Running"}, spec=container())).notes
+    assert "no container lists claim g" in note
+    assert explain(*bound({"phase": "Running"}, spec=container({"name": "g", "request": "r"}))).notes == ()
+    made = pod("p", USES, spec=container({"name": "g", "request": "gpux"}))
+    assert any("gpux" in note for note in explain(*CLUSTER, claim("c", request("r", "gpu")), made).notes)
