@@ -138,6 +138,7 @@ INDEX: tuple[tuple[object, ...], ...] = (
     ("DRA604", "slash-in-domain", "error", (), ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"), False, ("selectors",)),
     ("DRA605", "unguarded-lookup", "warning", (), ("DeviceClass",), False, ("selectors",)),
     ("DRA606", "contradictory-selectors", "error", (), ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"), False, ("selectors",)),
+    ("DRA607", "sum-on-the-right", "error", (), ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"), False, ("selectors",)),
     ("DRA701", "unknown-standard-attribute", "error", (), ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"), False, ("constraints", "selectors")),
     ("DRA702", "too-many-devices", "error", (), ("ResourceClaim", "ResourceClaimTemplate"), False, ("count",)),
     ("DRA703", "match-and-distinct", "error", (), ("ResourceClaim", "ResourceClaimTemplate"), False, ("distinctAttribute",)),

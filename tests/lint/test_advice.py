@@ -346,6 +346,30 @@ def test_a_class_that_contradicts_itself_is_reported_once() -> None:
     assert advice.object.kind == "DeviceClass"
 
 
+# -- DRA607 --
+
+MEMORY = 'device.capacity["gpu.example.com"].memory'
+
+
+@pytest.mark.parametrize(
+    ("expression", "severity"),
+    [
+        # What upstream's evaluator gives in 1.34 and 1.37 on a device with memory 3:
+        (f'{MEMORY} == quantity("1").add(quantity("2"))', "error"),  # no such overload
+        (f'{MEMORY}.add(quantity("1")) == quantity("1").add(quantity("3"))', "error"),  # no such overload
+        (f'{MEMORY} != quantity("1").add(quantity("2"))', "warning"),  # true
+        (f'{MEMORY} in [quantity("1").add(quantity("2"))]', "warning"),  # false
+        (f'quantity("1").add(quantity("2")) == {MEMORY}', None),  # true
+        (f'{MEMORY}.add(quantity("1")) != quantity("4")', None),  # false
+        (f'{MEMORY}.isGreaterThan(quantity("1").add(quantity("1")))', None),  # true
+        (f'{MEMORY}.compareTo(quantity("1").add(quantity("2"))) == 0', None),  # true
+    ],
+)
+def test_a_sum_on_the_right_of_a_comparison(expression: str, severity: str | None) -> None:
+    advice = found(device_class("c", f"'{expression}'"), "DRA607")
+    assert [finding.severity for finding in advice] == ([severity] if severity else [])
+
+
 # -- DRA712 --
 
 

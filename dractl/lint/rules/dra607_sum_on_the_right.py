@@ -1,0 +1,108 @@
+"""A quantity is compared with a sum that stands on the right of `==`, `!=` or `in`.
+
+## What it does
+
+Looks for `add(...)` and `sub(...)` as the right operand of `==` and `!=`, and in the list of an `in`.
+
+## Why is this bad
+
+What `add` and `sub` give is of another Go type than the quantity that a device has. With it on the right, `==` is the
+error "no such overload", which stops the scheduling of the pod on all nodes; `!=` is always true; `in` is never true.
+The API server takes all of them.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        selectors:
+        - cel:
+            expression: 'device.capacity["gpu.example.com"].memory == quantity("40Gi").add(8)'
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        selectors:
+        - cel:
+            expression: 'device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi").add(8)) == 0'
+```
+
+## Source
+
+k8s.io/apiserver/pkg/cel/library/quantity.go: quantityAdd and quantitySub return a pointer, which Equal of
+pkg/cel/quantity.go does not take
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.cel import environment
+from dractl.cel.ast import Call, ListLiteral
+from dractl.lint.advice import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.cel.ast import Node
+    from dractl.lint.run import Run
+
+SEVERITY = "error"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("selectors",)
+
+_ENDS = {
+    "_==_": "== with a sum of quantities on the right is an error on every device",
+    "_!=_": "!= with a sum of quantities on the right is always true",
+    "@in": "in is never true of a sum of quantities",
+}
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for subject, expression in run.expressions:
+        if "add" not in expression.text and "sub" not in expression.text:
+            continue
+        checked = environment(run.target, "new").compile(expression.text).checked
+        if checked is None:
+            continue  # the API server says why
+        for node in checked.walk():
+            if isinstance(node, Call) and node.function in _ENDS and any(map(_is_sum, _right(node))):
+                from dractl.cel.spans import Spans
+
+                start, end = Spans(checked).span(node)
+                yield Advice(
+                    subject,
+                    expression.path,
+                    _ENDS[node.function],
+                    help="compare with compareTo(...) == 0, or put the sum on the left",
+                    severity="error" if node.function == "_==_" else "warning",
+                    offset=start,
+                    end=end,
+                )
+
+
+def _right(comparison: Call) -> tuple[Node, ...]:
+    """What the comparison compares with."""
+    right = comparison.args[1]
+    return tuple(right.elements) if comparison.function == "@in" and isinstance(right, ListLiteral) else (right,)
+
+
+def _is_sum(node: Node) -> bool:
+    return isinstance(node, Call) and node.function in ("add", "sub") and node.type == "kubernetes.Quantity"
