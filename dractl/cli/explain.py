@@ -13,7 +13,7 @@ from dractl.cli import common, terminal
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dractl.explain import ClusterState, Explanation
     from dractl.explain.live import Login
@@ -100,12 +100,11 @@ def command(
     )
     sources = origins.sort_out(names or [], files or [], devices or [])
     with _without_collecting():
-        state, where = _read(sources, namespace, all_namespaces, Login(context, kubeconfig), asked_release)
+        state, where, kinds = _read(sources, namespace, all_namespaces, Login(context, kubeconfig), asked_release)
     features = Features.for_release(asked_release or state.release or NEWEST, gates)
-    questions = [q for name in sources.names for q in find(state, name, where)] or everything(state, where)
+    questions = [q for name in sources.names for q in find(state, name, where, kinds)] or everything(state, where)
     if not questions:
-        why = "there is nothing to explain: no pending pod and no unallocated claim"
-        raise InputError(why, hint=_what_is_there(state))
+        raise _nothing(state, where)
     assumed = asked_release is None and not sources.live
     explainer = Explainer(state, features, Options(release_assumed=assumed, node=node))
     known = [text_at(value, "metadata", "name") for value in explainer.judge.nodes]
@@ -115,7 +114,13 @@ def command(
         )
     explanations = worst_first(explainer.explain(question) for question in questions)
     listed = len(sources.names) != 1 or len(explanations) != 1
-    text = _patches(explanations) if patch else _render(explanations, output, verbose > 0, listed=listed)
+    if patch:
+        text = _patches(explanations)
+    elif output == "text":
+        several = len(explanations) > max(1, len(sources.names))  # more than was named one by one
+        text = _text(explanations, verbose, several=several, to_file=output_file is not None)
+    else:
+        text = _render(explanations, output, listed=listed)
     common.write_report(text, output_file)
     if not exit_zero and not all(e.fits for e in explanations):
         raise typer.Exit(1)
@@ -135,9 +140,10 @@ def _without_collecting() -> Iterator[None]:
 
 def _read(
     sources: Sources, namespace: str | None, everywhere: bool, login: Login, release: str | None
-) -> tuple[ClusterState, str | None]:
-    """The objects, and the namespace of the question (None: all)."""
+) -> tuple[ClusterState, str | None, Mapping[str, str]]:
+    """The objects, the namespace of the question (None: all), and the words for kinds that the cluster knows."""
     from dractl.explain import sources as origins
+    from dractl.explain.subjects import workload_words
 
     stdin = sys.stdin.buffer.read() if "-" in sources.files else None
     state = origins.state_of(sources, namespace=namespace, stdin=stdin)
@@ -146,16 +152,18 @@ def _read(
             state = _devices(source, release or state.release).merged(state)
     where = None if everywhere else namespace
     if not sources.live:
-        return state, where
+        return state, where, {}
     from dractl.explain import live
 
     try:
-        cluster = live.read(login, namespace=namespace, tell=terminal.progress)
+        words = workload_words(sources.names)
+        cluster = live.read(login, namespace=namespace, everywhere=everywhere, workloads=words, tell=terminal.progress)
     finally:
         terminal.progress("")
     for note in cluster.notes:
         terminal.notice(note)
-    return cluster.state.merged(state), None if everywhere else namespace or cluster.namespace
+    where = None if everywhere else namespace or cluster.namespace
+    return cluster.state.merged(state), where, cluster.kinds
 
 
 def _devices(source: str, release: str | None) -> ClusterState:
@@ -168,32 +176,59 @@ def _devices(source: str, release: str | None) -> ClusterState:
     return found if found is not None else devices.rendered(source, Target.of(release or NEWEST))
 
 
+def _nothing(state: ClusterState, namespace: str | None) -> InputError:
+    """Nothing is pending in the namespace that is looked at, or nowhere."""
+    from dractl.explain import everything
+
+    others = everything(state, None) if namespace is not None else []
+    if not others:
+        why = "there is nothing to explain: no pending pod and no unallocated claim"
+        return InputError(why, hint=_what_is_there(state))
+    names = sorted({question.key[0] for question in others})
+    told = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return InputError(
+        f"there is nothing to explain in namespace {namespace}: no pending pod and no unallocated claim",
+        hint=f"there {'is' if len(others) == 1 else 'are'} {len(others)} in {told}: -A shows all, -n NAMESPACE those of one",
+    )
+
+
 def _what_is_there(state: ClusterState) -> str:
     told = ", ".join(f"{len(state.all(kind))} {kind}" for kind in state.kinds)
     return f"the source has {told}" if told else "the source has no object that explain reads"
 
 
-def _render(explanations: list[Explanation], output: str, detailed: bool, *, listed: bool) -> str:
+def _render(explanations: list[Explanation], output: str, *, listed: bool) -> str:
     if output == "json":
         from dractl.report import explain_json
 
         return explain_json.render(explanations, listed=listed)
-    if output == "html":
-        from dractl.report import explain_html
+    from dractl.report import explain_html
 
-        return explain_html.render(explanations)
+    return explain_html.render(explanations)
+
+
+def _text(explanations: list[Explanation], verbose: int, *, several: bool, to_file: bool) -> str:
+    """One subject, or each that was named, in full; of several found a table, and with -v each that does not fit."""
     import time
 
     from dractl.report import explain_text
+    from dractl.report.canvas import Canvas
 
-    style = explain_text.Style(
-        lambda text, ansi: terminal.paint(text, ansi, sys.stdout),
-        terminal.use_unicode(sys.stdout),
-        min(terminal.width(sys.stdout), 120),
-        time.time(),
-        detailed,
-    )
-    return explain_text.render(explanations, style, listed=listed)
+    out = sys.stdout
+    canvas = Canvas(unicode=False)
+    if not to_file:
+        wide = min(terminal.width(out), 120)
+        canvas = Canvas(wide, terminal.use_unicode(out, piped=False), terminal.use_color(out))
+    now = time.time()
+    if not several:
+        return explain_text.render(explanations, canvas, now=now, every=verbose > 0)
+    text = explain_text.table(explanations, canvas, now=now, cut=out.isatty() and not to_file)
+    full = [e for e in explanations if not e.fits or e.subject.kind == "Node"] if verbose else []
+    if full:
+        text += "\n" + explain_text.render(full, canvas, now=now, every=verbose > 1)
+    if not verbose:
+        terminal.notice("explain KIND/NAME -n NAMESPACE says all about one of them, -v about each")
+    return text
 
 
 def _patches(explanations: list[Explanation]) -> str:

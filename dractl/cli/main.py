@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -11,6 +12,7 @@ from dractl.errors import DractlError
 
 FAILED = 3
 INTERRUPTED = 130
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
 _NEW_OBJECTS = 100_000  # how many more there are before garbage is looked for; lint of one file makes 41,000
 
 
@@ -39,6 +41,50 @@ def main(arguments: list[str] | None = None) -> int:
     ``DRACTL_TRACEBACK=1`` lets an internal error end in its traceback, for a bug report.
     """
     words = sys.argv[1:] if arguments is None else arguments
+    _open_closed_streams()
+    try:
+        code = _command(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of the pipe has seen enough (`dractl lint . | head`).
+        _give_up_output()
+        return 0
+    except OSError as error:
+        if not _is_of_output(error):
+            raise
+        from dractl.cli import terminal
+
+        _give_up_output()
+        why = "it is closed" if error.errno == errno.EBADF else error.strerror
+        terminal.complain(f"cannot write to standard output: {why}")
+        return FAILED
+    return code
+
+
+def _open_closed_streams() -> None:
+    """Standard streams that the caller has closed (`>&-`) are None in Python. Reading one of these finds nothing, and
+    writing one ends in EBADF: /dev/null, opened for reading, sees to it."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _is_of_output(error: Exception) -> bool:
+    """Whether standard output cannot be written, which anything that prints may find: what has to do with a file has
+    its name, and is told where it is written."""
+    return isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE
+
+
+def _give_up_output() -> None:
+    """What is still to be written goes nowhere: Python would try once more at exit, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _command(words: list[str]) -> int:
+    """Runs one command line. Raises OSError where standard output cannot be written."""
     if words == ["--version"]:
         from dractl import __version__
 
@@ -53,7 +99,6 @@ def main(arguments: list[str] | None = None) -> int:
     terminal.prepare_streams()
     try:
         code = command_line(words[0] if words else None).main(words, prog_name=program_name(), standalone_mode=False)
-        sys.stdout.flush()
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         terminal.complain(error.format_message(), hint=f"see `{context.command_path} --help`" if context else None)
@@ -61,10 +106,6 @@ def main(arguments: list[str] | None = None) -> int:
     except (typer.Abort, KeyboardInterrupt):
         terminal.complain("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of the pipe has seen enough (`dractl lint . | head`); Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except DractlError as error:
         terminal.complain(str(error), hint=error.hint)
         return error.exit_code
@@ -75,7 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
         terminal.complain("the input does not fit into memory")
         return FAILED
     except Exception as error:
-        if os.environ.get("DRACTL_TRACEBACK"):
+        if os.environ.get("DRACTL_TRACEBACK") or _is_of_output(error):
             raise
         terminal.complain(
             f"internal error: {type(error).__name__}: {error}",

@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import sys
+from contextlib import suppress
 from typing import Literal, TextIO
 
 ColorChoice = Literal["auto", "always", "never"]
@@ -34,9 +35,20 @@ def use_color(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def use_unicode(stream: TextIO) -> bool:
-    """Whether box-drawing characters, arrows and marks can be written to ``stream``."""
-    return (stream.encoding or "ascii").lower().replace("-", "").startswith("utf")
+def use_unicode(stream: TextIO, *, piped: bool = True) -> bool:
+    """Whether box-drawing characters, arrows and marks can be written to ``stream``; with ``piped`` also where it is
+    no terminal. PYTHONIOENCODING, which names the encoding outright, wins over the locale and the kind of stream."""
+    if not (stream.encoding or "ascii").lower().replace("-", "").startswith("utf"):
+        return False
+    return bool(os.environ.get("PYTHONIOENCODING")) or (not _c_locale() and (piped or stream.isatty()))
+
+
+def _c_locale() -> bool:
+    """Whether LC_ALL, LC_CTYPE or LANG, in this order, asks for the C locale. Python writes UTF-8 there all the same
+    (PEP 538 and 540), and sets LC_CTYPE to C.UTF-8 where only LANG says C."""
+    kind = os.environ.get("LC_CTYPE", "")
+    coerced = kind == "C.UTF-8" and os.environ.get("LANG") in ("C", "POSIX")
+    return (os.environ.get("LC_ALL") or (not coerced and kind) or os.environ.get("LANG")) in ("C", "POSIX")
 
 
 def width(stream: TextIO, default: int = 100) -> int:
@@ -68,15 +80,20 @@ def paint(text: str, style: str, stream: TextIO) -> str:
 
 def complain(message: str, *, hint: str | None = None) -> None:
     """An error on standard error, with what to do about it."""
-    print(f"{paint('error:', '1;31', sys.stderr)} {message}", file=sys.stderr)
+    _say(f"{paint('error:', '1;31', sys.stderr)} {message}")
     if hint:
-        print(f"{paint('hint:', '36', sys.stderr)} {hint}", file=sys.stderr)
+        _say(f"{paint('hint:', '36', sys.stderr)} {hint}")
+
+
+def _say(line: str) -> None:
+    with suppress(OSError):  # a full disk, a closed terminal: there is nobody to tell
+        print(line, file=sys.stderr)
 
 
 def notice(message: str) -> None:
     """Something worth knowing that is no error, on standard error; silent with ``--quiet``."""
     if not _Choices.quiet:
-        print(f"{paint('note:', '36', sys.stderr)} {message}", file=sys.stderr)
+        _say(f"{paint('note:', '36', sys.stderr)} {message}")
 
 
 def progress(message: str) -> None:

@@ -38,7 +38,18 @@ class Canvas(NamedTuple):
         return text[: max(0, width - len(mark))].rstrip() + mark if width > len(mark) else text[: max(0, width)]
 
 
-_SPELT = {"×": "x", "–": "-", "·": "-", "→": "->", "…": "...", "─": "-", "≤": "<="}
+_SPELT = {
+    "×": "x",
+    "–": "-",
+    "·": "-",
+    "→": "->",
+    "←": "<-",
+    "…": "...",
+    "─": "-",
+    "≤": "<=",
+    "✗": "x",
+    "✓": "v",
+}
 
 
 def size(count: int) -> str:

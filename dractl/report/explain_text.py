@@ -1,119 +1,144 @@
-"""explain for people: the verdict, the funnel, the conflict, the way out, on one screen."""
+"""explain for people: the verdict, the funnel, the conflict, the way out, on one screen; of many subjects a table."""
 
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from dractl.explain.answer import SEVERITY
+from dractl.report.plain import plural, printable
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from dractl.explain.answer import Conflict, Explanation, Fix, FunnelStage, NodeAnswer, Reason
+    from dractl.explain.answer import Conflict, DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer, Reason
+    from dractl.report.canvas import Canvas
 
-_ASCII = str.maketrans({"✗": "x", "✓": "v", "×": "x", "→": "->", "←": "<-", "·": "|", "…": "~", "–": "-", "•": "*"})
-_INDENT = "  "
+_EVERYTHING = 1 << 30
 _NODES = 8  # lines of nodes that one screen holds
 _REASONS = 5
+_NAME, _HEADING = 32, 24  # columns that names of nodes and of requests get before they go on a line of their own
+_ROOM = 36  # columns that a message needs beside what it is about
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How the text may look: ``paint(text, ansi)`` colours or does not; ``width`` in columns; ``now`` for ages."""
-
-    paint: Callable[[str, str], str]
-    unicode: bool = True
-    width: int = 100
-    now: float | None = None
-    detailed: bool = False  # the funnel of every node
+def render(
+    explanations: Sequence[Explanation], canvas: Canvas, *, now: float | None = None, every: bool = False
+) -> str:
+    """Each answer in full. ``now`` (seconds since 1970) gives ages; with ``every`` nothing is left out, and each node
+    has its own funnel."""
+    texts = ("\n".join(line.rstrip() for line in _lines(e, canvas, now, every)) for e in explanations)
+    return canvas.plain("\n\n".join(texts)) + "\n"
 
 
-def render(explanations: Sequence[Explanation], style: Style, *, listed: bool) -> str:
-    """All answers; when they are a list with several entries, a line each comes first."""
-    parts: list[str] = []
-    if listed and len(explanations) > 1:
-        parts.append("\n".join(_overview(e, style) for e in explanations))
-        shown = [e for e in explanations if not e.fits or e.subject.kind == "Node"]
-    else:
-        shown = list(explanations)
-    parts += ["\n".join(line.rstrip() for line in _lines(e, style)) for e in shown]
-    text = "\n\n".join(parts) + "\n"
-    return text if style.unicode else text.translate(_ASCII)
+def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None = None, cut: bool = False) -> str:
+    """A line for each answer, with its first reason, and a summary. With ``cut`` no line is wider than the canvas."""
+    ages = [_age(e.age, now) for e in answers]
+    codes = [e.reasons[0].code if e.reasons else e.verdict for e in answers]
+    names = max(len("SUBJECT"), *(len(e.subject.title) for e in answers))
+    aged = max(map(len, ages)) and max(len("AGE"), *map(len, ages)) + 2
+    coded = max(len("REASON"), *map(len, codes))
+    beside = canvas.width - names - aged - coded - 6
+    below = cut and beside < _ROOM - 12  # a narrow terminal
+    head = f"  {'SUBJECT':<{names}}  {'AGE' if aged else '':<{aged}}{'REASON':<{coded}}"
+    lines = [canvas.paint(head.rstrip() if below else f"{head}  WHY", "1")]
+    for e, age, code in zip(answers, ages, codes, strict=True):
+        why = e.reasons[0].message.partition("; held by")[0] if e.reasons else e.headline
+        why = _clean(why, canvas)
+        left = f"{_mark(e, canvas)} {e.subject.title:<{names}}  {age:<{aged}}{code:<{coded}}"
+        if below:
+            lines += [left.rstrip(), "    " + canvas.cut(why, canvas.width - 4)]
+        else:
+            lines.append(f"{left}  {canvas.cut(why, beside) if cut else why}")
+    counts = Counter("fit" if e.fits else e.verdict for e in answers)
+    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (*SEVERITY, "fit") if counts[verdict])
+    lines += ["", f"{plural(len(answers), 'subject')} for {_release(answers[0])}: {told}"]
+    return canvas.plain("\n".join(lines)) + "\n"
 
 
-def _overview(e: Explanation, style: Style) -> str:
-    mark = style.paint("✓", "32") if e.fits else style.paint("✗", "31")
-    code = e.reasons[0].code if e.reasons else e.verdict
-    left = f"{mark} {e.subject.title:<36} {code:<20} "
-    room = style.width - (len(e.subject.title.ljust(36)) + max(len(code), 20) + 4)
-    return left + _cut(e.reasons[0].message if e.reasons else e.headline, max(room, 20))
+def _clean(text: str, canvas: Canvas) -> str:
+    """A text of the cluster on one line that the terminal shows as it is."""
+    return canvas.plain(" ".join(printable(text).split()))
 
 
-def _cut(text: str, width: int, *, keep: bool = False) -> str:
-    text = text if keep else " ".join(text.split())
-    return text if len(text) <= width else text[: width - 1] + "…"
+def _wrap(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, max(width, 30), break_long_words=False, break_on_hyphens=False) or [""]
 
 
-def _lines(e: Explanation, style: Style) -> Iterator[str]:
-    yield _title(e, style)
-    mark = style.paint("✓", "1;32") if e.fits else style.paint("✗", "1;31")
-    yield from _wrapped(f"{mark} ", e.headline, style, hanging=2)
+def _wrapped(first: str, text: str, canvas: Canvas, *, hanging: int) -> Iterator[str]:
+    lines = _wrap(_clean(text, canvas), canvas.width - hanging)
+    yield first + lines[0]
+    for line in lines[1:]:
+        yield " " * hanging + line
+
+
+def _mark(e: Explanation, canvas: Canvas) -> str:
+    return canvas.paint("✓", "1;32") if e.fits else canvas.paint("✗", "1;31")
+
+
+def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> Iterator[str]:
+    yield from _title(e, canvas, now)
+    yield from _wrapped(f"{_mark(e, canvas)} ", e.headline, canvas, hanging=2)
     for note in e.notes:
-        yield from _wrapped("  note: ", note, style, hanging=8)
+        yield from _wrapped("  note: ", note, canvas, hanging=8)
     if e.subject.kind == "Node":
-        yield from _inventory(e, style)
+        yield from _inventory(e, canvas)
         return
     if e.fits:
-        yield from _allocations(e, style)
+        yield from _allocations(e, canvas, _EVERYTHING if every else 3)
         return
     if e.funnel:
         yield ""
-        yield from _funnel(e.funnel, style)
+        reached = sum(1 + len(node.like) for node in e.nodes if node.funnel)
+        yield from _funnel(e.funnel, canvas, f" on {plural(reached, 'node')}" if reached else "")
     if e.conflict is not None:
-        yield from _conflict(e.conflict)
+        yield from _conflict(e.conflict, canvas, _EVERYTHING if every else _NODES)
     if len({_said(node) for node in e.nodes}) > 1:
         yield ""
-        yield from _nodes(e.nodes, style)
+        yield from _nodes(e.nodes, canvas, _EVERYTHING if every else _NODES)
     else:
-        yield from _also(e.reasons[1:], style)
-    if style.detailed:
-        yield from _every_funnel(e.nodes, style)
-    yield from _fixes(e.fixes, style)
-
-
-def _also(reasons: Sequence[Reason], style: Style) -> Iterator[str]:
-    """What else stands in the way, where the nodes do not tell it."""
-    for reason in reasons[:_REASONS]:
-        yield from _wrapped("  also: ", reason.message, style, hanging=8)
-    if len(reasons) > _REASONS:
-        yield f"  and {len(reasons) - _REASONS} more reasons (-o json has all)"
-
-
-def _every_funnel(nodes: Sequence[NodeAnswer], style: Style) -> Iterator[str]:
-    for node in nodes:
+        yield from _also(e.reasons[1:], canvas, _EVERYTHING if every else _REASONS)
+    for node in e.nodes if every else ():
         if node.funnel:
             yield ""
-            yield style.paint(node.name, "1") + (f" and {len(node.like)} like it" if node.like else "")
-            yield from _funnel(node.funnel, style)
+            yield canvas.paint(node.name, "1") + (f" and {len(node.like)} like it" if node.like else "")
+            yield from _funnel(node.funnel, canvas, "")
+    yield from _fixes(e.fixes, canvas)
 
 
-def _title(e: Explanation, style: Style) -> str:
-    claims = [f"{claim}" if claim else f"{name} (not created)" for name, claim in e.subject.pod_claims.items()]
-    left = style.paint(e.subject.title, "1")
-    plain = e.subject.title
-    if e.age and style.now is not None:
-        plain, left = f"{plain}  {_age(e.age, style.now)}", f"{left}  {_age(e.age, style.now)}"
-    if claims:
-        told = f"  claim {', '.join(claims[:3])}"
-        plain, left = plain + told, left + told
-    release = f"Kubernetes {e.release}" + (" (assumed)" if e.release_assumed else "")
-    gap = style.width - len(plain) - len(release)
-    return f"{left}{' ' * gap}{release}" if gap >= 2 else f"{left}  {release}"
+def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
+    """Who is asked about, since when it waits, and with which claims; to the right the release."""
+    waits = " ".join(filter(None, (e.phase, _age(e.age, now))))
+    head = f"{e.subject.title}  {waits}".rstrip()
+    claims = ", ".join(_claim(e, name) for name in e.subject.pod_claims)
+    told = f"claim {claims}" if claims else ""
+    release = _release(e)
+    beside = f"{head}  {told}" if told and len(f"{head}  {told}  {release}") <= canvas.width else head
+    bold = canvas.paint(e.subject.title, "1") + beside[len(e.subject.title) :]
+    gap = canvas.width - len(beside) - len(release)
+    yield f"{bold}{' ' * gap}{release}" if gap >= 2 else bold
+    if told and beside == head:
+        yield from _wrapped("  ", told, canvas, hanging=4)
+    if gap < 2:
+        yield f"  {release}"
 
 
-def _age(created: str, now: float) -> str:
+def _claim(e: Explanation, name: str) -> str:
+    claim, template = e.subject.pod_claims[name], e.subject.templates.get(name)
+    origin = f"from template {template}" if template else ""
+    told = origin if claim else ", ".join(filter(None, ("not created", origin)))
+    return f"{claim or name} ({told})" if told else f"{claim}"
+
+
+def _release(e: Explanation) -> str:
+    return f"Kubernetes {e.release}" + (" (assumed)" if e.release_assumed else "")
+
+
+def _age(created: str | None, now: float | None) -> str:
     from datetime import datetime
 
+    if created is None or now is None:
+        return ""
     try:
         seconds = now - datetime.fromisoformat(created).timestamp()
     except ValueError:
@@ -124,51 +149,69 @@ def _age(created: str, now: float) -> str:
     return f"{max(int(seconds), 0)}s"
 
 
-def _wrapped(first: str, text: str, style: Style, *, hanging: int) -> Iterator[str]:
-    lines = textwrap.wrap(text, max(style.width - hanging, 30), break_long_words=False, break_on_hyphens=False) or [""]
-    yield first + lines[0]
-    for line in lines[1:]:
-        yield " " * hanging + line
+def _also(reasons: Sequence[Reason], canvas: Canvas, most: int) -> Iterator[str]:
+    """What else stands in the way, where the nodes do not tell it."""
+    for reason in reasons[:most]:
+        yield from _wrapped("  also: ", reason.message, canvas, hanging=8)
+    if len(reasons) > most:
+        yield f"  and {len(reasons) - most} more reasons (-v shows all)"
 
 
-def _funnel(stages: Sequence[FunnelStage], style: Style) -> Iterator[str]:
-    """A line a stage: what is asked, the devices left, and what the others have instead."""
-    first = max(len(s.request) for s in stages) + 12
-    seen = None
-    for stage in stages:
-        left = f"    {stage.stage}"
-        if stage.request != seen:
-            seen = stage.request
-            left = f"{f'  request {stage.request}':<{first}}{stage.stage}"
-        count = f"{stage.kept} of {stage.of}"
-        line = f"{_cut(left, 48, keep=True):<48}  {count:>12}"
-        if stage.kept == 0:
-            line = line[: -len(count)] + style.paint(count, "31")
-        yield from _beside(line, f"({stage.detail})" if stage.detail else "", style, 65)
+def _funnel(stages: Sequence[FunnelStage], canvas: Canvas, where: str) -> Iterator[str]:
+    """A line a stage: what is asked, the devices left, and what the others have instead. ``where`` says of how many
+    nodes the devices are."""
+    headings = [_clean(stage.heading or f"request {stage.request}", canvas) for stage in stages]
+    wide = max((len(heading) for heading in headings if len(heading) <= _HEADING), default=0)
+    rows: list[tuple[str, FunnelStage | None, str]] = []  # what is asked, the numbers, their unit
+    for position, (stage, heading) in enumerate(zip(stages, headings, strict=True)):
+        asked = _clean(stage.stage, canvas)
+        if position and headings[position - 1] == heading:
+            rows.append((f"    {asked}", stage, ""))
+        elif len(heading) <= _HEADING:
+            rows.append((f"  {heading:<{wide}}  {asked}", stage, f" devices{where}"))
+        else:
+            rows += [(f"  {heading}", None, ""), (f"    {asked}", stage, f" devices{where}")]
+    limit = max(30, min(56, canvas.width - 24))
+    column = max((len(left) for left, numbers, _ in rows if numbers and len(left) <= limit), default=limit)
+    counted = max(len(f"{stage.kept} of {stage.of}") for stage in stages)
+    for left, numbers, what in rows:
+        if numbers is None or len(left) > column:
+            yield left
+        if numbers is None:
+            continue
+        count = f"{numbers.kept} of {numbers.of}"
+        line = f"{left if len(left) <= column else '':<{column}}  {' ' * (counted - len(count))}"
+        line += canvas.paint(count, "31") if numbers.kept == 0 else count
+        used = column + 2 + counted
+        unit = what if used + len(what) <= canvas.width else what[: len(" devices")]
+        detail = f"({_clean(numbers.detail, canvas)})" if numbers.detail else ""
+        if used + len(unit) + 3 + len(detail) <= canvas.width:
+            yield f"{line}{unit}   {detail}"
+        else:
+            yield f"{line}{unit}"
+            yield from _wrapped("        ", detail, canvas, hanging=8)
 
 
-def _beside(line: str, detail: str, style: Style, column: int) -> Iterator[str]:
-    """``detail`` to the right of ``line`` where it fits there, else below it."""
-    if len(detail) <= style.width - column:
-        yield f"{line}   {detail}".rstrip()
-        return
-    yield line
-    yield from _wrapped("        ", detail, style, hanging=8)
-
-
-def _conflict(conflict: Conflict) -> Iterator[str]:
-    yield f"  constraint   {'; '.join(conflict.constraints)} over {', '.join(conflict.requests)}"
+def _conflict(conflict: Conflict, canvas: Canvas, most: int) -> Iterator[str]:
+    told = f"{'; '.join(conflict.constraints)} over {', '.join(conflict.requests)}"
+    yield from _wrapped("  constraint   ", told, canvas, hanging=15)
     scores = [place.score for place in conflict.places]
     best = scores.index(max(scores)) if len(scores) > 1 else -1
     wide = max((len(place.value) for place in conflict.places), default=0)
-    for position, place in enumerate(conflict.places[:_NODES]):
+    dot = f" {canvas.glyph('·', '|')} "
+    for position, place in enumerate(conflict.places[:most]):
         held = []
         for (request, free), (_, total) in zip(place.free, place.all, strict=True):
             held.append(f"{free} {request}" + (f" (+{total - free} in use)" if total > free else ""))
-        near = "    ← nearest" if position == best else ""
-        yield f"    {conflict.node}   {place.value:<{wide}}   {' · '.join(held)}{near}"
-    if len(conflict.places) > _NODES:
-        yield f"    and {len(conflict.places) - _NODES} more"
+        left = f"    {conflict.node}   {_clean(place.value, canvas):<{wide}}"
+        right = dot.join(held) + ("    ← nearest" if position == best else "")
+        if len(left) + 3 + len(right) <= canvas.width:
+            yield f"{left}   {right}"
+        else:
+            yield left
+            yield from _wrapped("        ", right, canvas, hanging=8)
+    if len(conflict.places) > most:
+        yield f"    and {len(conflict.places) - most} more"
 
 
 def _said(node: NodeAnswer) -> tuple[str, str]:
@@ -178,51 +221,79 @@ def _said(node: NodeAnswer) -> tuple[str, str]:
     return node.reasons[0].code, node.reasons[0].message.partition("; held by")[0]
 
 
-def _nodes(nodes: Sequence[NodeAnswer], style: Style) -> Iterator[str]:
-    """Nodes with the same first reason together, the reason beside them."""
+def _nodes(nodes: Sequence[NodeAnswer], canvas: Canvas, most: int) -> Iterator[str]:
+    """Nodes with the same first reason together, the reason beside them, or below where there is no room."""
     groups: dict[tuple[str, str], list[str]] = {}
     for node in nodes:
         groups.setdefault(_said(node), []).extend((node.name, *node.like))
-    shown = list(groups.items())[:_NODES]
-    names = [", ".join(those[:2]) + (f" +{len(those) - 2}" if len(those) > 2 else "") for _, those in shown]
-    wide = min(max(len(n) for n in names), 32)
-    for ((code, message), _), name in zip(shown, names, strict=True):
-        line = f"  {_cut(name, 32):<{wide}}  {code:<20} "
-        yield (line + _cut(message, style.width - len(line))).rstrip()
-    if len(groups) > _NODES:
-        yield f"  and {len(groups) - _NODES} more groups of nodes (-o json has all)"
+    shown = [(_names(names), code, message) for (code, message), names in list(groups.items())[:most]]
+    wide = min(max(len(names) for names, _, _ in shown), _NAME)
+    coded = max(len(code) for _, code, _ in shown)
+    for names, code, message in shown:
+        left = f"  {names:<{wide}}  {code:<{coded}}  "
+        if canvas.width - len(left) >= _ROOM:
+            yield from _wrapped(left, message, canvas, hanging=len(left))
+        else:
+            yield left
+            if message:
+                yield from _wrapped("      ", message, canvas, hanging=6)
+    if len(groups) > most:
+        yield f"  and {len(groups) - most} more groups of nodes (-v shows all)"
 
 
-def _fixes(fixes: Sequence[Fix], style: Style) -> Iterator[str]:
+def _names(names: Sequence[str]) -> str:
+    """``gpu-a, gpu-b +3``: as many names as there is room for, at least one."""
+    shown = 1
+    while shown < len(names) and len(", ".join(names[: shown + 1])) <= _NAME - 4:
+        shown += 1
+    return ", ".join(names[:shown]) + (f" +{len(names) - shown}" if len(names) > shown else "")
+
+
+def _fixes(fixes: Sequence[Fix], canvas: Canvas) -> Iterator[str]:
     yield ""
     if not fixes:
         yield "No small change was found after which it fits."
         return
     head, note = "Would fit if", "each checked by allocating again"
-    yield style.paint(head, "1") + note.rjust(style.width - len(head))
-    places = [", ".join(f.nodes[:3]) + (f" +{len(f.nodes) - 3}" if len(f.nodes) > 3 else "") for f in fixes]
-    wide = min(max(map(len, places)), 34)
-    room = style.width - 6 - wide
+    yield canvas.paint(head, "1") + note.rjust(canvas.width - len(head))
+    places = [_names(fix.nodes) for fix in fixes]
+    wide = min(max(map(len, places)), _NAME)
+    room = canvas.width - 7 - wide
     for fix, place in zip(fixes, places, strict=True):
-        text = fix.title + (f" ({fix.effect})" if fix.effect else "")
-        lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
-        yield f"  {fix.rank:<2} {lines[0]:<{room}} {_cut(place, wide)}".rstrip()
-        for line in lines[1:]:
-            yield f"     {line}"
+        text = _clean(fix.title + (f" ({fix.effect})" if fix.effect else ""), canvas)
+        left = f"  {fix.rank:<2} "
+        if len(text) <= room:
+            yield f"{left}{text:<{room}}  {place}"
+            continue
+        # A longer text has the whole width, and the nodes stand after its end.
+        *lines, last = _wrap(text, canvas.width - 5)
+        for line in lines:
+            yield left + line
+            left = "     "
+        if len(last) <= room:
+            yield f"{left}{last:<{room}}  {place}"
+        else:
+            yield left + last
+            yield f"     {'':<{room}}  {place}"
 
 
-def _inventory(e: Explanation, style: Style) -> Iterator[str]:
+def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:
     """A node's devices, and its drivers."""
-    yield from _also(e.reasons, style)
+    yield from _also(e.reasons, canvas, _REASONS)
     if e.devices:
         yield ""
     wide = max((len(d.device) for d in e.devices), default=0)
+    status = max((len(d.status) for d in e.devices), default=0)
     for device in e.devices:
-        told = [f"claim {h.claim}" + (f" (pod {h.pod})" if h.pod else ", used by nobody") for h in device.holders]
-        told += [f"taint {t}" for t in device.taints] + ([device.detail] if device.detail else [])
+        left = f"  {device.device:<{wide}}  {device.status:<{status}}  "
         colour = {"free": "32", "held": "33"}.get(device.status, "31")
-        line = f"  {device.device:<{wide}}  {style.paint(f'{device.status:<11}', colour)} "
-        yield line + _cut(", ".join(told), max(style.width - wide - 16, 30))
+        painted = f"  {device.device:<{wide}}  {canvas.paint(f'{device.status:<{status}}', colour)}  "
+        told = _told(device)
+        if canvas.width - len(left) >= min(_ROOM, len(told)):
+            yield from _wrapped(painted, told, canvas, hanging=len(left))
+        else:
+            yield painted
+            yield from _wrapped("      ", told, canvas, hanging=6)
     if e.drivers:
         yield ""
     for driver in e.drivers:
@@ -234,10 +305,23 @@ def _inventory(e: Explanation, style: Style) -> Iterator[str]:
         yield f"  driver {driver.driver}: {restart}"
 
 
-def _allocations(e: Explanation, style: Style) -> Iterator[str]:
-    shown = [n for n in e.nodes if n.allocation][:3]
-    for node in shown:
+def _told(device: DeviceStatus) -> str:
+    told = [f"claim {h.claim}" + (f" (pod {h.pod})" if h.pod else ", used by nobody") for h in device.holders]
+    told += [f"taint {t}" for t in device.taints] + ([device.detail] if device.detail else [])
+    return ", ".join(told)
+
+
+def _allocations(e: Explanation, canvas: Canvas, most: int) -> Iterator[str]:
+    for node in [n for n in e.nodes if n.allocation][:most]:
         yield ""
-        yield f"  {style.paint(node.name, '1')}"
+        yield f"  {canvas.paint(node.name, '1')}"
+        claims = max(len(a.claim.rpartition("/")[2]) for a in node.allocation)
+        requests = max(len(a.request) for a in node.allocation)
         for a in node.allocation:
-            yield f"    {a.claim.rpartition('/')[2]} {a.request:<14} {a.driver}/{a.pool}/{a.device}"
+            left = f"    {a.claim.rpartition('/')[2]:<{claims}}  {a.request:<{requests}}"
+            device = f"{a.driver}/{a.pool}/{a.device}"
+            if len(left) + 2 + len(device) <= canvas.width:
+                yield f"{left}  {device}"
+            else:
+                yield left
+                yield f"      {device}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,19 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def run(*arguments: str | Path, program: str = "dractl", **environment: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, **environment}
     return subprocess.run([BIN / program, *arguments], capture_output=True, text=True, env=env, check=False)
+
+
+def on_terminal(*arguments: str | Path, **environment: str) -> str:
+    """What a run shows on a terminal."""
+    ours, its = os.openpty()
+    with subprocess.Popen([BIN / "dractl", *arguments], env={**os.environ, **environment}, stdout=its):
+        os.close(its)
+        shown = b""
+        with suppress(OSError):  # EIO: the other end is closed
+            while part := os.read(ours, 1 << 16):
+                shown += part
+        os.close(ours)
+    return shown.decode()
 
 
 def test_version_is_one_line() -> None:
@@ -101,6 +115,22 @@ def test_what_people_read_is_spelt_out_where_the_locale_lacks_the_characters() -
     assert done.stdout.isascii()
 
 
+def test_explain_is_ascii_in_a_pipe_and_in_the_c_locale() -> None:
+    """Issue 6: without a terminal or in a C locale; who names an encoding gets it."""
+    arguments = ("explain", ROOT / "examples" / "explain")
+    utf8 = {"LC_ALL": "C.UTF-8", "PYTHONIOENCODING": ""}
+    assert run(*arguments, **utf8).stdout.isascii()
+    assert "✗" in run(*arguments, **{**utf8, "PYTHONIOENCODING": "utf-8"}).stdout
+    for locale, marked in (
+        ({"LC_ALL": "C.UTF-8"}, True),
+        ({"LC_ALL": "C"}, False),
+        ({"LC_ALL": "", "LC_CTYPE": "", "LANG": "C"}, False),
+    ):
+        shown = on_terminal(*arguments, **{"PYTHONIOENCODING": "", **locale})
+        assert "train-0" in shown
+        assert ("✗" in shown) is marked, locale
+
+
 def test_kubectl_sees_its_own_name_in_help() -> None:
     done = run("explain", "--help", program="kubectl-dra")
     assert done.returncode == 0
@@ -151,6 +181,29 @@ def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.setattr("dractl.cli.app.command_line", interrupted)
     assert entry.main(["lint"]) == 130
     assert capsys.readouterr().err == "error: interrupted\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", ["--version", "--help", "rule", "rule -o json", f"explain {ROOT}/examples/explain"])
+def test_a_report_that_nobody_gets_is_one_message_and_3(command: str, unbuffered: str) -> None:
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    for stream, why in ((">/dev/full", "No space left on device"), (">&-", "it is closed")):
+        line = f"{BIN}/dractl {command} {stream}"
+        done = subprocess.run(line, shell=True, env=env, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (3, f"error: cannot write to standard output: {why}\n")
+
+
+def test_closed_streams_that_are_not_needed(tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    line = f"{BIN}/dractl lint {ROOT}/examples/lint --exit-zero --output-file {report} <&- >&- 2>&-"
+    assert subprocess.run(line, shell=True, check=False).returncode == 0
+    assert "DRA" in report.read_text()
+
+
+def test_messages_that_nobody_gets_change_no_exit_code() -> None:
+    line = f"{BIN}/dractl lint nothing.yaml 2>/dev/full"
+    assert subprocess.run(line, shell=True, check=False).returncode == 3
 
 
 @pytest.mark.parametrize(
