@@ -23,7 +23,12 @@ FORMATS = ("yaml", "json")
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help="yaml (a stream) or json (a List).")]
 Driver = Annotated[
     list[str] | None,
-    typer.Option("--driver", metavar="NAME,...", help="These drivers; default: all whose hardware is present."),
+    typer.Option(
+        "--driver",
+        metavar="NAME,...",
+        help="These drivers; default: all whose hardware is present, but for "
+        "sriovnetwork.k8snetworkplumbingwg.io, dra.memory, dra.nvme and gpu.example.com, which have to be named.",
+    ),
 ]
 NodeName = Annotated[str | None, typer.Option("--node-name", metavar="NAME", help="The node that the slices are of.")]
 Hardware = Annotated[
@@ -94,6 +99,8 @@ def command(
     rendering = _render(machine, options, drivers, nodes, device_classes=device_classes)
     for notice in rendering.notices:
         terminal.notice(notice)
+    if not rendering.slices and not rendering.notices:
+        terminal.notice(f"nothing to publish: here is no hardware of {', '.join(drivers or by_default())}")
     if diff is not None:
         found = _compare(diff, rendering, name, drivers or list(by_default()), output, output_file)
         raise typer.Exit(1 if found else 0)

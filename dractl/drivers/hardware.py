@@ -238,6 +238,14 @@ def _build(layout: Sequence[_Root], numa: int, settings: Mapping[str, Any]) -> M
     numbers = _settings(settings)
     vfs = numbers.get("vfs", 0)
     products = [product for root in layout for product in root.products]
+    if not products and not numbers.get("cpus") and settings.get("memory") is None:
+        raise UsageError("--hardware describes nothing", hint=f"products are {', '.join(PRODUCTS)}; or cpus, or memory")
+    if settings.get("mig") in ("on", True) and not any(product in _MIG for product in products):
+        drawn = ", ".join(dict.fromkeys(product for product in products if product in GPUS))
+        raise UsageError(
+            f"--hardware: mig=on puts no GPU into MIG mode: the MIG profiles of {drawn or 'no GPU'} are not known here",
+            hint=f"they are known of {', '.join(_MIG)}; `dractl discover --save` keeps those of a real machine",
+        )
     if sum(1 + vfs * (product in NICS) for product in products) > _MAX_DEVICES:
         raise UsageError(f"--hardware describes at most {_MAX_DEVICES} devices, VFs included")
     memory = _memory(settings.get("memory"), numa)

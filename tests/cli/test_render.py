@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 from dractl.cli.main import main
+from dractl.cli.render import Driver
+from dractl.drivers import by_default, names
 from dractl.manifests import load
 from tests import machines
 
@@ -204,6 +206,33 @@ def test_wrong_usage(arguments: list[str], code: int, message: str, capsys: pyte
     captured = capsys.readouterr()
     assert captured.out == ""
     assert message in captured.err
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("", "describes nothing"),
+        (" , ", "describes nothing"),
+        ("numa=2", "describes nothing"),
+        ("2xH100,nic,mig=on", "the MIG profiles of H100 are not known here"),
+        ("nic,mig=on", "of no GPU"),
+    ],
+)
+def test_a_machine_that_is_not_what_was_asked_for(spec: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--hardware", spec) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_nothing_to_publish_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--hardware", "nvme") == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "no hardware of gpu.nvidia.com, " in captured.err
+
+
+def test_help_names_the_drivers_that_have_to_be_named() -> None:
+    (option,) = Driver.__metadata__  # type: ignore[attr-defined]
+    assert {name for name in names() if name in option.help} == set(names()) - set(by_default())
 
 
 def test_driver_options_and_versions(capsys: pytest.CaptureFixture[str]) -> None:
