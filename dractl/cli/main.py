@@ -118,6 +118,9 @@ def _command(words: list[str]) -> int:
     except Exception as error:
         if os.environ.get("DRACTL_TRACEBACK") or _is_of_output(error):
             raise
+        if isinstance(error, FileNotFoundError) and error.filename is None:  # of os.getcwd: whatever opens names a file
+            terminal.complain("the working directory is gone", hint="cd to a folder that exists")
+            return FAILED
         terminal.complain(
             f"internal error: {type(error).__name__}: {error}",
             hint="this is a bug of dractl; please report what it prints with DRACTL_TRACEBACK=1",

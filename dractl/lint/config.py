@@ -63,8 +63,10 @@ def read(path: Path) -> Config:
 
     try:
         data = tomllib.loads(_bytes(path).decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"not TOML: {error}", place=str(path)) from error
+    except RecursionError:
+        raise UsageError("not TOML: nested too deeply", place=str(path)) from None
     if path.name == "pyproject.toml":
         data = _table(_table(data.get("tool", {}), "tool", path).get("dractl", {}), "tool.dractl", path)
     _known(data, TOP, "", path)

@@ -201,6 +201,13 @@ def test_closed_streams_that_are_not_needed(tmp_path: Path) -> None:
     assert "DRA" in report.read_text()
 
 
+def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
+    line = f"mkdir here && cd here && rmdir ../here && {BIN}/dractl lint {ROOT}/examples/lint"
+    done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("error: the working directory is gone\n")
+
+
 def test_messages_that_nobody_gets_change_no_exit_code() -> None:
     line = f"{BIN}/dractl lint nothing.yaml 2>/dev/full"
     assert subprocess.run(line, shell=True, check=False).returncode == 3
