@@ -27,9 +27,7 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
             written = value_at(document, violation.path)
             return _expression(written, violation.message, target) if isinstance(written, str) else None
         case "RC-14" | "DC-05":
-            return (
-                "the estimate takes every list and text for as long as one can be: avoid loops (all, exists) in loops"
-            )
+            return _cost(value_at(document, violation.path), target)
         case "RC-24" if "multiple fields" in violation.message:  # what the API server says where neither is set
             return "the constraint has neither of them: name the attribute that the devices have to share"
         case "RS-11":
@@ -77,6 +75,16 @@ def _expression(written: str, message: str, target: Target) -> str | None:
     if later is None and unknown and unknown[2]:
         return f"a device has {', '.join(_DEVICE[:3])}"
     return later
+
+
+def _cost(written: object, target: Target) -> str:
+    from dractl.cel import environment
+
+    if isinstance(written, str) and "!=" in written:
+        with_equal = environment(target, "new").compile(written.replace("!=", "=="))
+        if with_equal.admission == "ok":
+            return "the estimate for != has no bound where quantities are compared: write !(a == b)"
+    return "the estimate takes every list and text for as long as one can be: avoid loops (all, exists) in loops"
 
 
 def _name_one(kind: str) -> str:

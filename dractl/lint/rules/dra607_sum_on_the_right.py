@@ -1,14 +1,14 @@
-"""A quantity is compared with a sum that stands on the right of `==`, `!=` or `in`.
+"""A quantity is compared with a sum that stands on the right of `==` or `in`.
 
 ## What it does
 
-Looks for `add(...)` and `sub(...)` as the right operand of `==` and `!=`, and in the list of an `in`.
+Looks for `add(...)` and `sub(...)` as the right operand of `==`, and in the list of an `in`.
 
 ## Why is this bad
 
 What `add` and `sub` give is of another Go type than the quantity that a device has. With it on the right, `==` is the
-error "no such overload", which stops the scheduling of the pod on all nodes; `!=` is always true; `in` is never true.
-The API server takes all of them.
+error "no such overload", which stops the scheduling of the pod on all nodes, and `in` is never true. The API server
+takes both.
 
 ## Example
 
@@ -24,7 +24,7 @@ spec:
         deviceClassName: gpu.example.com
         selectors:
         - cel:
-            expression: 'device.capacity["gpu.example.com"].memory == quantity("40Gi").add(8)'
+            expression: 'device.capacity["gpu.example.com"].memory == quantity("4Gi").add(quantity("8Gi"))'
 ```
 
 ## Use instead
@@ -41,7 +41,7 @@ spec:
         deviceClassName: gpu.example.com
         selectors:
         - cel:
-            expression: 'device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi").add(8)) == 0'
+            expression: 'device.capacity["gpu.example.com"].memory.compareTo(quantity("4Gi").add(quantity("8Gi"))) == 0'
 ```
 
 ## Source
@@ -70,7 +70,6 @@ FIELDS = ("selectors",)
 
 _ENDS = {
     "_==_": "== with a sum of quantities on the right is an error on every device",
-    "_!=_": "!= with a sum of quantities on the right is always true",
     "@in": "in is never true of a sum of quantities",
 }
 
