@@ -371,8 +371,7 @@ def test_a_sum_on_the_right_of_a_comparison(expression: str, severity: str | Non
 def test_what_costs_too_much_is_told_apart() -> None:
     """1.37's estimate: unbounded with ``!=``, 7 with ``!(a == b)``."""
     report = lint(load(["-"], stdin=device_class("c", f"'{MEMORY} != quantity(\"4\")'").encode()), Target.of("1.37"))
-    (finding,) = report.findings
-    assert finding.code == "DRA114"
+    (finding,) = (finding for finding in report.findings if finding.code == "DRA114")
     assert finding.help is not None
     assert finding.help.endswith("write !(a == b)")
     assert not found(device_class("c", f"'!({MEMORY} == quantity(\"4\"))'"), "DRA114")
