@@ -114,14 +114,16 @@ def command(
         )
     explanations = worst_first(explainer.explain(question) for question in questions)
     listed = len(sources.names) != 1 or len(explanations) != 1
+    several = len(explanations) > max(1, len(sources.names))  # more than was named one by one
     if patch:
         text = _patches(explanations)
     elif output == "text":
-        several = len(explanations) > max(1, len(sources.names))  # more than was named one by one
         text = _text(explanations, verbose, several=several, to_file=output_file is not None)
     else:
         text = _render(explanations, output, listed=listed)
     common.write_report(text, output_file)
+    if several and output == "text" and not (verbose or patch):
+        terminal.notice("explain KIND/NAME -n NAMESPACE says all about one of them, -v about each")
     if not exit_zero and not all(e.fits for e in explanations):
         raise typer.Exit(1)
 
@@ -186,9 +188,10 @@ def _nothing(state: ClusterState, namespace: str | None) -> InputError:
         return InputError(why, hint=_what_is_there(state))
     names = sorted({question.key[0] for question in others})
     told = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    there = f"there {'is' if len(others) == 1 else 'are'} {len(others)} in {told}"
     return InputError(
         f"there is nothing to explain in namespace {namespace}: no pending pod and no unallocated claim",
-        hint=f"there {'is' if len(others) == 1 else 'are'} {len(others)} in {told}: -A shows all, -n NAMESPACE those of one",
+        hint=f"{there}: -A shows all, -n NAMESPACE those of one",
     )
 
 
@@ -226,8 +229,6 @@ def _text(explanations: list[Explanation], verbose: int, *, several: bool, to_fi
     full = [e for e in explanations if not e.fits or e.subject.kind == "Node"] if verbose else []
     if full:
         text += "\n" + explain_text.render(full, canvas, now=now, every=verbose > 1)
-    if not verbose:
-        terminal.notice("explain KIND/NAME -n NAMESPACE says all about one of them, -v about each")
     return text
 
 

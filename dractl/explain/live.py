@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from dractl.errors import InputError
-from dractl.explain.cluster import ClusterState, add, text_at
+from dractl.explain.cluster import ClusterState, add, maps_at, text_at
+from dractl.explain.subjects import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,11 +43,13 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What was read. ``namespace`` is that of the kubeconfig; ``notes`` say what could not be read."""
+    """What was read. ``namespace`` is that of the kubeconfig; ``notes`` say what could not be read; ``kinds`` are those
+    that the words of the question stand for."""
 
     state: ClusterState
     namespace: str
     notes: tuple[str, ...]
+    kinds: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +79,36 @@ _QUERIES = (
         without="events",
         options=("--field-selector=reason=FailedResourceClaimCreation",),
     ),
+    _Query(
+        "events",
+        vital=False,
+        without="events",
+        options=("--field-selector=reason=FailedPrepareDynamicResources",),
+    ),
 )
+# As kubectl names them, so that nobody else's kind of the same name is read.
+_WORKLOADS = {
+    "Deployment": "deployments.apps",
+    "StatefulSet": "statefulsets.apps",
+    "DaemonSet": "daemonsets.apps",
+    "ReplicaSet": "replicasets.apps",
+    "Job": "jobs.batch",
+    "CronJob": "cronjobs.batch",
+}
+_GENERATIONS = 4  # of owners between a workload and its pods: RayJob, RayCluster; CronJob, Job
 
 
-def read(login: Login, *, namespace: str | None = None, tell: Callable[[str], None] = lambda _: None) -> Live:
-    """Reads a cluster. ``namespace`` is that of the question, used where reading all namespaces is forbidden; ``tell``
-    hears what is being read.
+def read(
+    login: Login,
+    *,
+    namespace: str | None = None,
+    everywhere: bool = False,
+    workloads: Sequence[str] = (),
+    tell: Callable[[str], None] = lambda _: None,
+) -> Live:
+    """Reads a cluster. ``namespace`` is that of the question, used where reading all namespaces is forbidden, or
+    ``everywhere``; ``workloads`` are the words for kinds with pods of their own that are asked about (``deploy``,
+    ``lws``): only these are read, and what stands between them and their pods. ``tell`` hears what is being read.
 
     Raises InputError, with what to do, where kubectl is missing, cannot log in, or may not read what the verdict needs.
     """
@@ -105,7 +132,17 @@ def read(login: Login, *, namespace: str | None = None, tell: Callable[[str], No
         finished = _finish([_start(_command(base, query)) for query in queries])
         for query, result in zip(queries, finished, strict=True):
             _take(kinds, notes, base, query, result, where)
-    return Live(ClusterState(kinds, release=_release(version.output)), where, tuple(notes))
+    scope = None if everywhere else where
+    named: dict[str, str] = {}
+    for word in workloads:
+        tell(f"reading {word}")
+        found = _workloads(base, _WORKLOADS.get(KINDS.get(word.lower(), ""), word), scope, notes)
+        named |= {word.lower(): text_at(item, "kind") for item in found[:1]}
+        for item in found:
+            add(kinds, item, where)
+    if workloads:
+        _between(kinds, notes, base, scope, where, tell)
+    return Live(ClusterState(kinds, release=_release(version.output)), where, tuple(notes), named)
 
 
 def _command(base: Sequence[str], query: _Query, namespace: str | None = None) -> list[str]:
@@ -144,15 +181,61 @@ def _take(
             return
     if result.code != 0:
         raise _failed(f"read {query.resource.partition('.')[0]}", result.errors)
+    for item in _items(query.resource, result):
+        add(kinds, item, namespace)
+
+
+def _items(resource: str, result: _Result) -> list[dict[str, Any]]:
     if not result.output.strip():
-        return  # nothing found
+        return []  # nothing found
     try:
-        items = json.loads(result.output).get("items", [])
+        return [item for item in json.loads(result.output).get("items", []) if isinstance(item, dict)]
     except (ValueError, AttributeError) as error:
-        raise InputError(f"kubectl get {query.resource} did not print JSON: {error}") from error
-    for item in items:
-        if isinstance(item, dict):
-            add(kinds, item, namespace)
+        raise InputError(f"kubectl get {resource} did not print JSON: {error}") from error
+
+
+def _workloads(base: Sequence[str], resource: str, namespace: str | None, notes: list[str]) -> list[dict[str, Any]]:
+    """All objects of a kind; none of a kind that the cluster does not have, or that may not be read."""
+    (result,) = _finish([_start(_command(base, _Query(resource), namespace))])
+    if result.code != 0 and "doesn't have a resource type" in result.errors:
+        return []
+    if result.code != 0 and "Forbidden" in result.errors:
+        notes.append(f"not allowed to read {resource}: their pods can be asked about one by one")
+        return []
+    if result.code != 0:
+        raise _failed(f"read {resource.partition('.')[0]}", result.errors)
+    return _items(resource, result)
+
+
+def _between(
+    kinds: dict[str, dict[Key, Mapping[str, Any]]],
+    notes: list[str],
+    base: Sequence[str],
+    scope: str | None,
+    namespace: str,
+    tell: Callable[[str], None],
+) -> None:
+    """Reads the owners of pods, and theirs, as far as their kinds are not there yet."""
+    known = {"Node"}  # owns the pods that its kubelet makes from files
+    newest = [value for key, value in kinds.get("Pod", {}).items() if scope in (None, key[0])]
+    for _ in range(_GENERATIONS):
+        owners = {
+            (text_at(owner, "kind"), text_at(owner, "apiVersion"))
+            for value in newest
+            for owner in maps_at(value, "metadata", "ownerReferences")
+        }
+        wanted = sorted(pair for pair in owners if pair[0] not in known and not kinds.get(pair[0]))
+        newest = [value for kind, _ in owners for value in kinds.get(kind, {}).values() if kind not in known]
+        for kind, api_version in wanted:
+            tell(f"reading {kind}")
+            group, _, version = api_version.rpartition("/")
+            found = _workloads(base, ".".join(filter(None, (kind.lower(), version, group))), scope, notes)
+            newest += found
+            for item in found:
+                add(kinds, item, namespace)
+        known |= {kind for kind, _ in owners}
+        if not newest:
+            return
 
 
 def _release(output: bytes) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dractl.errors import InputError, UsageError
@@ -33,6 +34,12 @@ _WORDS = {
 KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 
 
+def workload_words(names: Iterable[str]) -> list[str]:
+    """The words of ``KIND/NAME`` for kinds that are made of pods, so far as can be told from the word alone."""
+    words = dict.fromkeys(name.partition("/")[0] for name in names if "/" in name)
+    return [word for word in words if KINDS.get(word.lower().partition(".")[0]) not in GROUPS]
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """One subject. ``value`` is the object; of a workload without pods, the pod that its template would make."""
@@ -42,16 +49,18 @@ class Question:
     value: Raw
 
 
-def find(state: ClusterState, text: str, namespace: str | None) -> list[Question]:
-    """The subjects that ``NAME`` or ``KIND/NAME`` means. Raises UsageError for a kind that is none, InputError where
-    nothing of that name is in the source."""
+def find(
+    state: ClusterState, text: str, namespace: str | None, kinds: Mapping[str, str] = MappingProxyType({})
+) -> list[Question]:
+    """The subjects that ``NAME`` or ``KIND/NAME`` means; ``kinds`` are further words for kinds, as a cluster knows
+    them. Raises UsageError for a kind that is none, InputError where nothing of that name is in the source."""
     word, slash, name = text.partition("/")
     if not slash:
         found = _named(state, "Pod", text, namespace) or _named(state, "ResourceClaim", text, namespace)
         if not found:
             raise _nothing(state, ("Pod", "ResourceClaim"), text, namespace)
         return found
-    kind = _kind(state, word)
+    kind = kinds.get(word.lower()) or _kind(state, word)
     found = _named(state, kind, name, namespace)
     if not found:
         raise _nothing(state, (kind,), name, namespace)
@@ -65,7 +74,7 @@ def _kind(state: ClusterState, word: str) -> str:
     if known is not None:
         return known
     for kind in state.kinds:  # JobSet, LeaderWorkerSet ... as the source has them
-        if kind.lower() in (word.lower(), word.lower().removesuffix("s")):
+        if kind not in GROUPS and kind.lower() in (word.lower(), word.lower().removesuffix("s")):
             return kind
     near = nearest(word, KINDS)
     raise UsageError(
@@ -113,10 +122,17 @@ def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
 
 def _owned_pods(state: ClusterState, kind: str, key: Key) -> Iterator[Question]:
     owners = {(kind, key[1])}
-    for middle in ("ReplicaSet", "Job", "StatefulSet"):
-        for other, value in state.all(middle).items():
-            if other[0] == key[0] and _owned_by(value, owners):
-                owners.add((middle, other[1]))
+    between = [
+        (middle, other[1], value)
+        for middle in state.kinds
+        if middle not in GROUPS
+        for other, value in state.all(middle).items()
+        if other[0] == key[0] and maps_at(value, "metadata", "ownerReferences")
+    ]
+    found = 0
+    while found < len(owners):  # a CronJob's Jobs, a RayJob's RayCluster: any number of generations, in any order
+        found = len(owners)
+        owners |= {(middle, name) for middle, name, value in between if _owned_by(value, owners)}
     for other, pod in state.all("Pod").items():
         if other[0] == key[0] and _owned_by(pod, owners):
             yield Question("Pod", other, pod)

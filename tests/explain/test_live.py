@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from dractl.cli import terminal
-from dractl.errors import InputError
-from dractl.explain import live
+from dractl.cli.main import main
+from dractl.errors import InputError, UsageError
+from dractl.explain import find, live
 from tests.explain.cluster import claim, device_class, node, pod, request, slice_of
 
 FAKE = """#!{python}
@@ -25,7 +26,7 @@ with open({log!r}, "a") as log:
 told = " ".join(arguments)
 asked = "get " + arguments[arguments.index("get") + 1].partition(".")[0] if "get" in arguments else ""
 for name, answer in answers.items():
-    here = name == asked or (not asked and name in told)
+    here = asked in (name, name[:-1]) or (not asked and name in told)
     if here and not (answer.get("only_all") and "--all-namespaces" not in told):
         sys.stdout.write(answer.get("out", ""))
         sys.stderr.write(answer.get("err", ""))
@@ -40,6 +41,14 @@ FORBIDDEN = (
 
 def listed(*objects: dict[str, Any]) -> dict[str, str]:
     return {"out": json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})}
+
+
+def workload(api_version: str, kind: str, name: str, owner: tuple[str, str, str] | None = None) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": name, "namespace": "ml", "uid": f"uid-{name}"}
+    if owner is not None:
+        metadata["ownerReferences"] = [dict(zip(("apiVersion", "kind", "name"), owner, strict=True))]
+    spec = {"template": {"spec": {"containers": [{"name": "c", "image": "x"}]}}}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
 WHOLE = {
@@ -202,3 +211,62 @@ def test_progress_is_told_on_a_terminal_alone(
     assert ("reading" in said and "resourceclaims" in said) is told
     assert "\n" not in said
     assert said.endswith("\r\x1b[K") if told else not said
+
+
+# -- workloads --
+
+OWNED_BY = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "name": "web-1"}
+WEB = {
+    "deployments": listed(workload("apps/v1", "Deployment", "web")),
+    "replicasets": listed(workload("apps/v1", "ReplicaSet", "web-1", owner=("apps/v1", "Deployment", "web"))),
+    "pods": listed(pod("web-1-x", metadata={"ownerReferences": [OWNED_BY], "uid": "uid-web"})),
+}
+
+
+def fetched(kubectl: Kubectl) -> list[str]:
+    return [call[call.index("get") + 1] for call in kubectl.calls if "get" in call]
+
+
+def test_workloads_are_read_only_when_they_are_asked_about(kubectl: Kubectl) -> None:
+    kubectl.answers(**WEB)
+    live.read(live.Login())
+    assert not {"deployments.apps", "replicasets.v1.apps"} & set(fetched(kubectl))
+    found = live.read(live.Login(), workloads=["deploy"])
+    assert {"deployments.apps", "replicaset.v1.apps"} <= set(fetched(kubectl))
+    assert not [name for name in fetched(kubectl) if "job" in name or "daemonset" in name]
+    (question,) = find(found.state, "deploy/web", "ml", found.kinds)
+    assert question.key == ("ml", "web-1-x")
+
+
+def test_a_kind_that_only_the_cluster_knows(kubectl: Kubectl) -> None:
+    owner = {"kind": "TrainSet", "apiVersion": "example.com/v1", "name": "t"}
+    kubectl.answers(
+        trs=listed(workload("example.com/v1", "TrainSet", "t")),
+        pods=listed(pod("t-0", metadata={"ownerReferences": [owner], "uid": "uid-t"})),
+    )
+    found = live.read(live.Login(), workloads=["trs"])
+    (question,) = find(found.state, "trs/t", "ml", found.kinds)
+    assert question.key == ("ml", "t-0")
+
+
+def test_a_word_that_is_no_kind_of_the_cluster(kubectl: Kubectl) -> None:
+    kubectl.answers(foo={"err": 'error: the server doesn\'t have a resource type "foo"\n', "code": 1})
+    found = live.read(live.Login(), workloads=["foo"])
+    with pytest.raises(UsageError, match="foo"):
+        find(found.state, "foo/x", "ml", found.kinds)
+
+
+def test_workloads_that_may_not_be_read_are_told(kubectl: Kubectl) -> None:
+    kubectl.answers(**{**WEB, "replicasets": {"err": FORBIDDEN.format("replicasets"), "code": 1}})
+    found = live.read(live.Login(), workloads=["deploy"])
+    assert any("replicaset" in note for note in found.notes)
+
+
+def test_pending_pods_of_other_namespaces_are_counted(kubectl: Kubectl, capsys: pytest.CaptureFixture[str]) -> None:
+    uses = {"name": "g", "resourceClaimName": "held"}
+    kubectl.answers(**{"config view": {"out": "default"}, "pods": listed(pod("train-0", uses))})
+    assert main(["explain", "--isolated"]) == 3
+    said = capsys.readouterr().err
+    assert "in namespace default" in said
+    assert "1 in ml" in said
+    assert "-A" in said
