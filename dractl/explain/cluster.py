@@ -61,13 +61,14 @@ class ClusterState:
     def from_documents(cls, documents: Iterable[Document], *, namespace: str | None = None) -> ClusterState:
         """The state that loaded documents describe; of an object that comes twice the later one counts.
 
-        ``namespace`` is that of objects that name none (kubectl's ``-n``).
+        ``namespace`` is that of objects that name none (kubectl's ``-n``). Raises InputError for an object whose name
+        is none: without it the answer would be about another cluster.
         """
         kinds: dict[str, dict[Key, Mapping[str, Any]]] = {}
         for document in documents:
             value = document.value
-            if isinstance(value, dict):
-                add(kinds, value, namespace or DEFAULT_NAMESPACE)
+            if isinstance(value, dict) and not add(kinds, value, namespace or DEFAULT_NAMESPACE):
+                raise _unnamed(document)
         return cls(kinds, release=_kubelet_release(kinds.get("Node", {}).values()))
 
     # -- objects as they were read --
@@ -152,23 +153,35 @@ class ClusterState:
         return None if value is None else cast("ResourceClaimTemplate", self.decode(value))
 
 
-def add(kinds: dict[str, dict[Key, Mapping[str, Any]]], value: dict[str, Any], namespace: str) -> None:
-    """Puts one object where it belongs, if explain reads its kind."""
+def add(kinds: dict[str, dict[Key, Mapping[str, Any]]], value: dict[str, Any], namespace: str) -> bool:
+    """Puts one object where it belongs, if explain reads its kind; False if it does, but the object has no name."""
     kind, api_version = value.get("kind"), value.get("apiVersion")
-    metadata = value.get("metadata")
-    if not isinstance(kind, str) or not isinstance(api_version, str) or not isinstance(metadata, dict):
-        return
+    if not isinstance(kind, str) or not isinstance(api_version, str):
+        return True
     group = api_version.rpartition("/")[0]
     if kind in GROUPS:
         if group != GROUPS[kind] and not (kind == "Event" and group == "events.k8s.io"):
-            return
+            return True
     elif not _has_pod_template(value):
-        return
+        return True
+    metadata = map_at(value, "metadata")
     name = metadata.get("name") or metadata.get("generateName")
     if not isinstance(name, str):
-        return
+        return False
     where = "" if kind in CLUSTER_SCOPED else str(metadata.get("namespace") or namespace)
     kinds.setdefault(kind, {})[(where, name)] = value
+    return True
+
+
+def _unnamed(document: Document) -> InputError:
+    written = at(document.value, "metadata", "name")
+    place = document.locate(("metadata", "name"))
+    what, hint = f"this {document.kind} has no metadata.name", None
+    if written not in (None, ""):
+        kind = {bool: "a boolean", int: "a number", float: "a number"}.get(type(written), "no text")
+        what = f"metadata.name of this {document.kind} is {kind}, not a text"
+        hint = "put it in quotes: without them YAML reads n, no, off and 1 as other things than texts"
+    return InputError(what, place=f"{place.file}:{place.line}:{place.column}", hint=hint)
 
 
 def _has_pod_template(value: Mapping[str, Any]) -> bool:

@@ -71,15 +71,31 @@ def state_of(sources: Sources, *, namespace: str | None, stdin: bytes | None = N
 
 def published(source: str) -> ClusterState | None:
     """What ``--devices FILE|DIR`` holds; None where there is no ResourceSlice in it, as in a snapshot of a machine."""
-    from dractl.errors import DractlError
-
     try:
-        state = ClusterState.from_documents(read_files([source]).documents)
-    except DractlError:
-        if not os.path.exists(source):
+        documents = read_files([source]).documents
+    except InputError:
+        if not os.path.exists(source) or not _may_be_a_machine(source):
             raise
-        return None  # an archive of a machine's files
-    return state if state.has("ResourceSlice") else None
+        return None
+    state = ClusterState.from_documents(documents)
+    if state.has("ResourceSlice"):
+        return state
+    own = [document for document in documents if document.file == source]  # not of an archive
+    if any("schema" not in document.value for document in own) or not (own or _may_be_a_machine(source)):
+        raise InputError(
+            "there is no ResourceSlice in it, and it is no snapshot of a machine",
+            place=source,
+            hint="`kubectl get resourceslices,deviceclasses -o yaml` and `dractl render` write them, "
+            "`dractl discover --save` a snapshot",
+        )
+    return None
+
+
+def _may_be_a_machine(source: str) -> bool:
+    """Whether a machine's files can be in a source, as far as can be told without reading it."""
+    if os.path.isdir(source):
+        return any(os.path.isdir(os.path.join(source, name)) for name in ("sys", "devices"))
+    return not source.lower().endswith((".yaml", ".yml", ".json"))
 
 
 def of_objects(objects: Iterable[Mapping[str, Any]]) -> ClusterState:

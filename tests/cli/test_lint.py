@@ -460,3 +460,44 @@ def test_rule_lists_all_and_some(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rule", "DRA704", "-o", "json"]) == 0
     (rule,) = json.loads(capsys.readouterr().out)["rules"]
     assert (rule["code"], rule["severity"]) == ("DRA704", "warning")
+
+
+SLICE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: n}
+spec:
+  driver: nic.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices: [{name: nic-0}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (SLICE, "slices.yaml:3:18: metadata.name of this ResourceSlice is a boolean, not a text"),
+        (SLICE.replace("{name: n}", "{labels: {a: b}}"), "slices.yaml:3:1: this ResourceSlice has no metadata.name"),
+        (CLAIM, "slices.yaml: there is no ResourceSlice in it, and it is no snapshot of a machine"),
+        ("a: 1\n", "slices.yaml: there is no ResourceSlice in it, and it is no snapshot of a machine"),
+        ("a: [\n", "slices.yaml:2:1: did not find expected node content"),
+    ],
+)
+def test_devices_that_are_none(content: str, message: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "slices.yaml").write_text(content)
+    assert main(["lint", "claim.yaml", "--devices", "slices.yaml"]) == 3
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+
+
+def test_explain_reads_no_object_without_a_name(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "slices.yaml").write_text(SLICE)
+    assert main(["explain", "-f", "claim.yaml", "-f", "slices.yaml"]) == 3
+    assert "slices.yaml:3:18: metadata.name of this ResourceSlice is a boolean" in capsys.readouterr().err
+
+
+def test_a_folder_of_manifests_is_no_machine(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", "claim.yaml", "--devices", "."]) == 3
+    assert "there is no ResourceSlice in it" in capsys.readouterr().err
