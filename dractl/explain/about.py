@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dractl.explain.devices import Devices
     from dractl.explain.judge import Judge
     from dractl.explain.pods import PodClaim
-    from dractl.model import DeviceClass
+    from dractl.model import CapacityRequestPolicy, DeviceClass
 
 _DRIVER = re.compile(
     r"""device\.driver\s*==\s*(['"])(?P<driver>[^'"]+)\1|(['"])(?P<other>[^'"]+)\3\s*==\s*device\.driver"""
@@ -90,6 +90,13 @@ class About:
     def capacities(self, device: DeviceID) -> list[str]:
         found = self.devices.get(device)
         return [] if found is None else [n if "/" in n else f"{device.driver}/{n}" for n in found.capacity]
+
+    def policy(self, device: DeviceID, capacity: str) -> CapacityRequestPolicy | None:
+        """What a device's capacity says of requests for it."""
+        found = self.devices.get(device)
+        capacities = {} if found is None else found.capacity
+        named = capacities.get(capacity) or capacities.get(capacity.removeprefix(f"{device.driver}/"))
+        return named.request_policy if named is not None else None
 
     def attributes(self, device: DeviceID) -> list[str]:
         found = self.devices.get(device)

@@ -152,23 +152,27 @@ Change = Patch | Delete | Create
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A change after which the subject was allocated again, and where it fits then."""
+    """A change after which the subject was allocated again, and where it fits then. ``tried`` is what was assumed to
+    follow, where that is not the change itself: what a driver publishes, the pods that a smaller workload gives up."""
 
     title: str
     changes: tuple[Change, ...]
     effect: str = ""
     nodes: tuple[str, ...] = ()
     rank: int = 0
+    tried: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceStatus:
-    """A device of a node: ``free``, ``held``, ``tainted`` (free, with a taint that keeps claims away), ``hidden`` (its
-    pool is not used) or ``unpublished`` (a claim holds it, and no slice has it). ``requests`` would take it if it were
-    free; ``root`` and ``numa`` are where it sits, as far as its driver says."""
+    """A device of a node: ``free``, ``held``, ``unavailable`` (no claim holds it, and none can have it: other devices
+    use its counters, a feature gate is off), ``tainted`` (free, with a taint that keeps claims away), ``hidden`` (its
+    pool is not used) or ``unpublished`` (a claim holds it, and no slice has it). ``detail`` says why, or what is left
+    of a device that is shared. ``requests`` would take it if it were free; ``root`` and ``numa`` are where it sits, as
+    far as its driver says."""
 
     device: str  # driver/pool/device
-    status: Literal["free", "held", "tainted", "hidden", "unpublished"]
+    status: Literal["free", "held", "unavailable", "tainted", "hidden", "unpublished"]
     holders: tuple[Holder, ...] = ()
     taints: tuple[str, ...] = ()
     detail: str = ""
@@ -190,13 +194,14 @@ class DriverStatus:
 @dataclass(frozen=True, slots=True)
 class Subject:
     """Who is asked about. ``pod_claims`` maps the names in the pod to the claims that they stand for, ``templates`` to
-    the templates that these are made from."""
+    the templates that these are made from; ``controller`` is the ``Kind/namespace/name`` of who makes the pod anew."""
 
     kind: str
     namespace: str
     name: str
     pod_claims: Mapping[str, str | None] = field(default_factory=dict)
     templates: Mapping[str, str] = field(default_factory=dict)
+    controller: str | None = None
 
     @property
     def title(self) -> str:

@@ -11,7 +11,7 @@ from dractl.explain.node_filters import ENDED
 from dractl.explain.pods import consumers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from typing import Any
 
     from dractl.explain.cluster import ClusterState, Key
@@ -71,6 +71,18 @@ class Devices:
                     if result.get("adminAccess") is not True:
                         self._held.setdefault(result_device(result), []).append(key)
         return self._held.get(device, [])
+
+    def drawing_on(self, sets: Collection[tuple[str, str, str]]) -> list[DeviceID]:
+        """The held devices that consume counters of any of the sets, each by driver, pool and name."""
+        found = []
+        for driver, pool in dict.fromkeys((driver, pool) for driver, pool, _ in sets):
+            for item in self.pool(driver, pool):
+                for device in item.spec.devices:
+                    identity = DeviceID(driver, pool, device.name)
+                    takes = any((driver, pool, c.counter_set) in sets for c in device.consumes_counters)
+                    if takes and self.claims_of(identity):
+                        found.append(identity)
+        return found
 
     def holders(self, devices: Iterable[DeviceID]) -> tuple[Holder, ...]:
         """Who holds any of ``devices``: one entry for each claim and pod, those with the most devices first."""

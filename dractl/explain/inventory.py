@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from dractl.allocation import DeviceID
-from dractl.explain.about import About
+from dractl.explain.about import About, who
 from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Reason, Subject
 from dractl.explain.cluster import at, maps_at, text_at
 from dractl.explain.devices import result_device
@@ -19,9 +19,31 @@ if TYPE_CHECKING:
     from dractl.explain.devices import Devices
     from dractl.explain.judge import Judge
     from dractl.explain.subjects import Question
-    from dractl.model import Device
+    from dractl.model import Device, DeviceClass, ResourceClaim
 
 _HARMLESS = ("None",)  # effects of taints that keep nothing away
+# A claim without any wish, for a class that takes every device: what it cannot have, nobody can.
+_ANY = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaim",
+    "metadata": {"name": "any", "namespace": "any"},
+    "spec": {
+        "devices": {
+            "requests": [
+                {
+                    "name": "any",
+                    "exactly": {
+                        "deviceClassName": "any",
+                        "allocationMode": "ExactCount",
+                        "count": 1,
+                        "tolerations": [{"operator": "Exists"}],
+                    },
+                }
+            ]
+        }
+    },
+}
+_ANY_CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}}
 
 
 def node(judge: Judge, devices: Devices, question: Question, *, assumed: bool) -> Explanation:
@@ -39,9 +61,11 @@ def node(judge: Judge, devices: Devices, question: Question, *, assumed: bool) -
     drivers = tuple(_driver(name, found) for name in sorted({DeviceID.parse(d.device).driver for d in found}))
     counts = {
         status: sum(d.status == status for d in found)
-        for status in ("free", "held", "tainted", "hidden", "unpublished")
+        for status in ("free", "held", "unavailable", "tainted", "hidden", "unpublished")
     }
     told = ", ".join(f"{n} {status}" for status, n in counts.items() if n) or "no devices"
+    if _compete(devices, found):
+        told += "; not all of the free ones can be had together: they use the same counters"
     return Explanation(
         Subject("Node", "", question.key[1]),
         "blocked" if unusable else "allocatable",
@@ -63,8 +87,34 @@ def of_node(judge: Judge, devices: Devices, name: str, survey: Survey) -> tuple[
         chosen = [s for s in request.stages if s.name in ("class-selector", "request-selector")]
         for device in chosen[-1].kept if chosen else ():
             wanted.setdefault(device, []).append(request.request)
-    found = [*_published(judge, devices, name, unusable, wanted), *_unpublished(judge, devices, name)]
+    out_of_reach = _out_of_reach(judge, devices, name)
+    found = [*_published(judge, devices, name, unusable, wanted, out_of_reach), *_unpublished(judge, devices, name)]
     return tuple(sorted(found, key=lambda d: d.device))
+
+
+def _out_of_reach(judge: Judge, devices: Devices, name: str) -> dict[DeviceID, str]:
+    """Devices of a node that no claim holds and none can have, with the reason: their counters are used by other
+    devices, their gate is off."""
+    node = next((n for n in judge.nodes if text_at(n, "metadata", "name") == name), None)
+    if node is None:
+        return {}
+    from dractl.model import decode  # at first use: pages of reasons need nothing of it
+
+    allocator = judge.allocator.replace(classes=(cast("DeviceClass", decode(_ANY_CLASS)),))
+    (request,) = allocator.survey(judge.state.decode(node), [cast("ResourceClaim", decode(_ANY))]).requests
+    lost = [loss for stage in request.stages if stage.name != "in-use" for loss in stage.lost]
+    short: dict[tuple[str, str, str], str] = {}
+    found = {}
+    for loss in lost:
+        found[loss.device] = loss.message
+        if loss.counter_set is not None:
+            key = (loss.device.driver, loss.device.pool, loss.counter_set)
+            if key not in short:
+                holders = devices.holders(devices.drawing_on({key}))
+                short[key] = f"; held by {who(holders)}" if holders else ""
+            left = f"wants {loss.want} {loss.counter} of {loss.counter_set}, {loss.free} left"
+            found[loss.device] = left + short[key]
+    return found
 
 
 def _published(
@@ -73,6 +123,7 @@ def _published(
     name: str,
     unusable: Mapping[tuple[str, str], PoolSurvey],
     wanted: Mapping[DeviceID, Sequence[str]],
+    out_of_reach: Mapping[DeviceID, str],
 ) -> Iterator[DeviceStatus]:
     for item in judge.slices:
         if item.spec.node_name != name:
@@ -83,7 +134,9 @@ def _published(
             identity = DeviceID(*pool, device.name)
             if id(item) not in current:
                 continue  # of an older generation
-            status = _status(devices, identity, device, unusable.get(pool))
+            status = _status(devices, identity, device, unusable.get(pool), out_of_reach.get(identity))
+            if status.status == "held":
+                status = replace(status, detail=_left(judge, identity, device))
             root, numa = (_attribute(devices, identity, name) for name in ("pcieRoot", "numaNode"))
             yield replace(status, requests=tuple(wanted.get(identity, ())), root=root, numa=numa)
 
@@ -95,7 +148,9 @@ def _attribute(devices: Devices, identity: DeviceID, name: str) -> str | None:
     return None if found is None else text_of(found.value)
 
 
-def _status(devices: Devices, identity: DeviceID, device: Device, pool: PoolSurvey | None) -> DeviceStatus:
+def _status(
+    devices: Devices, identity: DeviceID, device: Device, pool: PoolSurvey | None, lost: str | None
+) -> DeviceStatus:
     holders = devices.holders([identity])
     taints = tuple(
         f"{t.key}{'=' + t.value if t.value else ''}:{t.effect}" for t in device.taints if t.effect not in _HARMLESS
@@ -104,7 +159,19 @@ def _status(devices: Devices, identity: DeviceID, device: Device, pool: PoolSurv
         return DeviceStatus(str(identity), "held", holders, taints)
     if pool is not None:
         return DeviceStatus(str(identity), "hidden", (), taints, f"its pool is {pool.state}")
+    if lost is not None:
+        return DeviceStatus(str(identity), "unavailable", (), taints, lost)
     return DeviceStatus(str(identity), "tainted" if taints else "free", (), taints)
+
+
+def _left(judge: Judge, identity: DeviceID, device: Device) -> str:
+    """What is left of the capacities of a device that several claims may hold."""
+    taken = judge.held.capacity.get(identity)
+    if taken is None or not device.allow_multiple_allocations:
+        return ""
+    amounts = ((name, capacity.value) for name, capacity in device.capacity.items())
+    left = [f"{name} {total - taken[name] if name in taken else total} of {total} left" for name, total in amounts]
+    return "shared: " + ", ".join(left)
 
 
 def _unpublished(judge: Judge, devices: Devices, name: str) -> Iterator[DeviceStatus]:
@@ -119,6 +186,19 @@ def _unpublished(judge: Judge, devices: Devices, name: str) -> Iterator[DeviceSt
                 seen.add(identity)
                 holders = devices.holders([identity])
                 yield DeviceStatus(str(identity), "unpublished", holders, (), "no slice has it")
+
+
+def _compete(devices: Devices, found: tuple[DeviceStatus, ...]) -> bool:
+    """Whether two free devices consume a counter of the same set."""
+    drawn = [
+        (identity.driver, identity.pool, name)
+        for status in found
+        if status.status == "free"
+        for identity in (DeviceID.parse(status.device),)
+        if (device := devices.get(identity)) is not None
+        for name in {consumed.counter_set for consumed in device.consumes_counters}
+    ]
+    return len(set(drawn)) < len(drawn)
 
 
 def _driver(name: str, devices: tuple[DeviceStatus, ...]) -> DriverStatus:

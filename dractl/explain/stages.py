@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dractl.allocation import DeviceID
-    from dractl.allocation.survey import Loss, RequestSurvey, Stage, Survey
+    from dractl.allocation.survey import RequestSurvey, Stage, Survey
     from dractl.explain.about import About
+    from dractl.model import CapacityRequestPolicy
 
 
 def short(about: About, survey: Survey, request: RequestSurvey) -> list[Reason]:
@@ -227,7 +228,8 @@ def _counters(about: About, request: RequestSurvey, stage: Stage) -> Reason:
     first = losses[0] if losses else stage.lost[0]
     counters = tuple(dict.fromkeys(loss.counter for loss in losses if loss.counter))
     sets = tuple(dict.fromkeys(loss.counter_set for loss in losses if loss.counter_set))
-    holders = about.devices.holders(_consumers(about, losses))
+    drained = {(loss.device.driver, loss.device.pool, loss.counter_set) for loss in losses if loss.counter_set}
+    holders = about.devices.holders(about.devices.drawing_on(drained))
     names = ", ".join(counters[:4])
     why = f"request {request.request}: counter set {first.counter_set} has too little left of {names}"
     if first.want is not None:
@@ -247,22 +249,6 @@ def _counters(about: About, request: RequestSurvey, stage: Stage) -> Reason:
         devices=texts(loss.device for loss in stage.lost),
         **about.where(request),
     )
-
-
-def _consumers(about: About, losses: Sequence[Loss]) -> list[DeviceID]:
-    """The held devices that take from the counter sets which are short."""
-    from dractl.allocation import DeviceID
-
-    short = {(loss.device.driver, loss.device.pool, loss.counter_set) for loss in losses}
-    found = []
-    for driver, pool in dict.fromkeys((d, p) for d, p, _ in short):
-        for item in about.devices.pool(driver, pool):
-            for device in item.spec.devices:
-                identity = DeviceID(driver, pool, device.name)
-                takes = any((driver, pool, c.counter_set) in short for c in device.consumes_counters)
-                if takes and about.devices.claims_of(identity):
-                    found.append(identity)
-    return found
 
 
 def _tainted(about: About, request: RequestSurvey, stage: Stage, need: int) -> Reason:
@@ -328,7 +314,7 @@ def _capacity(about: About, request: RequestSurvey, stage: Stage) -> Reason:
         )
     best = max(losses, key=lambda loss: _amount(loss.free))
     holders = about.devices.holders(devices)
-    why = f"request {request.request}: capacity {name}: wants {best.want}"
+    why = f"request {request.request}: capacity {name}: wants {_as_written(about, request, name, best.want)}"
     if code == "capacity-short":
         why += (
             f", at most {best.free} of {best.total} is free on one device"
@@ -338,7 +324,8 @@ def _capacity(about: About, request: RequestSurvey, stage: Stage) -> Reason:
         if holders:
             why += f"; held by {who(holders)}"
     else:
-        why += f": {best.message}"
+        policy = about.policy(best.device, name)
+        why += f", and the request policy allows {_allowed(policy)}" if policy is not None else f": {best.message}"
     return Reason(
         code,
         why,
@@ -350,6 +337,29 @@ def _capacity(about: About, request: RequestSurvey, stage: Stage) -> Reason:
         devices=texts(devices),
         **where,
     )
+
+
+def _as_written(about: About, request: RequestSurvey, capacity: str, amount: str | None) -> str | None:
+    """An amount as the claim has it, where the scheduler only writes it in another unit."""
+    from dractl.model import Quantity
+
+    claim = about.claims.get(request.claim)
+    name, _, alternative = request.request.partition("/")
+    for asked in claim.claim.spec.devices.requests if claim is not None and claim.claim is not None else ():
+        options = [asked.exactly] if not alternative else [s for s in asked.first_available if s.name == alternative]
+        for option in options if asked.name == name else ():
+            written = option.capacity.requests.get(capacity) if option is not None and option.capacity else None
+            if written is not None and amount is not None and written == Quantity.parse(amount):
+                return str(written)
+    return amount
+
+
+def _allowed(policy: CapacityRequestPolicy) -> str:
+    bounds = policy.valid_range
+    if bounds is None:
+        return ", ".join(map(str, policy.valid_values))
+    told = f"{bounds.min or 0} to {bounds.max}" if bounds.max is not None else f"{bounds.min or 0} and more"
+    return f"{told} in steps of {bounds.step}" if bounds.step is not None else told
 
 
 def _attribute_missing(about: About, request: RequestSurvey, stage: Stage) -> Reason:

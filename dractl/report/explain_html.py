@@ -29,7 +29,14 @@ td.n { text-align: right; white-space: nowrap }
 code { font: 13px ui-monospace, monospace; background: var(--soft); padding: 0 .25rem }
 svg text { font: 12px system-ui, sans-serif; fill: var(--ink) }
 """
-_COLOURS = {"free": "--good", "held": "--held", "tainted": "--bad", "hidden": "--dim", "unpublished": "--dim"}
+_COLOURS = {
+    "free": "--good",
+    "held": "--held",
+    "unavailable": "--dim",
+    "tainted": "--bad",
+    "hidden": "--dim",
+    "unpublished": "--dim",
+}
 _BOX, _GAP, _HEAD, _COLUMNS = 128, 10, 24, 4
 
 

@@ -1,0 +1,79 @@
+"""What explain says of a node: which of its devices can be had."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dractl.allocation import Features
+from dractl.explain import Explainer, Explanation, find
+from tests.explain.cluster import allocation, claim, device_class, node, pod, request, slice_of, state_of
+
+MIG = device_class("mig", "device.driver == 'gpu.example.com'")
+
+
+def partition(name: str, *slices: str) -> dict[str, Any]:
+    counters = {s: {"value": "1"} for s in slices}
+    return {"name": name, "consumesCounters": [{"counterSet": "card-0", "counters": counters}]}
+
+
+def card() -> tuple[dict[str, Any], ...]:
+    """A card of two halves that is also offered whole, as one pool of two slices."""
+    pool = {"resourceSliceCount": 2}
+    counters = slice_of("gpu.example.com", "node-1", **pool)
+    counters["metadata"]["name"] = "counters"
+    del counters["spec"]["devices"]
+    counters["spec"]["sharedCounters"] = [
+        {"name": "card-0", "counters": {"slice-0": {"value": "1"}, "slice-1": {"value": "1"}}}
+    ]
+    parts = (partition("left", "slice-0"), partition("right", "slice-1"), partition("whole", "slice-0", "slice-1"))
+    return MIG, node("node-1"), counters, slice_of("gpu.example.com", "node-1", *parts, **pool)
+
+
+def of_node(*objects: dict[str, Any]) -> Explanation:
+    state = state_of(*objects)
+    (question,) = find(state, "node/node-1", None)
+    return Explainer(state, Features.for_release("1.36")).explain(question)
+
+
+def held(name: str) -> dict[str, Any]:
+    return claim("c", request("r", "mig"), status=allocation("node-1", ("gpu.example.com", name), pod="p"))
+
+
+def test_a_partition_whose_counters_another_one_uses_is_not_free() -> None:
+    answer = of_node(*card(), held("left"))
+    found = {d.device.rpartition("/")[2]: d for d in answer.devices}
+    assert {name: d.status for name, d in found.items()} == {"left": "held", "right": "free", "whole": "unavailable"}
+    assert "slice-0 of card-0, 0 left" in found["whole"].detail
+    assert "ml/c" in found["whole"].detail
+    assert answer.headline == "1 free, 1 held, 1 unavailable"
+
+
+def test_partitions_that_exclude_each_other_are_not_all_promised() -> None:
+    answer = of_node(*card())
+    assert {d.status for d in answer.devices} == {"free"}
+    assert "not all of the free ones can be had together" in answer.headline
+
+
+def test_the_picture_of_a_pod_that_wants_it_says_so_too() -> None:
+    wanted = claim("w", request("r", "mig", selectors=[{"cel": {"expression": "device.driver == 'x'"}}]))
+    wants = pod("q", {"name": "g", "resourceClaimName": "w"})
+    state = state_of(*card(), held("left"), wanted, wants)
+    answer = Explainer(state, Features.for_release("1.36")).explain(find(state, "pod/q", None)[0])
+    assert {d.status for d in answer.devices if d.device.endswith("/whole")} == {"unavailable"}
+
+
+def test_what_is_left_of_a_device_that_claims_share() -> None:
+    shared = {
+        "name": "nic-0",
+        "allowMultipleAllocations": True,
+        "capacity": {"bandwidth": {"value": "10G"}},
+    }
+    status = allocation("node-1", ("nic.example.com", "nic-0"), pod="p")
+    result = status["allocation"]["devices"]["results"][0]
+    result |= {"shareID": "0f1c6a4e-2c1f-4a52-9d8d-0d6f5f4b3a21", "consumedCapacity": {"bandwidth": "4G"}}
+    answer = of_node(
+        node("node-1"), slice_of("nic.example.com", "node-1", shared), claim("c", request("r", "nic"), status=status)
+    )
+    (found,) = answer.devices
+    assert found.status == "held"
+    assert found.detail == "shared: bandwidth 6G of 10G left"
