@@ -39,15 +39,25 @@ def pointer(*path: str | int) -> str:
 
 
 def patched(value: Mapping[str, Any], operations: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """A copy of ``value`` after ``add``, ``remove``, ``replace`` and ``test`` operations. Raises PatchError."""
+    """A copy of ``value`` after an RFC 6902 patch of any operation but ``copy``. Raises PatchError."""
     result: dict[str, Any] = copy.deepcopy(dict(value))
     for operation in operations:
-        parts = [p.replace("~1", "/").replace("~0", "~") for p in str(operation["path"]).split("/")[1:]]
-        parent: Any = result
-        for part in parts[:-1]:
-            parent = _step(parent, part)
-        _change(parent, parts[-1], operation)
+        if operation["op"] == "move":
+            parent, part = _place(result, operation["from"])
+            moved = _step(parent, part)
+            _change(parent, part, {"op": "remove"})
+            _change(*_place(result, operation["path"]), {"op": "add", "value": moved})
+        else:
+            _change(*_place(result, operation["path"]), operation)
     return result
+
+
+def _place(value: Any, path: Any) -> tuple[Any, str]:
+    """What holds the value at a JSON pointer, and its key there."""
+    *parts, last = [p.replace("~1", "/").replace("~0", "~") for p in str(path).split("/")[1:]]
+    for part in parts:
+        value = _step(value, part)
+    return value, last
 
 
 def _step(parent: Any, part: str) -> Any:

@@ -341,7 +341,9 @@ class Explainer:
         case = Case(
             study.question, self.judge, study.judgement, self.devices, study.about, reasons, study.surveys, claims
         )
-        return replace(answer, fixes=find_fixes(case, self.options.fixes))
+        found = find_fixes(case, self.options.fixes)
+        subject = replace(answer.subject, controller=found.controller)
+        return replace(answer, subject=subject, fixes=found.fixes, notes=(*answer.notes, *found.notes))
 
     def _answer(self, study: Study, subject: Subject) -> Explanation:
         question, judgement = study.question, study.judgement

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,13 @@ from dractl.explain.answer import AllocatedDevice, FunnelStage, NodeAnswer, Reas
 from dractl.explain.binding import failure
 from dractl.explain.cluster import map_at, maps_at, text_at
 from dractl.explain.diagnose import reasons_of
-from dractl.explain.extended import SPECIAL_NAME, as_written
+from dractl.explain.extended import IMPLICIT_PREFIX, SPECIAL_NAME, as_written, classes_by_resource, is_extended
 from dractl.explain.funnel import funnel
 from dractl.explain.judge import TIMED_OUT, times_out
+from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.allocation.survey import RequestSurvey, Survey
     from dractl.explain.about import About
@@ -40,12 +42,27 @@ class Study:
     def heading(self, request: RequestSurvey) -> str:
         """What a person calls a request: its claim is named where there are several, and an extended resource as the
         pod has it."""
-        claim = self.about.claims.get(request.claim)
+        return self._called(request.claim, request.request)
+
+    def retold(self, reason: Reason) -> Reason:
+        """A reason whose message calls its request so."""
+        if reason.claim is None or reason.request is None:
+            return reason
+        if reason.claim.endswith(f"/{SPECIAL_NAME}"):
+            named = re.compile(rf"(?:\brequests? )?(?:{re.escape(SPECIAL_NAME)}/)?\b(container-\d+-request-\d+)")
+            message = named.sub(lambda m: as_written(self.question.value, m[1]), reason.message)
+        else:
+            told = self._called(reason.claim, reason.request)
+            message = re.sub(rf"\brequest {re.escape(reason.request)}(?![\w/-])", lambda _: told, reason.message)
+        return replace(reason, message=message)
+
+    def _called(self, claim_name: str, request: str) -> str:
+        claim = self.about.claims.get(claim_name)
         if claim is not None and claim.key[1] == SPECIAL_NAME:
-            return as_written(self.question.value, request.request)
+            return as_written(self.question.value, request)
         if claim is None or len(self.about.claims) < 2:
-            return f"request {request.request}"
-        return f"request {claim.name or claim.key[1]}/{request.request}"
+            return f"request {request}"
+        return f"request {claim.name or claim.key[1]}/{request}"
 
 
 def bundle(study: Study, alike: Sequence[NodeVerdict]) -> NodeAnswer:
@@ -96,7 +113,7 @@ def _node(study: Study, verdict: NodeVerdict) -> NodeAnswer:
         survey = study.about.judge.allocator.survey(study.about.judge.state.decode(verdict.node), decoded)
         study.surveys[verdict.name] = survey
         stages = funnel(study.about.devices, survey.requests, study.heading)
-        found = reasons_of(study.about, verdict, survey)
+        found = tuple(study.retold(reason) for reason in reasons_of(study.about, verdict, survey))
         reasons += _timeouts(verdict, found)
     kind: Any = "filtered" if verdict.rejection is not None else "unallocatable"
     if verdict.asked and study.about.judge.is_fatal(verdict.outcome):
@@ -158,20 +175,25 @@ def _unmapped(study: Study, verdict: NodeVerdict) -> Reason | None:
     if str(allocatable.get(resource, "0")) != "0":
         return None
     judge = study.about.judge
+    provided = {r: c for r, c in classes_by_resource(judge.state).items() if not r.startswith(IMPLICIT_PREFIX)}
+    offered = {r for node in judge.nodes for r in map_at(node, "status", "allocatable") if is_extended(r)}
+    near = nearest(resource, provided.keys() | offered)
+    if near is not None and resource not in provided.keys() | offered:
+        by = f", of class {provided[near]}" if near in provided else ""
+        return Reason(
+            "extended-resource-unmapped",
+            f"nothing provides {resource}; there is {near}{by}",
+            device_class=provided.get(near),
+            resource=resource,
+            nearest=near,
+            nodes=(verdict.name,),
+        )
     for item in judge.state.classes:
         drivers = study.about.drivers_of(item.metadata.name or "")
         there = any(
             s.spec.driver in drivers and s.spec.node_name == verdict.name and s.spec.devices for s in judge.slices
         )
-        if (
-            there
-            and text_at(
-                judge.state.get("DeviceClass", ("", item.metadata.name or "")),
-                "spec",
-                "extendedResourceName",
-            )
-            != resource
-        ):
+        if there and not item.spec.extended_resource_name and _of_vendor(resource, drivers):
             why = (
                 f"the node offers no {resource}; its DRA driver has devices of class {item.metadata.name}, "
                 f"which does not provide {resource} (spec.extendedResourceName)"
@@ -186,6 +208,12 @@ def _unmapped(study: Study, verdict: NodeVerdict) -> Reason | None:
                 nodes=(verdict.name,),
             )
     return None
+
+
+def _of_vendor(resource: str, drivers: Iterable[str]) -> bool:
+    """Whether a resource is named after the vendor of one of the drivers: nvidia.com/gpu, gpu.nvidia.com."""
+    domain = resource.partition("/")[0]
+    return any(f".{driver}".endswith(f".{domain}") or f".{domain}".endswith(f".{driver}") for driver in drivers)
 
 
 def allocation_of(claim: Raw | None, name: str) -> tuple[AllocatedDevice, ...]:

@@ -23,6 +23,7 @@ _REFERENCE = re.compile(
 )
 _IN = re.compile(r"""(?P<q>['"])(?P<name>[^'"]*)(?P=q)\s+in\s+$""")
 _MOST = 4  # values that a message names
+_SHORTEST = 3  # characters that may stand for a longer name
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,5 +265,11 @@ def nearest_name(reference: Reference, known: dict[str, int]) -> str | None:
     if same:
         return same[0]
     by_name = {name.partition("/")[2]: name for name in sorted(known, reverse=True)}
-    near = nearest(reference.name, by_name)
+    near = nearest(reference.name, by_name) or _abbreviated(reference.name, by_name)
     return by_name[near] if near else None
+
+
+def _abbreviated(name: str, known: Iterable[str]) -> str | None:
+    """The only known name that begins as ``name`` does: ``arch`` for ``architecture``."""
+    found = [n for n in known if n.lower().startswith(name.lower())] if len(name) >= _SHORTEST else []
+    return found[0] if len(found) == 1 else None

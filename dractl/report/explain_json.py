@@ -57,6 +57,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
                 "effect": f.effect,
                 "rank": f.rank,
                 "changes": plain(f.changes),
+                **({"tried": plain(f.tried)} if f.tried else {}),
                 "verified": True,
                 "nodes": list(f.nodes),
             }

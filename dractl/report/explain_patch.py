@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 from dractl.explain.answer import Create, Delete, Patch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from dractl.explain.answer import Change, Explanation, Subject
+
+# Objects whose spec cannot be changed in place, and those whose pod template brings new pods when it changes.
+_MADE_ANEW = ("ResourceClaim", "ResourceClaimTemplate", "Pod")
+_ROLLS_OUT = ("Deployment",)
 
 
 def render(explanations: Sequence[Explanation]) -> str:
@@ -23,27 +27,37 @@ def _change(explanation: Explanation, change: Change | None) -> str:
     head = f"# {explanation.subject.title}: {fix.title}{effect}\n# fits then on {', '.join(fix.nodes[:5])}\n"
     match change:
         case Patch(target, operations):
-            steps = "\n".join(f"#   {step}" for step in commands(target, "THIS_FILE", explanation.subject))
-            return f"{head}{steps}\n{_yaml([dict(o) for o in operations])}"
+            steps = "".join(f"#   {step}\n" for step in _steps(target, "THIS_FILE", explanation.subject))
+            return f"{head}{steps}{_yaml([dict(o) for o in operations])}"
         case Create(value):
             return f"{head}#   kubectl create -f THIS_FILE\n{_yaml(dict(value))}"
         case Delete(target):
             return f"{head}#   kubectl delete {_words(target)}\n"
         case _:
-            return head
+            return f"{head}# there is nothing to apply\n"
 
 
-def commands(target: str, file: str, subject: Subject) -> list[str]:
+def _steps(target: str, file: str, subject: Subject) -> Iterator[str]:
     """How a patch in ``file`` is applied. The specs of claims, templates and pods cannot be changed in place: they are
-    made anew, and so is a pod whose template changes."""
+    made anew, and so is a pod whose template changes; who controls the pod does that when it is gone."""
     kind = target.partition("/")[0]
+    pod = f"Pod/{subject.namespace}/{subject.name}"
     patch = f"--type=json --patch-file={file}"
-    if kind not in ("ResourceClaim", "ResourceClaimTemplate", "Pod"):
-        return [f"kubectl patch {_words(target)} {patch}"]
-    steps = [_again(target, f" | kubectl patch --local -f - {patch} -o yaml")]
-    if kind == "ResourceClaimTemplate" and subject.kind == "Pod":
-        steps.append(_again(f"Pod/{subject.namespace}/{subject.name}", ""))
-    return steps
+    remade = subject.controller is not None
+    if kind == "Job" or (target == pod and remade):
+        maker = (subject.controller or target).replace("/", " ", 1)
+        yield f"change it where {maker} is written, and create that again: what it makes cannot be changed"
+        return
+    if kind not in _MADE_ANEW:
+        yield f"kubectl patch {_words(target)} {patch}"
+    else:
+        yield _again(target, f" | kubectl patch --local -f - {patch} -o yaml")
+    if target == subject.controller and kind in _ROLLS_OUT:
+        return
+    if remade and (target == subject.controller or kind == "ResourceClaimTemplate"):
+        yield f"kubectl delete {_words(pod)}"
+    elif kind == "ResourceClaimTemplate" and subject.kind == "Pod":
+        yield _again(pod, "")
 
 
 def _again(target: str, change: str) -> str:
@@ -59,7 +73,10 @@ def _words(target: str) -> str:
 
 
 def _yaml(value: Any) -> str:
+    import json
+
     import yaml
 
-    text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120)
+    # Through JSON no two parts of the value are the same object, which YAML would write as an anchor and an alias.
+    text: str = yaml.safe_dump(json.loads(json.dumps(value)), sort_keys=False, allow_unicode=True, width=120)
     return text

@@ -5,7 +5,8 @@ cluster holds then, in ``expected.yaml`` what the answer must say.
 ``reason`` is the first reason, or one of ``also`` is; ``nodes`` gives the first reason of single nodes, ``verdict`` the
 verdict where there is no reason. ``names`` must be named. ``fix`` is the shape of one fix that is printed: keys and
 items that are given must be there, a text may be part of a longer one; an empty list is a fix that changes no object,
-such as to wait. ``lint`` is the code of a finding in the objects.
+such as to wait. Of what only a driver can do it is the shape of what was tried. ``lint`` is the code of a finding in
+the objects.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def check_answer(answer: dict[str, Any], expected: dict[str, Any]) -> None:
         node = next(n for n in answer["nodes"] if name in (n["name"], *n.get("like", ())))
         assert node["reasons"][0]["code"] == code, node["reasons"]
     if "fix" in expected:
-        found = [fix["changes"] for fix in answer["fixes"]]
+        found = [fix.get("tried", fix["changes"]) for fix in answer["fixes"]]
         assert any(fits(expected["fix"], changes) for changes in found), found
 
 

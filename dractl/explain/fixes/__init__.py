@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from dractl.explain.answer import Fix
+from dractl.explain.answer import Fix, Patch
 from dractl.explain.changes import PatchError, apply
-from dractl.explain.fixes import constraints, expressions, holders, nodes, objects, requests, settings, slices
+from dractl.explain.fixes import constraints, expressions, holders, nodes, objects, owners, requests, settings, slices
 from dractl.explain.fixes.candidates import Candidate, Case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from dractl.explain.answer import Explanation
     from dractl.explain.judge import Judge, Judgement
 
 __all__ = ["Candidate", "Case", "find_fixes"]
@@ -47,19 +49,35 @@ _MAKERS: tuple[Callable[[Case], Iterator[Candidate]], ...] = (
     settings.wait,
     settings.features,
 )
+_SELECTOR = ("selector-false", "selector-error")
 _TRIALS = 64
 _PAIRED = 8  # changes that are tried two at a time
 
 
-def find_fixes(case: Case, most: int) -> tuple[Fix, ...]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Fixes, and what there is to say of those that are none."""
+
+    fixes: tuple[Fix, ...]
+    notes: tuple[str, ...] = ()
+    controller: str | None = None  # Kind/namespace/name of who makes the pod asked about anew
+
+
+def find_fixes(case: Case, most: int) -> Found:
     """Up to ``most`` verified fixes, the smallest first."""
-    candidates = sorted((c for make in _MAKERS for c in make(case)), key=lambda c: c.size)
+    # Where it fits already, to change anything is to do too much.
+    makers = (settings.wait,) if case.first.code == "would-fit-now" else _MAKERS
+    candidates = sorted((c for make in makers for c in make(case)), key=lambda c: c.size)
     done: set[str] = set()
     tried: set[str] = set()
+    failed: dict[str, str] = {}  # of a family whose correction is not enough: what is said of it
+    around: set[str] = set()  # families of which only corrections are left
     fixes: list[Fix] = []
     for candidate in candidates:
-        fingerprint = repr((candidate.changes, candidate.features))
+        fingerprint = repr((candidate.trial, candidate.features))
         if candidate.family in done or candidate.unless in done or fingerprint in tried:
+            continue
+        if candidate.family in around and not candidate.corrects:
             continue
         if len(tried) >= _TRIALS or len(fixes) >= most:
             break
@@ -67,13 +85,50 @@ def find_fixes(case: Case, most: int) -> tuple[Fix, ...]:
         fitting = verify(case, candidate)
         if fitting:
             done |= {candidate.family, candidate.family.partition(":")[0]}
-            fixes.append(Fix(candidate.title, candidate.changes, candidate.effect, fitting, len(fixes) + 1))
-    return tuple(fixes) or _two_at_once(case, candidates)
+            fixes.append(_fix(case, candidate, fitting, len(fixes) + 1))
+        elif candidate.corrects and candidate.changes and candidate.family not in failed:
+            then = _after(case, candidate)
+            failed[candidate.family] = f"{candidate.title}: not enough by itself; then {then.headline}"
+            if not then.reasons or then.reasons[0].code not in _SELECTOR:
+                around.add(candidate.family)  # the selector is right then, and something else is in the way
+    found = tuple(fixes) or _two_at_once(case, candidates)
+    wrong = tuple(said for family, said in failed.items() if family not in done)
+    held = () if "end" in done else holders.made_anew(case)
+    owner = owners.name_of(case.state.get("Pod", case.question.key), case.question.key[0])
+    return Found(found, (*wrong, *held), owner if case.question.kind == "Pod" else None)
+
+
+def _fix(case: Case, candidate: Candidate, nodes: tuple[str, ...], rank: int) -> Fix:
+    """A verified candidate as what has to be done: of a pod that a workload makes the pod template is changed."""
+    pod = "/".join(("Pod", *case.question.key))
+    changes = tuple(
+        owners.in_template(case.state, case.question.key, c) if isinstance(c, Patch) and c.target == pod else c
+        for c in candidate.changes
+    )
+    concerned = [owners.concerned(case.state, case.question.key, c.target) for c in changes if isinstance(c, Patch)]
+    effect = "; ".join(filter(None, (candidate.effect, *concerned)))
+    tried = candidate.trial if candidate.trial != changes else ()
+    return Fix(candidate.title, changes, effect, nodes, rank, tried)
+
+
+def _after(case: Case, correction: Candidate) -> Explanation:
+    """What is to be said once a wrong name is put right."""
+    from dractl.explain.explain import Explainer, Options
+    from dractl.explain.subjects import Question
+
+    state = apply(case.state, correction.trial)
+    kind, key = case.question.kind, case.question.key
+    value = {**(state.get(kind, key) or case.question.value)}
+    if kind == "Pod":  # created again, with the claims that its templates make then
+        value["metadata"] = {k: v for k, v in value["metadata"].items() if k != "uid"}
+        value["status"] = {}
+    return Explainer(state, case.judge.features, Options(fixes=0)).explain(Question(kind, key, value))
 
 
 def _two_at_once(case: Case, candidates: Sequence[Candidate]) -> tuple[Fix, ...]:
     """Where no single change is enough: the smallest two that are."""
-    firsts = {c.family.partition(":")[0]: c for c in reversed(candidates) if c.changes and c.features is None}
+    single = (c for c in reversed(candidates) if c.changes and c.features is None and not c.corrects)
+    firsts = {c.family.partition(":")[0]: c for c in single}
     ordered = sorted(firsts.values(), key=lambda c: c.size)[:_PAIRED]
     for a, b in combinations(ordered, 2):
         both = Candidate(
@@ -81,17 +136,18 @@ def _two_at_once(case: Case, candidates: Sequence[Candidate]) -> tuple[Fix, ...]
             (*a.changes, *b.changes),
             "two",
             " and ".join(filter(None, (a.effect, b.effect))),
+            tried=(*a.trial, *b.trial) if a.tried or b.tried else (),
         )
         fitting = verify(case, both)
         if fitting:
-            return (Fix(both.title, both.changes, both.effect, fitting, 1),)
+            return (_fix(case, both, fitting, 1),)
     return ()
 
 
 def verify(case: Case, candidate: Candidate) -> tuple[str, ...]:
     """The nodes on which the subject fits after the change; none where it does not, or the change does not apply."""
     try:
-        state = apply(case.state, candidate.changes)
+        state = apply(case.state, candidate.trial)
     except PatchError:
         return ()
     from dractl.explain.judge import Judge as NewJudge

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.explain.answer import Create, Delete, Patch
 from dractl.explain.changes import parse_target, pointer
 from dractl.explain.cluster import at, maps_at, text_at
+from dractl.explain.fixes.owners import WORKLOADS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,13 +36,18 @@ _TOUCHES = {
     "ResourceQuota": POLICY,
     "Namespace": POLICY,
     "Node": NODE,
+    **dict.fromkeys(WORKLOADS, OTHER),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A change that may help. Of one ``family`` only the first that is verified is shown, and none if one of the family
-    ``unless`` is; ``features`` are what the scheduler would have to run with, where that is the change."""
+    ``unless`` is; ``features`` are what the scheduler would have to run with, where that is the change.
+
+    ``tried`` is what is assumed to follow, where that is not ``changes`` themselves; what has no changes nobody can
+    apply: it is up to a driver, or to time. ``corrects``: it removes the cause that is named first. Where such a
+    correction is not enough by itself, the answer says so, and nothing of its family that goes around the cause."""
 
     title: str
     changes: tuple[Change, ...]
@@ -50,13 +56,20 @@ class Candidate:
     features: Features | None = None
     order: int = 0  # among candidates of the same size
     unless: str = ""
+    tried: tuple[Change, ...] = ()
+    corrects: bool = False
+
+    @property
+    def trial(self) -> tuple[Change, ...]:
+        return self.tried or self.changes
 
     @property
     def size(self) -> tuple[int, int, int, int]:
         """Changes, operations, what they touch, order: smaller is shown first."""
+        if not self.changes:
+            return (0, 0, 0, self.order) if self.corrects else (1, 1, SETTING, self.order)
         operations = sum(len(c.operations) if isinstance(c, Patch) else 1 for c in self.changes)
-        touch = max((touches(c) for c in self.changes), default=SETTING)
-        return (len(self.changes) or 1, operations or 1, touch, self.order)
+        return (len(self.changes), operations, max(touches(c) for c in self.changes), self.order)
 
 
 def touches(change: Change) -> int:
@@ -86,6 +99,11 @@ class Case:
     @property
     def state(self) -> Any:
         return self.judge.state
+
+    @property
+    def first(self) -> Reason:
+        """The cause that is named first."""
+        return next((r for r in self.reasons if r.code != "mixed"), self.reasons[0])
 
     def requests(self) -> Iterator[tuple[NodeVerdict, RequestSurvey]]:
         """Every request on every surveyed node."""

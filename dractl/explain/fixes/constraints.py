@@ -39,6 +39,7 @@ def relax(case: Case) -> Iterator[Candidate]:
                     (Patch(target, (change,)),),
                     f"{family} attribute",
                     order=1,
+                    corrects=other in (r.nearest for r in case.reasons if r.attribute == attribute),
                 )
             yield from _fewer(claim, target, (*path, index), list_at(constraint, "requests"), attribute, family)
             where = pointer(*path, index) if len(constraints) > 1 else pointer(*path)

@@ -57,11 +57,15 @@ def _selector(
 
     def candidate(title: str, expression: str, order: int) -> Candidate:
         patch = place.replace("selectors", index, "cel", "expression", value=expression)
-        return Candidate(f"request {request}: {title}", (patch,), f"{family} repair", order=order)
+        return Candidate(f"request {request}: {title}", (patch,), f"{family} repair", order=order, corrects=not order)
 
     for part in selectors.conjuncts(text):
         if all(case.about.holds(part.text, device) for device in lost):
             continue
+        wrong = selectors.misfit(case.devices, part.text, lost)
+        if wrong.nearest and wrong.reference is not None:
+            changed = _renamed(text, wrong.reference, wrong.nearest)
+            yield candidate(f"{_short(wrong.reference)} → {wrong.nearest}", changed, 0)
         for title, changed, order in _part(case.devices, part.text, lost):
             yield candidate(title, text[: part.start] + changed + text[part.end :], order)
         rest = _without(text, part)
@@ -83,11 +87,7 @@ def _part(devices: Devices, text: str, lost: Sequence[DeviceID]) -> Iterator[tup
     for reference in selectors.references(text):
         values = [selectors.value_of(devices, device, reference) for device in lost] if reference.name else []
         present = [v for v in values if v is not None]
-        if not present:
-            wrong = selectors.misfit(devices, text, lost)
-            if wrong.nearest and wrong.reference is not None:
-                yield f"{_short(reference)} → {wrong.nearest}", _renamed(text, wrong.nearest), 0
-        elif len(present) == len(values):
+        if present and len(present) == len(values):
             yield from _values(devices, text, reference, present, lost)
         if reference.kind == "attributes" and reference.name and len(present) < len(values):
             guarded = _guarded(devices, text, reference)
@@ -99,15 +99,17 @@ def _short(reference: Reference) -> str:
     return reference.full_name if reference.name else reference.domain
 
 
-def _renamed(text: str, nearest: str) -> str:
-    """The condition with the names of its references replaced: all of the domain, or domain and name."""
+def _renamed(text: str, wrong: Reference, nearest: str) -> str:
+    """An expression with a name put right wherever it is read: the domain, or domain and name."""
     domain, _, name = nearest.partition("/")
     for reference in reversed(selectors.references(text)):
-        if name and reference.name and reference.name_start > reference.domain_start:
-            text = text[: reference.name_start] + name + text[reference.name_start + len(reference.name) :]
-        text = text[: reference.domain_start] + domain + text[reference.domain_start + len(reference.domain) :]
-        if name and reference.name and reference.name_start < reference.domain_start:
-            text = text[: reference.name_start] + name + text[reference.name_start + len(reference.name) :]
+        if (reference.kind, reference.domain, reference.name) != (wrong.kind, wrong.domain, wrong.name):
+            continue
+        places = [(reference.domain_start, reference.domain, domain)]
+        if name and reference.name:
+            places.append((reference.name_start, reference.name, name))
+        for start, old, new in sorted(places, reverse=True):
+            text = text[:start] + new + text[start + len(old) :]
     return text
 
 

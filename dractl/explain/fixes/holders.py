@@ -9,11 +9,12 @@ from dractl.explain.answer import Delete, Patch
 from dractl.explain.changes import pointer
 from dractl.explain.cluster import maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate
+from dractl.explain.fixes.owners import end, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.explain.answer import Change, Holder
+    from dractl.explain.answer import Holder
     from dractl.explain.fixes.candidates import Case
 
 _MOST = 12  # holders that are tried one by one
@@ -30,38 +31,55 @@ def release(case: Case) -> Iterator[Candidate]:
                 held.append(holder)
     ordered = sorted(by_claim.items(), key=lambda item: (not _idle(item[1]), -max(len(h.devices) for h in item[1])))
     for position, (claim, holders) in enumerate(ordered[:_MOST]):
-        yield _end([(claim, holders)], order=position)
+        yield from _end(case, [(claim, holders)], order=position)
     if len(ordered) > 1:
         for pair in list(combinations(ordered[:5], 2)):
-            yield _end(list(pair), order=20)
+            yield from _end(case, list(pair), order=20)
     for reason in case.reasons:
         claims = list(dict.fromkeys(h.claim for h in reason.holders))
         if 2 < len(claims) <= _MOST and len(reason.nodes) == 1:
-            yield _end([(c, by_claim[c]) for c in claims], order=30)
+            yield from _end(case, [(c, by_claim[c]) for c in claims], order=30)
 
 
 def _idle(holders: list[Holder]) -> bool:
     return all(h.pod is None or h.finished for h in holders)
 
 
-def _end(claims: list[tuple[str, list[Holder]]], *, order: int) -> Candidate:
-    changes: list[Change] = []
-    titles: list[str] = []
-    devices = 0
-    for claim, holders in claims:
-        devices += max(len(h.devices) for h in holders)
-        pods = list(dict.fromkeys(h.pod for h in holders if h.pod))
-        if pods:
-            changes += [Delete(f"Pod/{pod}") for pod in pods]
-            titles.append(f"pod {', '.join(pods)} ends")
-        else:
-            changes.append(Delete(f"ResourceClaim/{claim}"))
-            titles.append(f"claim {claim}, which nobody uses, is deleted")
+def _end(case: Case, claims: list[tuple[str, list[Holder]]], *, order: int) -> Iterator[Candidate]:
+    idle = [claim for claim, holders in claims if not any(h.pod for h in holders)]
+    pods = [h.pod for _, holders in claims for h in holders if h.pod]
+    ending = end(case.state, pods, case.question.key)
+    if ending is None:
+        return
+    deleted = tuple(Delete(f"ResourceClaim/{claim}") for claim in idle)
+    titles = [*([ending.title] if pods else ()), *(f"claim {claim}, which nobody uses, is deleted" for claim in idle)]
+    changes, gone = (*ending.changes, *deleted), (*ending.gone, *deleted)
+    devices = sum(max(len(h.devices) for h in holders) for _, holders in claims)
     effect = f"frees {devices} device{'s' if devices > 1 else ''}"
-    unique = tuple(dict.fromkeys(changes))
     several = len(claims) > 1
-    family = "end several" if several else f"end: {order % _SHOWN}"
-    return Candidate(" and ".join(titles), unique, family, effect, order=order, unless="end" if several else "")
+    yield Candidate(
+        " and ".join(titles),
+        changes,
+        "end several" if several else f"end: {order % _SHOWN}",
+        effect,
+        order=order,
+        unless="end" if several else "",
+        tried=gone if gone != changes else (),
+    )
+
+
+def made_anew(case: Case) -> tuple[str, ...]:
+    """What is said of the pods that hold what is wanted, and whose end would free nothing."""
+    owners: dict[str, str] = {}
+    for holder in (h for reason in case.reasons for h in reason.holders):
+        if holder.pod and end(case.state, [holder.pod], case.question.key) is None:
+            namespace, _, name = holder.pod.partition("/")
+            owner = name_of(case.state.get("Pod", (namespace, name)), namespace)
+            owners.setdefault(owner or "", holder.pod)
+    return tuple(
+        f"pod {pod} holds devices that are wanted, and to end it frees none: {owner.replace('/', ' ', 1)} makes it anew"
+        for owner, pod in list(owners.items())[:_SHOWN]
+    )
 
 
 def share(case: Case) -> Iterator[Candidate]:

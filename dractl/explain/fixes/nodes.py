@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.explain.answer import Delete, Patch
+from dractl.explain.answer import Patch
 from dractl.explain.changes import pointer
 from dractl.explain.cluster import at, list_at, map_at, maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate
+from dractl.explain.fixes.owners import end
 from dractl.explain.node_filters import full_name, matches_term, pod_requests, quantity, tolerates
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 _MOST = 6
+_GIVEN = ("kubernetes.io", "topology.kubernetes.io", "failure-domain.beta.kubernetes.io", "beta.kubernetes.io")
 
 
 def admit(case: Case) -> Iterator[Candidate]:
@@ -122,12 +124,19 @@ def _affinity(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterato
             values = list_at(e, "values")
             if e.get("operator") in ("In", "Exists"):
                 added[text_at(e, "key")] = str(values[0]) if values else ""
-    if added:
+    if added and not any(map(_given, added)):
         yield Candidate(
             f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in added.items())}",
             (label(verdict, added),),
             "label node",
         )
+
+
+def _given(key: str) -> bool:
+    """Whether a node's label says what the node is, and is written by its kubelet or cloud: nobody labels it otherwise
+    (k8s.io/api core/v1 well_known_labels.go)."""
+    domain, _, name = key.rpartition("/")
+    return domain in _GIVEN or (domain.endswith("kubernetes.io") and name in ("os", "arch", "instance-type"))
 
 
 def label(verdict: NodeVerdict, added: Mapping[str, str]) -> Patch:
@@ -142,9 +151,11 @@ def _ports(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[C
 
 
 def _end_pods(case: Case, verdict: NodeVerdict, pods: tuple[str, ...]) -> Iterator[Candidate]:
-    del case
     for position, pod in enumerate(pods[:_MOST]):
-        yield Candidate(f"pod {pod} ends", (Delete(f"Pod/{pod}"),), f"end on {verdict.name}", order=position)
+        ending = end(case.state, [pod], case.question.key)
+        if ending is not None:
+            family = f"end on {verdict.name}"
+            yield Candidate(ending.title, ending.changes, family, order=position, tried=ending.gone)
 
 
 def _resources(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
@@ -249,7 +260,7 @@ def reach_slices(case: Case) -> Iterator[Candidate]:
             if e.get("operator") == "In" and list_at(e, "values")
         }
         for verdict in case.judgement.nodes[:_MOST]:
-            if wanted and verdict.name in reason.nodes:
+            if wanted and verdict.name in reason.nodes and not any(map(_given, wanted)):
                 told = ", ".join(f"{k}={v}" for k, v in wanted.items())
                 yield Candidate(
                     f"label {verdict.name} with {told}",

@@ -10,6 +10,7 @@ from dractl.explain.changes import pointer
 from dractl.explain.cluster import at, map_at, maps_at, text_at
 from dractl.explain.extended import classes_by_resource, wanted
 from dractl.explain.fixes.candidates import Candidate
+from dractl.explain.fixes.owners import end
 from dractl.explain.judge import RESERVED_LIMIT
 from dractl.explain.pods import ADMIN_LABEL
 
@@ -49,7 +50,10 @@ def references(case: Case) -> Iterator[Candidate]:
                 f"{field} {name} → {reason.nearest}",
                 (Patch("/".join(("Pod", *case.question.key)), (change,)),),
                 f"name {name}",
+                corrects=True,
             )
+        if reason.nearest and not reason.found:
+            continue  # what was meant is there: nobody makes another one
         for other in reason.found:
             where, _, _ = other.partition("/")
             value = case.state.get(kind, (where, name))
@@ -117,7 +121,7 @@ def together(case: Case) -> Iterator[Candidate]:
 def device_class(case: Case) -> Iterator[Candidate]:
     """A class that was not installed: for the driver that it is named after."""
     for reason in case.reasons:
-        if reason.code != "class-missing" or reason.device_class is None:
+        if reason.code != "class-missing" or reason.device_class is None or reason.nearest:
             continue
         name = reason.device_class
         drivers = sorted(d for d in case.about.drivers if d in name or name in d)
@@ -183,8 +187,9 @@ def quota(case: Case) -> Iterator[Candidate]:
                 continue
             users = [text_at(c, "name") for c in maps_at(claim, "status", "reservedFor")]
             owned = maps_at(claim, "metadata", "ownerReferences")
-            if users and owned:
-                yield Candidate(f"pod {where}/{users[0]} ends", (Delete(f"Pod/{where}/{users[0]}"),), "quota end")
+            ending = end(case.state, [f"{where}/{users[0]}"], case.question.key) if users and owned else None
+            if ending is not None:
+                yield Candidate(ending.title, ending.changes, "quota end", tried=ending.gone)
             elif not users:
                 yield Candidate(
                     f"claim {'/'.join(key)}, which nobody uses, is deleted",
@@ -219,13 +224,16 @@ def shared_claims(case: Case) -> Iterator[Candidate]:
         ]
         others = [u for u in users if u != case.question.key[1]]
         if len(users) >= RESERVED_LIMIT:
-            yield Candidate(
-                f"pod {claim.key[0]}/{others[0]} ends", (Delete(f"Pod/{claim.key[0]}/{others[0]}"),), "reserved"
-            )
+            endings = (end(case.state, [f"{claim.key[0]}/{u}"], case.question.key) for u in others)
+            ending = next((e for e in endings if e is not None), None)
+            if ending is not None:
+                yield Candidate(ending.title, ending.changes, "reserved", tried=ending.gone)
             continue
         if others:
-            title = f"pod {', '.join(others[:3])} ends, and claim {claim.key[1]} is allocated anew"
-            yield Candidate(title, tuple(Delete(f"Pod/{claim.key[0]}/{u}") for u in others), "unpin")
+            ending = end(case.state, [f"{claim.key[0]}/{u}" for u in others], case.question.key)
+            if ending is not None:
+                title = f"{ending.title}, and claim {claim.key[1]} is allocated anew"
+                yield Candidate(title, ending.changes, "unpin", tried=ending.gone)
         else:
             yield Candidate(
                 f"claim {claim.full_name} is given back and allocated anew", (_deallocate(claim.full_name),), "unpin"
@@ -284,10 +292,30 @@ def consumer(case: Case) -> Iterator[Candidate]:
     yield Candidate(f"create a pod that uses claim {name}", (Create(pod),), "consumer")
 
 
+def _renamed(case: Case, resource: str, name: str) -> Iterator[Candidate]:
+    """The pod with the extended resource's right name."""
+    if case.question.kind != "Pod" or case.state.get("Pod", case.question.key) is None:
+        return
+    operations = []
+    for kind in ("initContainers", "containers"):
+        for index, container in enumerate(maps_at(case.question.value, "spec", kind)):
+            for field in ("requests", "limits"):
+                amounts = map_at(container, "resources", field)
+                if resource in amounts and name not in amounts:
+                    path = ("spec", kind, index, "resources", field)
+                    operations.append({"op": "move", "from": pointer(*path, resource), "path": pointer(*path, name)})
+    patch = Patch("/".join(("Pod", *case.question.key)), tuple(operations))
+    yield Candidate(f"{resource} → {name}", (patch,), f"name {resource}", corrects=True)
+
+
 def extended_resources(case: Case) -> Iterator[Candidate]:
     """A class that provides the resource, or a smaller amount of it."""
     for reason in case.reasons:
-        if reason.code == "extended-resource-unmapped" and reason.device_class and reason.resource:
+        if reason.code != "extended-resource-unmapped" or not reason.resource:
+            continue
+        if reason.nearest:
+            yield from _renamed(case, reason.resource, reason.nearest)
+        elif reason.device_class:
             change = {"op": "add", "path": "/spec/extendedResourceName", "value": reason.resource}
             yield Candidate(
                 f"class {reason.device_class} provides {reason.resource} (extendedResourceName)",

@@ -12,7 +12,9 @@ from dractl.explain.fixes.candidates import Candidate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dractl.explain.answer import Reason
     from dractl.explain.fixes.candidates import Case, Place
+    from dractl.model import CapacityRequestPolicy, Quantity
 
 
 def counts(case: Case) -> Iterator[Candidate]:
@@ -113,7 +115,7 @@ def classes(case: Case) -> Iterator[Candidate]:
             continue
         if reason.code == "class-missing":
             names = [reason.nearest] if reason.nearest else list(reason.found)
-        elif reason.code == "selector-false" and (reason.have or 0) == 0:
+        elif reason.code == "selector-false" and _class_takes_none(case, reason):
             drivers = case.about.drivers_of(reason.device_class)
             names = [n for n in case.about.classes if n != reason.device_class and case.about.drivers_of(n) & drivers]
         else:
@@ -126,12 +128,22 @@ def classes(case: Case) -> Iterator[Candidate]:
                 (patch,),
                 f"class {reason.claim} {reason.request}",
                 order=position + (reason.code != "class-missing") * 3,
+                corrects=reason.nearest is not None and name == reason.nearest,
             )
             if list_at(place.value, "selectors") and reason.code != "class-missing":
                 both = Patch(
                     patch.target, (*patch.operations, {"op": "remove", "path": pointer(*place.path, "selectors")})
                 )
                 yield Candidate(f"{title}, without its selectors", (both,), f"class {reason.claim} {reason.request}")
+
+
+def _class_takes_none(case: Case, reason: Reason) -> bool:
+    """Whether no device of the cluster is of the request's class: another class is another sort of device, and only
+    then what somebody may have meant."""
+    if case.first.request != reason.request or case.first.code != "selector-false":
+        return False
+    stages = (s for _, r in case.requests() if (r.claim, r.request) == (reason.claim, reason.request) for s in r.stages)
+    return not any(stage.kept for stage in stages if stage.name == "class-selector")
 
 
 def capacities(case: Case) -> Iterator[Candidate]:
@@ -146,7 +158,11 @@ def capacities(case: Case) -> Iterator[Candidate]:
                 if loss.capacity is None:
                     continue
                 key = (survey.claim, survey.request, loss.capacity)
-                if loss.code == "capacity-missing":
+                if loss.code == "capacity-policy":
+                    most = _most_allowed(case.about.policy(loss.device, loss.capacity))
+                    if most is not None:
+                        best[key] = max(best.get(key, (0, "")), (most.milli_value(), str(most)))
+                elif loss.code == "capacity-missing":
                     missing.setdefault(key, "")
                 elif loss.free is not None:
                     free = Quantity.parse(loss.free)
@@ -166,6 +182,22 @@ def capacities(case: Case) -> Iterator[Candidate]:
         yield Candidate(title, (patch,), f"capacity {claim} {request} {capacity}")
     for claim, request, capacity in missing:
         yield from _other_capacity(case, claim, request, capacity)
+
+
+def _most_allowed(policy: CapacityRequestPolicy | None) -> Quantity | None:
+    """The largest amount that a request policy allows; None where it names none."""
+    if policy is None:
+        return None
+    from dractl.model import Quantity
+
+    bounds = policy.valid_range
+    if bounds is None or bounds.max is None:
+        return max(policy.valid_values, default=None)
+    if bounds.min is None or bounds.step is None:
+        return bounds.max
+    least, step = bounds.min.milli_value(), bounds.step.milli_value()
+    beyond = (bounds.max.milli_value() - least) % step if step else 0
+    return bounds.max - Quantity(beyond, -3, bounds.max.format)
 
 
 def without_gate(case: Case) -> Iterator[Candidate]:
@@ -188,7 +220,9 @@ def _other_capacity(case: Case, claim: str, request: str, capacity: str) -> Iter
         changed = {(name if n == capacity else n): amount for n, amount in asked.items()}
         patch = place.replace("capacity", "requests", value=changed)
         yield Candidate(
-            f"request {request}: capacity {capacity} → {name}", (patch,), f"capacity {claim} {request} {capacity}"
+            f"request {request}: capacity {capacity} → {name}",
+            (patch,),
+            f"capacity {claim} {request} {capacity}",
         )
     rest = {n: amount for n, amount in asked.items() if n != capacity}
     patch = place.replace("capacity", "requests", value=rest) if rest else place.remove("capacity")

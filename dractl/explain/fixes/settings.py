@@ -16,14 +16,16 @@ def wait(case: Case) -> Iterator[Candidate]:
     """Nothing to change: the scheduler, or the claim controller, has to try again."""
     if any(r.code == "would-fit-now" for r in case.reasons):
         title = "wait until the scheduler tries again, five minutes at most; or delete and create the pod"
-        yield Candidate(title, (), "wait", effect="if nothing happens: does kube-scheduler run?")
+        yield Candidate(title, (), "wait", effect="if nothing happens: does kube-scheduler run?", corrects=True)
     for reason in case.reasons:
         if reason.code == "binding-pending" and reason.driver:
             title = f"wait until driver {reason.driver} sets {', '.join(reason.found)}"
-            yield Candidate(title, (), "wait", effect="if nothing happens: does the driver's controller run?")
+            effect = "if nothing happens: does the driver's controller run?"
+            yield Candidate(title, (), "wait", effect=effect, corrects=True)
     if any(r.code == "claim-missing" and r.template for r in case.reasons):
         title = "wait until the claim controller tries again; or delete and create the pod"
-        yield Candidate(title, (), "wait", effect="if nothing happens: does kube-controller-manager run?")
+        effect = "if nothing happens: does kube-controller-manager run?"
+        yield Candidate(title, (), "wait", effect=effect, corrects=True)
 
 
 def features(case: Case) -> Iterator[Candidate]:

@@ -1,8 +1,9 @@
-"""Fixes that only a driver can make: what it would have to publish."""
+"""Fixes that only a driver can make: what it would have to publish. Nobody can apply them; what was tried is told."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.explain.answer import Create, Patch
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from dractl.explain.answer import Reason
     from dractl.explain.fixes.candidates import Case
 
+_ABSENT = ("no-slices-for-driver", "no-slices-on-node")
 _EQUAL = re.compile(
     r"""device\.attributes\[\s*(['"])(?P<domain>[^'"]+)\1\s*\]\.(?P<name>\w+)\s*==\s*(['"])(?P<value>[^'"]*)\4"""
 )
@@ -32,12 +34,14 @@ def complete(case: Case) -> Iterator[Candidate]:
             for key, value in case.state.all("ResourceSlice").items()
             if text_at(value, "spec", "driver") == reason.driver and text_at(value, "spec", "pool", "name") == pool
         ]
+        corrects = reason.pool == case.first.pool
         if reason.code == "pool-incomplete" and slices:
-            yield _missing(reason, pool, slices)
+            yield replace(_missing(reason, pool, slices), corrects=corrects)
         elif reason.code == "pool-obsolete" and slices:
-            yield _same_generation(reason, slices)
+            yield replace(_same_generation(reason, slices), corrects=corrects)
         elif reason.code == "pool-invalid":
-            yield from _valid(reason, slices)
+            for candidate in _valid(reason, slices):
+                yield replace(candidate, corrects=corrects)
 
 
 def _generation(value: Mapping[str, Any]) -> int:
@@ -66,7 +70,11 @@ def _missing(reason: Reason, pool: str, slices: list[tuple[Any, Mapping[str, Any
         )
     title = f"driver {reason.driver} publishes the missing slice{'s' if len(creates) > 1 else ''} of pool {pool}"
     return Candidate(
-        title, tuple(creates), f"pool {reason.pool}", effect="restart the driver; an empty slice was tried here"
+        title,
+        (),
+        f"pool {reason.pool}",
+        effect="restart the driver; an empty slice was tried here",
+        tried=tuple(creates),
     )
 
 
@@ -82,7 +90,7 @@ def _same_generation(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]]
         if operations:
             changes.append(Patch(f"ResourceSlice/{name}", tuple(operations)))
     title = f"driver {reason.driver} publishes all slices of pool {reason.pool} in generation {newest}"
-    return Candidate(title, tuple(changes), f"pool {reason.pool}", effect="restart the driver")
+    return Candidate(title, (), f"pool {reason.pool}", effect="restart the driver", tried=tuple(changes))
 
 
 def _valid(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]]) -> Iterator[Candidate]:
@@ -98,8 +106,9 @@ def _valid(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]]) -> Itera
                     change = {"op": "add", "path": path, "value": {"value": _most(slices, counter[1])}}
                     yield Candidate(
                         f"driver {reason.driver} publishes the counter {counter[1]}",
-                        (Patch(f"ResourceSlice/{name}", (change,)),),
+                        (),
                         f"pool {reason.pool}",
+                        tried=(Patch(f"ResourceSlice/{name}", (change,)),),
                     )
     elif absent:
         yield from _counter_set(reason, slices, absent[1].rstrip(","))
@@ -109,8 +118,11 @@ def _valid(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]]) -> Itera
                     path = pointer("spec", "devices", i)
                     yield Candidate(
                         f"driver {reason.driver} publishes {text_at(device, 'name')} without counter set {absent[1]}",
-                        (Patch(f"ResourceSlice/{name}", ({"op": "remove", "path": f"{path}/consumesCounters"},)),),
+                        (),
                         f"pool {reason.pool}",
+                        tried=(
+                            Patch(f"ResourceSlice/{name}", ({"op": "remove", "path": f"{path}/consumesCounters"},)),
+                        ),
                     )
     elif twice:
         found = [
@@ -123,8 +135,9 @@ def _valid(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]]) -> Itera
             name, i = found[-1]
             yield Candidate(
                 f"driver {reason.driver} publishes device {twice[1]} once",
-                (Patch(f"ResourceSlice/{name}", ({"op": "remove", "path": pointer("spec", "devices", i)},)),),
+                (),
                 f"pool {reason.pool}",
+                tried=(Patch(f"ResourceSlice/{name}", ({"op": "remove", "path": pointer("spec", "devices", i)},)),),
             )
 
 
@@ -147,8 +160,9 @@ def _counter_set(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]], na
             }
             yield Candidate(
                 f"driver {reason.driver} publishes counter set {name}",
-                (Patch(f"ResourceSlice/{slice_name}", (change,)),),
+                (),
                 f"pool {reason.pool}",
+                tried=(Patch(f"ResourceSlice/{slice_name}", (change,)),),
             )
 
 
@@ -167,9 +181,10 @@ def _most(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
 
 
 def publish(case: Case) -> Iterator[Candidate]:
-    """A driver that published nothing: devices as the class and the selectors want them."""
-    for reason in case.reasons:
-        if reason.code not in ("no-slices-for-driver", "no-slices-on-node") or reason.driver is None:
+    """A driver that published nothing: devices as the class and the selectors want them. Where that is only one cause
+    of many the other nodes simply have no such device."""
+    for reason in case.reasons if case.first.code in _ABSENT else ():
+        if reason.code not in _ABSENT or reason.driver is None:
             continue
         wanted = next((r for _, r in case.requests() if r.request == reason.request and r.claim == reason.claim), None)
         if wanted is None:
@@ -200,7 +215,8 @@ def publish(case: Case) -> Iterator[Candidate]:
         title = f"driver {reason.driver} publishes {len(devices)} device{'s' if len(devices) > 1 else ''} on {node}" + (
             f" ({told})" if told else ""
         )
-        yield Candidate(title, (Create(made),), f"publish {reason.driver}", effect="is it installed and running there?")
+        effect = "is it installed and running there?"
+        yield Candidate(title, (), f"publish {reason.driver}", effect=effect, tried=(Create(made),))
 
 
 def _attributes(expression: str) -> dict[str, Any]:

@@ -1,0 +1,203 @@
+"""Pods that somebody makes anew: how such a pod ends for good, and where its spec is written.
+
+To delete a pod of a ReplicaSet frees nothing: its replacement is there before the pod that waits is tried again. The
+workload has to become smaller, and which of its pods goes then is its controller's choice, not ours
+(kubernetes pkg/controller/controller_utils.go ActivePodsWithRanks, pkg/controller/statefulset, pkg/controller/job).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.explain.answer import Delete, Patch
+from dractl.explain.changes import parse_target
+from dractl.explain.cluster import at, map_at, maps_at, text_at
+from dractl.explain.devices import ended
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dractl.explain.answer import Change
+    from dractl.explain.cluster import ClusterState, Key
+
+    Raw = Mapping[str, Any]
+
+_HASH = "pod-template-hash"
+_COST = "controller.kubernetes.io/pod-deletion-cost"
+_SCALED = ("Deployment", "ReplicaSet", "StatefulSet")
+_TEMPLATE = "/spec/template"
+WORKLOADS = (*_SCALED, "DaemonSet", "Job")  # those whose pod template is at spec.template
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What has to be done so that pods end for good, and the pods that go by it."""
+
+    title: str
+    changes: tuple[Change, ...]
+    gone: tuple[Change, ...]
+
+
+def controller(pod: Raw | None) -> Raw | None:
+    """The owner that makes the pod anew when it is deleted; None where it has none, or is through."""
+    if pod is None or ended(pod):
+        return None
+    return next((o for o in maps_at(pod, "metadata", "ownerReferences") if o.get("controller") is True), None)
+
+
+def workload(pod: Raw | None) -> tuple[str, str] | None:
+    """Kind and name of what a person changes to change the pod: of a ReplicaSet that a Deployment made, the
+    Deployment."""
+    owner = controller(pod)
+    if owner is None:
+        return None
+    kind, name = text_at(owner, "kind"), text_at(owner, "name")
+    made = text_at(pod, "metadata", "labels", _HASH)
+    if kind == "ReplicaSet" and made and name.endswith(f"-{made}"):
+        return "Deployment", name.removesuffix(f"-{made}")
+    return kind, name
+
+
+def end(state: ClusterState, pods: Iterable[str], asking: Key) -> Ending | None:
+    """How the pods (``namespace/name``) end for good; None where nothing that is done to them helps ``asking``."""
+    bare: list[str] = []
+    made: dict[tuple[str, str, str], list[Key]] = {}
+    for full_name in dict.fromkeys(pods):
+        namespace, _, name = full_name.partition("/")
+        owner = workload(state.get("Pod", (namespace, name)))
+        if owner is None:
+            bare.append(full_name)
+        else:
+            made.setdefault((*owner, namespace), []).append((namespace, name))
+    endings = [Ending(f"pod {', '.join(bare)} ends", gone := _deletions(bare), gone)] if bare else []
+    for (kind, name, namespace), wanted in made.items():
+        smaller = _smaller(state, kind, (namespace, name), wanted, asking)
+        if smaller is None:
+            return None
+        endings.append(smaller)
+    return Ending(
+        " and ".join(e.title for e in endings),
+        tuple(c for e in endings for c in e.changes),
+        tuple(c for e in endings for c in e.gone),
+    )
+
+
+def _deletions(pods: Iterable[str]) -> tuple[Change, ...]:
+    return tuple(Delete(f"Pod/{pod}") for pod in pods)
+
+
+def _smaller(state: ClusterState, kind: str, key: Key, wanted: Sequence[Key], asking: Key) -> Ending | None:
+    """A workload with so many replicas less that the wanted pods go, unless ``asking`` is one of its own."""
+    active = _active(state, kind, key)
+    keys = [(key[0], text_at(p, "metadata", "name")) for p in active]
+    if asking in keys or not set(wanted) <= set(keys):
+        return None
+    target = f"{kind}/{key[0]}/{key[1]}"
+    if kind == "Job":
+        patch = Patch(target, ({"op": "add", "path": "/spec/suspend", "value": True},))
+        title = f"Job {'/'.join(key)} is suspended, and its {len(keys)} pods end" if len(keys) > 1 else None
+        gone = _deletions("/".join(k) for k in keys)
+        return Ending(title or f"Job {'/'.join(key)} is suspended, and its pod ends", (patch,), gone)
+    if kind not in _SCALED or len({text_at(controller(p), "name") for p in active}) > 1:
+        return None  # a DaemonSet, somebody else's kind; or a rollout is under way
+    order = sorted(active, key=_ordinal if kind == "StatefulSet" else _rank(active))
+    going = [(key[0], text_at(p, "metadata", "name")) for p in order]
+    fewer = 1 + max(going.index(pod) for pod in wanted)
+    left = len(going) - fewer
+    patch = Patch(target, ({"op": "replace", "path": "/spec/replicas", "value": left},))
+    gone = _deletions("/".join(k) for k in going[:fewer])
+    return Ending(f"{kind} {'/'.join(key)}: replicas {len(going)} → {left}", (patch,), gone)
+
+
+def _active(state: ClusterState, kind: str, key: Key) -> list[Raw]:
+    """The pods of a workload that have not ended and are not about to."""
+    return [
+        pod
+        for (namespace, _), pod in state.all("Pod").items()
+        if namespace == key[0] and workload(pod) == (kind, key[1]) and not text_at(pod, "metadata", "deletionTimestamp")
+    ]
+
+
+def _ordinal(pod: Raw) -> int:
+    number = text_at(pod, "metadata", "name").rpartition("-")[2]
+    return -int(number) if number.isdigit() else 0
+
+
+def _rank(active: Sequence[Raw]) -> Any:
+    """The order in which a ReplicaSet gives up pods: without a node, pending, not ready, cheap, many on one node,
+    young."""
+    nodes = [text_at(p, "spec", "nodeName") for p in active]
+
+    def rank(pod: Raw) -> tuple[object, ...]:
+        node = text_at(pod, "spec", "nodeName")
+        phase = text_at(pod, "status", "phase")
+        ready = any(
+            c.get("type") == "Ready" and c.get("status") == "True" for c in maps_at(pod, "status", "conditions")
+        )
+        cost = str(map_at(pod, "metadata", "annotations").get(_COST, "0"))
+        created = text_at(pod, "metadata", "creationTimestamp")
+        return (
+            bool(node),
+            ("Pending", "Unknown", "Running").index(phase) if phase in ("Pending", "Unknown", "Running") else 0,
+            ready,
+            int(cost) if cost.lstrip("-").isdigit() else 0,
+            -nodes.count(node),
+            [-ord(c) for c in created],
+        )
+
+    return rank
+
+
+def name_of(pod: Raw | None, namespace: str) -> str | None:
+    """``Kind/namespace/name`` of the workload of a pod."""
+    owner = workload(pod)
+    return f"{owner[0]}/{namespace}/{owner[1]}" if owner is not None else None
+
+
+def concerned(state: ClusterState, asking: Key, target: str) -> str:
+    """Who else gets a change of a template; empty where nobody does."""
+    kind, key = parse_target(target)
+    if kind in WORKLOADS:
+        return f"for every pod of {kind} {'/'.join(key)}"
+    if kind != "ResourceClaimTemplate":
+        return ""
+    others = sum(
+        1
+        for where, pod in state.all("Pod").items()
+        if where[0] == key[0]
+        and where != asking
+        and not ended(pod)
+        and any(text_at(r, "resourceClaimTemplateName") == key[1] for r in maps_at(pod, "spec", "resourceClaims"))
+    )
+    return f"{others} more pod{'s' if others > 1 else ''} of the template" if others else ""
+
+
+def in_template(state: ClusterState, key: Key, patch: Patch) -> Patch:
+    """A patch of a pod that a workload makes, as a patch of the workload's pod template; the patch itself for any other
+    pod."""
+    pod = state.get("Pod", key)
+    target = name_of(pod, key[0])
+    if target is None or target.partition("/")[0] not in WORKLOADS:
+        return patch
+    kind, where = parse_target(target)
+    written = state.get(kind, where)
+    found = (_operation(o, pod, written) for o in patch.operations)
+    operations = tuple({**o, **{k: _TEMPLATE + o[k] for k in ("path", "from") if k in o}} for o in found if o)
+    return Patch(target, operations)
+
+
+def _operation(operation: Raw, pod: Raw | None, written: Raw | None) -> Raw | None:
+    """An operation on a pod as one on the template, which lacks what the API server added to the pod: tolerations of
+    node taints, requests that were taken from limits."""
+    path = str(operation["path"])
+    if path == "/spec/tolerations/-":
+        own = maps_at(pod, "spec", "tolerations")
+        if all(text_at(t, "key").startswith("node.kubernetes.io/") for t in own):
+            return {"op": "add", "path": "/spec/tolerations", "value": [operation["value"]]}
+    if path.startswith("/spec/containers/") and "/resources/requests/" in path and "~1" in path:
+        index = int(path.split("/")[3])
+        template = at(written, "spec", "template", "spec", "containers", index, "resources", "requests")
+        if not template:
+            return None
+    return operation
