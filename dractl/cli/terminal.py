@@ -6,7 +6,6 @@ import io
 import os
 import shutil
 import sys
-from contextlib import suppress
 from typing import Literal, TextIO
 
 ColorChoice = Literal["auto", "always", "never"]
@@ -86,8 +85,10 @@ def complain(message: str, *, hint: str | None = None) -> None:
 
 
 def _say(line: str) -> None:
-    with suppress(OSError):  # a full disk, a closed terminal: there is nobody to tell
-        print(line, file=sys.stderr)
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:  # a full disk, a closed terminal: there is nobody to tell, and Python is not to try again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def notice(message: str) -> None:

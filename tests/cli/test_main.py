@@ -208,9 +208,12 @@ def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
     assert done.stderr.startswith("error: the working directory is gone\n")
 
 
-def test_messages_that_nobody_gets_change_no_exit_code() -> None:
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_messages_that_nobody_gets_change_no_exit_code(unbuffered: str) -> None:
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     line = f"{BIN}/dractl lint nothing.yaml 2>/dev/full"
-    assert subprocess.run(line, shell=True, check=False).returncode == 3
+    assert subprocess.run(line, shell=True, env=env, check=False).returncode == 3
 
 
 @pytest.mark.parametrize(
