@@ -52,7 +52,7 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
             lines.append(f"{left}  {canvas.cut(why, beside) if cut else why}")
     counts = Counter("fit" if e.fits else e.verdict for e in answers)
     told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (*SEVERITY, "fit") if counts[verdict])
-    lines += ["", f"{plural(len(answers), 'subject')} for {_release(answers[0])}: {told}"]
+    lines += ["", *_wrap(f"{plural(len(answers), 'subject')} for {_release(answers[0])}: {told}", canvas.width)]
     return canvas.plain("\n".join(lines)) + "\n"
 
 
@@ -175,17 +175,19 @@ def _funnel(stages: Sequence[FunnelStage], canvas: Canvas, where: str) -> Iterat
     column = max((len(left) for left, numbers, _ in rows if numbers and len(left) <= limit), default=limit)
     counted = max(len(f"{stage.kept} of {stage.of}") for stage in stages)
     for left, numbers, what in rows:
-        if numbers is None or len(left) > column:
-            yield left
         if numbers is None:
+            yield left
             continue
+        above = len(left) + len(what[: len(" devices")]) + 2 + counted > canvas.width
+        if above:
+            yield left
         count = f"{numbers.kept} of {numbers.of}"
-        line = f"{left if len(left) <= column else '':<{column}}  {' ' * (counted - len(count))}"
-        line += canvas.paint(count, "31") if numbers.kept == 0 else count
-        used = column + 2 + counted
+        line = f"{'' if above else left:<{column}}  "
+        used = len(line) + counted
+        line += " " * (counted - len(count)) + (canvas.paint(count, "31") if numbers.kept == 0 else count)
         unit = what if used + len(what) <= canvas.width else what[: len(" devices")]
         detail = f"({_clean(numbers.detail, canvas)})" if numbers.detail else ""
-        if used + len(unit) + 3 + len(detail) <= canvas.width:
+        if not detail or used + len(unit) + 3 + len(detail) <= canvas.width:
             yield f"{line}{unit}   {detail}"
         else:
             yield f"{line}{unit}"
@@ -233,6 +235,9 @@ def _nodes(nodes: Sequence[NodeAnswer], canvas: Canvas, most: int) -> Iterator[s
         left = f"  {names:<{wide}}  {code:<{coded}}  "
         if canvas.width - len(left) >= _ROOM:
             yield from _wrapped(left, message, canvas, hanging=len(left))
+        elif len(left.rstrip()) > canvas.width:
+            yield f"  {names}"
+            yield from _wrapped("      ", f"{code}: {message}".rstrip(": "), canvas, hanging=6)
         else:
             yield left
             if message:

@@ -1,0 +1,143 @@
+"""explain for people, on terminals of every width."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.allocation import Features
+from dractl.explain import Explainer, Explanation, everything, find, worst_first
+from dractl.report import explain_text
+from dractl.report.canvas import Canvas
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+
+GPU = device_class("gpu.example.com", "device.driver == 'gpu.example.com'")
+NOON = 1767268800.0  # 2026-01-01T12:00:00Z
+
+
+def asked(cluster: list[dict[str, Any]], *names: str) -> list[Explanation]:
+    state = state_of(*cluster)
+    questions = [q for name in names for q in find(state, name, None)] or everything(state, None)
+    explainer = Explainer(state, Features.for_release("1.37", {}))
+    return worst_first(explainer.explain(question) for question in questions)
+
+
+def shown(cluster: list[dict[str, Any]], name: str, width: int = 100, *, every: bool = False) -> str:
+    return explain_text.render(asked(cluster, name), Canvas(width), now=NOON, every=every)
+
+
+def gpus(where: str, count: int, **attributes: Any) -> dict[str, Any]:
+    return slice_of("gpu.example.com", where, *(device(f"gpu-{i}", **attributes) for i in range(count)))
+
+
+def two_nodes() -> list[dict[str, Any]]:
+    held = claim(
+        "eval-x", request("r", "gpu.example.com"), status=allocation("b", ("gpu.example.com", "gpu-0"), pod="eval")
+    )
+    return [GPU, node("a"), node("b"), gpus("a", 2, model="x"), gpus("b", 4, model="y"), held]
+
+
+def test_requests_of_several_claims_are_told_apart() -> None:
+    both = [claim(n, request("gpu", "gpu.example.com", 3)) for n in ("train-left", "train-right")]
+    user = pod("train", *({"name": n, "resourceClaimName": f"train-{n}"} for n in ("left", "right")))
+    text = shown([*two_nodes(), *both, user], "train")
+    assert "  request left/gpu   3 × gpu.example.com  6 of 6 devices on 2 nodes\n" in text
+    assert "  request right/gpu  3 × gpu.example.com  6 of 6 devices on 2 nodes\n" in text
+
+
+def test_an_extended_resource_is_called_as_the_pod_has_it() -> None:
+    provider = {**GPU, "spec": {**GPU["spec"], "extendedResourceName": "example.com/gpu"}}
+    init = {"name": "setup", "image": "x", "resources": {"requests": {"cpu": "1"}}}
+    user = pod("train", requests={"cpu": "1", "example.com/gpu": "5"}, spec={"initContainers": [init]})
+    text = shown([provider, *two_nodes()[1:], user], "train")
+    assert "none of 2 nodes: example.com/gpu: 5 of container main wants 5 devices" in text
+    assert "\n  example.com/gpu: 5 of container main\n    5 × gpu.example.com" in text
+    assert "container-" not in text
+
+
+def test_the_heading_has_phase_age_claims_and_their_templates() -> None:
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "two-gpus", "namespace": "ml"},
+        "spec": {"spec": {"devices": {"requests": [request("gpu", "gpu.example.com", 9)]}}},
+    }
+    user = pod(
+        "train",
+        {"name": "gpus", "resourceClaimTemplateName": "two-gpus"},
+        metadata={"creationTimestamp": "2026-01-01T11:46:00Z"},
+    )
+    first, second = shown([*two_nodes(), template, user], "train").splitlines()[:2]
+    assert first.startswith("pod ml/train  Pending 14m  claim train-gpus (from template two-gpus)  ")
+    assert first.endswith("Kubernetes 1.37")
+    assert second.startswith("✗ ")
+
+
+def test_holders_are_shown_with_their_pods() -> None:
+    text = shown([*two_nodes(), claim("c", request("gpu", "gpu.example.com", 4))], "claim/c")
+    assert "(1 held: claim ml/eval-x (pod eval))" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+@pytest.mark.parametrize("unicode", [True, False])
+def test_no_line_is_wider_than_the_terminal_and_none_is_cut(width: int, unicode: bool) -> None:
+    selector = {"cel": {"expression": "device.attributes['gpu.example.com'].modelName == 'a model with a long name'"}}
+    long = "no-such-template-of-a-rather-long-name"
+    cluster = [
+        *two_nodes(),
+        *(node(f"ip-10-0-12-{i}.eu-central-1.compute.internal", unschedulable=True) for i in range(9)),
+        claim("picky", request("accelerator", "gpu.example.com", 1, selectors=[selector])),
+        claim("many", request("accelerator", "gpu.example.com", 40)),
+        pod("lost", {"name": "gpus", "resourceClaimTemplateName": long}),
+    ]
+    canvas = Canvas(width, unicode)
+    answers = asked(cluster)
+    text = explain_text.render(answers, canvas, now=NOON, every=True)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text.replace(", …", "")
+    assert unicode or text.isascii()
+    assert "\n\n\n" not in text
+    rows = explain_text.table(answers, canvas, now=NOON, cut=True)
+    assert max(map(len, rows.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_a_long_change_is_not_broken_by_the_nodes(width: int) -> None:
+    away = claim("c", request("accelerator", "fpga.example.com"))
+    text = shown(
+        [*two_nodes(), device_class("fpga.example.com", "device.driver == 'fpga.example.com'"), away], "c", width
+    )
+    fixes = text.partition("Would fit if")[2].splitlines()[1:]
+    for at, line in enumerate(fixes):
+        if line.rstrip().endswith((" a", " b", " a, b")) and "   " in line.strip():
+            assert at + 1 == len(fixes) or fixes[at + 1][2].isdigit(), text  # the nodes end what they belong to
+
+
+def test_the_table_has_a_line_for_each_subject_worst_first() -> None:
+    old = {"metadata": {"creationTimestamp": "2026-01-01T11:46:00Z"}}
+    fits = claim("fits", request("gpu", "gpu.example.com"), **old)
+    never = claim("never", request("gpu", "gpu.example.com", 9))
+    lost = pod("lost", {"name": "gpus", "resourceClaimTemplateName": "none"}, **old)
+    answers = asked([*two_nodes(), fits, never, lost])
+    head, *rows, blank, summary = explain_text.table(answers, Canvas(), now=NOON).splitlines()
+    assert head.split() == ["SUBJECT", "AGE", "REASON", "WHY"]
+    assert [row.split()[1:3] for row in rows] == [
+        ["pod", "ml/lost"],
+        ["resourceclaim", "ml/never"],
+        ["resourceclaim", "ml/fits"],
+    ]
+    assert rows[0].split()[3:5] == ["14m", "template-missing"]
+    why = head.index("WHY")
+    assert all(row[why - 2 : why] == "  " and row[why] != " " for row in rows)
+    assert rows[1].endswith("wants 9 devices; the node has 2 of the class gpu.example.com")
+    assert rows[2].endswith("fits on a, b")
+    assert (blank, summary) == ("", "3 subjects for Kubernetes 1.37: 1 blocked, 1 unallocatable, 1 fit")
+
+
+def test_what_the_cluster_says_moves_no_cursor() -> None:
+    selector = {"cel": {"expression": "device.attributes['gpu.example.com'].model == 'z'"}}
+    cluster = [GPU, node("a"), gpus("a", 2, model="\x1b[2J\x1b[31mgone")]
+    text = shown([*cluster, claim("c", request("gpu", "gpu.example.com", 1, selectors=[selector]))], "c")
+    assert "\\x1b[31mgone ×2" in text
+    assert "\x1b" not in text
