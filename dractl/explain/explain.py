@@ -217,7 +217,11 @@ class Explainer:
                 return replace(held_back, scheduler_message=said)
         told = [f"the pod's condition says, of what is not checked here: {of_nodes(*part)}" for part in foreign]
         answer = replace(answer, notes=(*answer.notes, *told))
-        fits_now = text_at(condition, "status") == "False" and any(n.verdict == "allocatable" for n in answer.nodes)
+        fits_now = (
+            answer.fits
+            and text_at(condition, "status") == "False"
+            and any(n.verdict == "allocatable" for n in answer.nodes)
+        )
         return self._not_tried_again(answer, condition or {}) if fits_now else answer
 
     def _held_back(self, answer: Explanation, foreign: Sequence[tuple[int | None, str]]) -> Explanation | None:

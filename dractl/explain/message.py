@@ -26,7 +26,7 @@ _CHECKED = re.compile(
     r"|node\(s\) (?:were unschedulable|had untolerated taint|didn't match the requested node name"
     r"|didn't match Pod's node affinity|didn't satisfy plugin\(s\) \[NodeAffinity\]|didn't have free ports"
     r"|didn't match pod topology spread|didn't match pod (?:anti-)?affinity|didn't satisfy existing pods anti-affinity)"
-    r"|resourceclaim|request \S+: |claim \S+[:,] |waiting for dynamic resource controller"
+    r"|resource ?claim |resourceclaim|request \S+: |claim \S+[:,] |waiting for dynamic resource controller"
 )
 _PARTS = re.compile(r"0/\d+ nodes are available: (?P<said>.*?)\.(?: |$)", re.DOTALL)
 _PLUGIN = re.compile(r"plugin \"?(?P<plugin>\w+)\"?[: ]|running \"(?P<other>\w+)\" filter plugin")

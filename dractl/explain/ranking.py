@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dractl.explain.answer import Reason
-from dractl.explain.reasons import REASONS
+from dractl.explain.reasons import HIDDEN, NOTHING, OUTSIDE, REASONS, STOPPED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from dractl.explain.answer import NodeAnswer
     from dractl.explain.judge import NodeVerdict
 
+EVERYWHERE = STOPPED - 1  # what a filter has against all nodes: nothing else matters until that is mended
 _MIXED = 4  # so many different reasons, none of them on most nodes, are called mixed
 
 
 def rank(nodes: Sequence[NodeAnswer], verdicts: Sequence[NodeVerdict]) -> tuple[Reason, ...]:
     """The reasons of all nodes, the same ones put together: those that got furthest first, then those on most nodes."""
     otherwise = {v.name for v in verdicts if v.allocates and not v.elsewhere}
+    wanted = any(not _unwanted(v) for v in verdicts)
+    unwanted = {v.name for v in verdicts if wanted and _unwanted(v)}
     merged: dict[tuple[object, ...], Reason] = {}
-    reach: Counter[tuple[object, ...]] = Counter()
+    reach: dict[tuple[object, ...], float] = {}
     for node in nodes:
         for position, reason in enumerate(node.reasons):
             key = (
@@ -36,27 +39,47 @@ def rank(nodes: Sequence[NodeAnswer], verdicts: Sequence[NodeVerdict]) -> tuple[
                 reason.resource,
             )
             merged[key] = _merge(merged[key], reason) if key in merged else reason
-            far = REASONS[reason.code].reach
-            if (
-                reason.code in ("node-filter", "extended-resource-unmapped")
-                and node.name not in otherwise
-                and reason.code == "node-filter"
-            ):
-                far = -1
+            far: float = REASONS[reason.code].reach
+            if reason.code == "node-filter":
+                far = _filtered(node.name, otherwise, unwanted)
             if reason.code == "pinned-node" and any(r.code != "pinned-node" for r in node.reasons[position + 1 :]):
                 far = 0
-            reach[key] = max(reach[key], far) if key in reach else far
+            reach[key] = max(reach.get(key, far), far)
+    for every, reason in merged.items():
+        if reason.code == "node-filter" and len(reason.nodes) == len(verdicts):
+            reach[every] = EVERYWHERE
     ordered = sorted(merged, key=lambda k: (-reach[k], -len(merged[k].nodes)))
     reasons = [merged[k] for k in ordered]
-    codes = Counter(r.code for node in nodes for r in node.reasons[:1])
-    if len(codes) >= _MIXED and max(codes.values()) * 2 <= len(nodes):
-        told = ", ".join(f"{code} ×{n}" for code, n in codes.most_common())
-        first = f"; nearest is {reasons[0].nodes[0]}: {reasons[0].message}" if reasons and reasons[0].nodes else ""
-        reasons.insert(0, Reason("mixed", f"{len(nodes)} nodes, {len(codes)} different reasons ({told}){first}"))
+    firsts = [n.reasons[0].code for n in nodes if n.reasons and REASONS[n.reasons[0].code].reach > NOTHING]
+    codes = Counter(firsts)
+    if len(codes) >= _MIXED and max(codes.values()) * 2 <= len(firsts):
+        why = f"the nodes have {len(codes)} different reasons"
+        if reasons[0].nodes:
+            why += f"; nearest is {reasons[0].nodes[0]}: {reasons[0].message}"
+        reasons.insert(0, Reason("mixed", why, found=tuple(code for code, _ in codes.most_common())))
     return tuple(reasons)
 
 
+def _unwanted(verdict: NodeVerdict) -> bool:
+    """Whether the pod itself has ruled the node out."""
+    refused = verdict.rejection
+    return refused is not None and (
+        refused.plugin in ("NodeAffinity", "NodeName") or refused.texts == ("node(s) didn't match pod affinity rules",)
+    )
+
+
+def _filtered(node: str, otherwise: set[str], unwanted: set[str]) -> float:
+    """How far a pod gets on a node that a filter refuses. Where the pod wants other nodes, what these have against it
+    counts more, if they have such devices at all."""
+    if node not in otherwise:
+        return -1
+    return HIDDEN - 0.5 if node in unwanted else OUTSIDE
+
+
 def _merge(a: Reason, b: Reason) -> Reason:
+    """One reason for the nodes of both; its numbers are those of the node that lacks least."""
+    if _lacking(b) < _lacking(a):
+        a, b = b, a
     return replace(
         a,
         nodes=tuple(dict.fromkeys((*a.nodes, *b.nodes))),
@@ -67,3 +90,9 @@ def _merge(a: Reason, b: Reason) -> Reason:
         counters=tuple(dict.fromkeys((*a.counters, *b.counters))),
         nearest=a.nearest or b.nearest,
     )
+
+
+def _lacking(reason: Reason) -> int:
+    if isinstance(reason.want, int) and isinstance(reason.have, int):
+        return reason.want - reason.have
+    return 0
