@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dractl.cli import common, terminal
-from dractl.errors import InputError
+from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -88,6 +88,8 @@ def command(
     """
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
+    if patch and output != "text":
+        raise UsageError(f"--patch prints YAML, not {output}", hint="-o json has the changes of every fix")
     from dractl.allocation import Features
     from dractl.explain import Explainer, Options, everything, find, worst_first
     from dractl.explain import sources as origins
@@ -98,7 +100,7 @@ def command(
     asked_release, gates = common.asked(
         kubernetes_version, feature_gates, common.configuration(config, isolated), common.environment(isolated)
     )
-    sources = origins.sort_out(names or [], files or [], devices or [])
+    sources = origins.sort_out(_with_kinds(names or []), files or [], devices or [])
     with _without_collecting():
         state, where, kinds = _read(sources, namespace, all_namespaces, Login(context, kubeconfig), asked_release)
     features = Features.for_release(asked_release or state.release or NEWEST, gates)
@@ -126,6 +128,15 @@ def command(
         terminal.notice("explain KIND/NAME -n NAMESPACE says all about one of them, -v about each")
     if not exit_zero and not all(e.fits for e in explanations):
         raise typer.Exit(1)
+
+
+def _with_kinds(words: list[str]) -> list[str]:
+    """``pod NAME NAME``, as kubectl takes it too, is ``pod/NAME pod/NAME``."""
+    from dractl.explain.subjects import KINDS
+
+    if len(words) < 2 or words[0].lower() not in KINDS or any("/" in word for word in words[1:]):
+        return words
+    return [f"{words[0]}/{word}" for word in words[1:]]
 
 
 @contextmanager

@@ -9,10 +9,13 @@ import typer
 from dractl.cli import common
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dractl.explain.reasons import ReasonPage
     from dractl.lint.registry import Rule
 
 FORMATS = ("text", "json")
+_ALL = "`dractl rule` lists every code and name"
 
 Name = Annotated[
     str | None,
@@ -89,13 +92,25 @@ def _chosen(name: str | None) -> list[Rule]:
         return [rule]
     try:
         return [known[code] for code in sorted(registry.expand([name], "rule"))]
-    except UsageError as error:
-        from dractl.explain.reasons import REASONS
-        from dractl.model.nearest import nearest
+    except UsageError:
+        raise UsageError(f"there is no rule or reason {name!r}", hint=_near(name, known)) from None
 
-        near = nearest(name, list(REASONS))
-        hint = f"did you mean {near}?" if near else error.hint
-        raise UsageError(f"there is no rule or reason {name!r}", hint=hint) from None
+
+def _near(name: str, known: Mapping[str, Rule]) -> str:
+    """What may have been meant: a name that resembles it or has it as a part. A code that there is not resembles no
+    other: only its beginning means something."""
+    from dractl.drivers import names
+    from dractl.explain.reasons import REASONS
+    from dractl.model.nearest import nearest_names
+
+    if name.upper().startswith("DRA") and name[3:].isdigit():
+        begins = (name[:length].upper() for length in range(len(name), 3, -1))
+        begun = next((begin for begin in begins if any(code.startswith(begin) for code in known)), None)
+        return f"`dractl rule {begun}` lists the codes that begin with {begun}" if begun else _ALL
+    there = [*names(), *REASONS, *(rule.name for rule in known.values())]
+    found = nearest_names(name, there) or [one for one in there if name.lower() in one.lower()]
+    more = f" (and {len(found) - 6} more)" if len(found) > 6 else ""
+    return f"did you mean {', '.join(found[:6])}{more}?" if found else _ALL
 
 
 def _list(rules: list[Rule], reasons: list[ReasonPage]) -> str:

@@ -93,14 +93,16 @@ def _named(state: ClusterState, kind: str, name: str, namespace: str | None) -> 
 
 def _nothing(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: str | None) -> InputError:
     what = " or ".join(kind.lower() for kind in kinds)
-    where = f" in namespace {namespace}" if namespace else ""
+    where = f" in namespace {namespace}" if namespace and kinds != ("Node",) else ""
     elsewhere = [key for kind in kinds for key in state.all(kind) if key[1] == name]
-    names = {key[1]: key for kind in kinds for key in state.all(kind) if namespace in (None, key[0])}
+    names = {key[1]: key for kind in kinds for key in state.all(kind) if namespace in (None, key[0]) or not key[0]}
     near = nearest_names(name, names)
     if elsewhere:
         hint = f"there is {'/'.join(elsewhere[0])}"
     elif near:
         hint = f"there is {', '.join('/'.join(filter(None, names[n])) for n in near)}"
+    elif kinds == ("Node",) and names:
+        hint = f"there are {', '.join(list(names)[:8])}"
     elif not any(state.has(kind) for kind in kinds):
         hint = f"the source has no {' and no '.join(kinds)} at all"
     else:

@@ -49,6 +49,45 @@ def test_the_example_names_the_roots_and_what_each_holds(capsys: pytest.CaptureF
     assert max(map(len, out.splitlines())) <= 100
 
 
+def test_a_kind_and_a_name_as_kubectl_takes_them(capsys: pytest.CaptureFixture[str]) -> None:
+    with_slash = run(capsys, "-f", EXAMPLES, "pod/train-0")
+    assert run(capsys, "-f", EXAMPLES, "pod", "train-0") == with_slash
+    assert run(capsys, "-f", EXAMPLES, "po", "train-0", "train-0")[1].count("pod ml/train-0") == 2
+
+
+def several_claims(folder: Path) -> str:
+    counts = {"one": 1, "nine": 9, "ten": 10}
+    return dump(folder, *busy_cluster(), *(claim(name, request("r", "gpu", n)) for name, n in counts.items()))
+
+
+def test_of_several_that_are_found_there_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = several_claims(tmp_path)
+    for arguments in ((), ("-A",), (path,)):
+        code, out, err = run(capsys, "-f", path, *arguments)
+        head, *rows = out.splitlines()
+        assert code == 1
+        assert head.split() == ["SUBJECT", "REASON", "WHY"]
+        assert [row.split()[2] for row in rows[:3]] == ["ml/nine", "ml/ten", "ml/one"]
+        assert rows[3:] == ["", "3 subjects for Kubernetes 1.37 (assumed): 2 unallocatable, 1 fit"]
+        assert "explain KIND/NAME" in err
+        assert run(capsys, "-f", path, *arguments, "-q")[2] == ""
+
+
+def test_what_is_named_and_what_v_asks_for_is_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = several_claims(tmp_path)
+    _, named, err = run(capsys, "-f", path, "claim/nine", "claim/one")
+    assert named.startswith("resourceclaim ml/nine")
+    assert "SUBJECT" not in named + err
+    assert named.count("Would fit if") == 1
+    assert "fits on node-2" in named
+    _, verbose, _ = run(capsys, "-f", path, "-v")
+    assert verbose.startswith("  SUBJECT")
+    assert verbose.count("Would fit if") == 2
+    _, everything, _ = run(capsys, "-f", path, "-vv")
+    assert everything.count("\nnode-2\n") == 2  # each has the funnel of each node
+    assert "\nnode-2\n" not in verbose
+
+
 def test_json_has_the_documented_shape(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "-f", EXAMPLES, "pod/train-0", "-o", "json")
     answer = json.loads(out)
@@ -171,6 +210,9 @@ def test_html_escapes_what_the_cluster_says(tmp_path: Path, capsys: pytest.Captu
         (["pdo/train-0"], 2, "does not know the kind 'pdo'", "kinds:"),
         (["claim/train-0"], 3, "no resourceclaim train-0", ""),
         (["--node", "node-9"], 3, "no such node", "node-1"),
+        (["-n", "default", "node/node-9"], 3, "no node node-9 in the source", "there are node-1"),
+        (["pod", "train-1"], 3, "no pod train-1 in the source", "there is ml/train-0"),
+        (["--patch", "-o", "json"], 2, "--patch prints YAML", "-o json has the changes"),
         (["-o", "yaml"], 2, "--output does not know 'yaml'", "text, json, html"),
         (["--kubernetes-version", "1.33"], 3, "1.33", "1.34"),
         (["--kubernetes-version", "1.2"], 2, "1.2", ""),

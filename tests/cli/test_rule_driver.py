@@ -33,3 +33,22 @@ def test_attributes_are_shown_as_expressions_select_them(capsys: pytest.CaptureF
 def test_a_driver_that_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rule", "gpu.nvdia.com"]) == 2
     assert "did you mean gpu.nvidia.com?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("gpu", "gpu.nvidia.com"),
+        ("device-in-us", "did you mean device-in-use, "),
+        ("count-zer", "did you mean count-zero?"),
+        ("DRA999", "`dractl rule DRA9` lists"),  # no code is like another
+        ("dra72", "`dractl rule DRA7` lists"),
+        ("zzz", "`dractl rule` lists every code and name"),
+    ],
+)
+def test_a_name_that_is_not_known_gets_those_that_may_be_meant(
+    name: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["rule", name]) == 2
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("hint: "))
+    assert hint in line
