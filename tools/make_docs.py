@@ -1,5 +1,5 @@
-"""Writes what is made from the rule files: ``dractl/lint/index.py`` and ``docs/rules.md``. ``--check`` says if
-they are up to date."""
+"""Writes what is made from the rule files and the drivers' catalogues: ``dractl/lint/index.py``, ``docs/rules.md`` and
+``dractl/lint/catalogues.py``. ``--check`` says if they are up to date."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ ROOT = Path(__file__).resolve().parent.parent
 RULES = ROOT / "dractl" / "lint" / "rules"
 INDEX = ROOT / "dractl" / "lint" / "index.py"
 DOCS = ROOT / "docs" / "rules.md"
+CATALOGUES = ROOT / "dractl" / "lint" / "catalogues.py"
+ANYBODYS = "gpu.example.com"  # the example driver's, but also the name that everybody makes up
 
 GROUPS = {
     "0": "What cannot be read or decoded",
@@ -72,6 +74,40 @@ def index() -> str:
     return "\n".join([*lines, ")", ""]).replace("INDEX:", "# fmt: off\nINDEX:") + "# fmt: on\n"
 
 
+def catalogues() -> str:
+    """The names by domain and kind, so that lint need not import the drivers."""
+    from dractl.drivers import find, names
+
+    published: dict[str, dict[str, set[str]]] = {
+        driver: {"attributes": set(), "capacity": set()} for driver in names() if driver != ANYBODYS
+    }
+    for driver in names():
+        catalogue = find(driver).catalogue
+        for kind, rows_ in (("attributes", catalogue.attributes), ("capacity", catalogue.capacities)):
+            for row in rows_:
+                domain, _, name = row.name.rpartition("/")
+                series = re.fullmatch(r"([A-Za-z]+)(\d+) to \1(\d+)", name)
+                every = [f"{series[1]}{n}" for n in range(int(series[2]), int(series[3]) + 1)] if series else [name]
+                if (domain or driver) in published:
+                    published[domain or driver][kind].update(every)
+    lines = [
+        '"""What known drivers publish in any of their versions: names by domain, attributes apart from capacities.',
+        "",
+        "Made by tools/make_docs.py from the catalogues of dractl/drivers; not to be edited.",
+        '"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "# ruff: noqa: E501",
+        "# fmt: off",
+        "PUBLISHED: dict[str, dict[str, tuple[str, ...]]] = {",
+    ]
+    for driver, kinds in published.items():
+        shown = {kind: tuple(sorted(found)) for kind, found in kinds.items()}
+        lines.append(f"    {driver!r}: {shown!r},".replace("'", '"'))
+    return "\n".join([*lines, "}", "# fmt: on", ""])
+
+
 def docs() -> str:
     from dractl.lint import registry
 
@@ -95,7 +131,7 @@ def main() -> int:
     sys.path.insert(0, str(ROOT))
     check = "--check" in sys.argv[1:]
     stale = []
-    for path, make in ((INDEX, index), (DOCS, docs)):
+    for path, make in ((INDEX, index), (CATALOGUES, catalogues), (DOCS, docs)):
         wanted = make()
         if not path.exists() or path.read_text(encoding="utf-8") != wanted:
             stale.append(path.relative_to(ROOT))

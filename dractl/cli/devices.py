@@ -8,6 +8,9 @@ from dractl.cli import terminal
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
     from dractl.explain import ClusterState
     from dractl.model import Target
 
@@ -22,6 +25,17 @@ def read(source: str, target: Target) -> ClusterState:
         return live.read(live.Login()).state
     found = sources.published(source) if source != "local" else None
     return found or rendered(source, target)
+
+
+def installed(slices: Iterable[Mapping[str, Any]], target: Target) -> dict[str, dict[str, Any]]:
+    """The DeviceClasses that come with the drivers of the slices, as far as dractl knows the drivers."""
+    from dractl.drivers import Options, find, names
+    from dractl.explain.cluster import text_at
+
+    published = {text_at(slice_, "spec", "driver") for slice_ in slices}
+    options = Options(node_name="node-1", target=target)
+    classes = [item for name in names() if name in published for item in find(name).device_classes(options)]
+    return {item["metadata"]["name"]: item for item in classes}
 
 
 def rendered(source: str, target: Target) -> ClusterState:

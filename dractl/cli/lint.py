@@ -130,6 +130,14 @@ def command(
         for skipped in inputs.skipped:
             if not skipped.unread:
                 notice(f"{skipped.file}: skipped, {skipped.why}" + (f"; {skipped.hint}" if skipped.hint else ""))
+        if inventory and not inventory.classes and not any(d.kind == "DeviceClass" for d in inputs.documents):
+            known = (
+                f"{', '.join(inventory.assumed)} are taken as their drivers install them; " if inventory.assumed else ""
+            )
+            notice(
+                f"--devices: there are slices, but no DeviceClasses: {known}for other classes only what is so for all "
+                "devices of a driver is said"
+            )
         report = lint(inputs, target, config=selection, devices=inventory)
         if not report.documents and not inputs.unread:
             notice("nothing here concerns DRA: no claim, class, slice or taint rule, and no pod that uses one")
@@ -196,7 +204,7 @@ def _inventory(sources: list[str], target: Target) -> Inventory | None:
     states = [devices.read(source, target) for source in sources]
     slices = [value for state in states for value in state.all("ResourceSlice").values()]
     classes = {name: value for state in states for (_, name), value in state.all("DeviceClass").items()}
-    return Inventory(slices, classes)
+    return Inventory(slices, classes, assumed={} if classes else devices.installed(slices, target))
 
 
 def _diff(report: Report, output_file: Path | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dractl.cel import EvalError, environment
@@ -70,26 +71,40 @@ class Step(NamedTuple):
 
 
 class Funnel(NamedTuple):
-    """The selectors of a class, or those of a request after its class."""
+    """The selectors of a class, or those of a request after its class.
+
+    ``guessed``: nobody knows what the class leaves, so the devices are all those of the drivers that the selectors
+    name, and only what is so for each of them is so.
+    """
 
     subject: Subject
     steps: list[Step]
     left: list[Candidate]
+    guessed: bool = False
 
 
 class Inventory:
     """Devices and, by name, the selectors of the device classes that came with them.
 
     ``slices`` and ``classes`` are mappings as read from a cluster or a file; the newest generation of a pool counts.
+    ``assumed`` are classes, such as the drivers install them, for a source without any.
     """
 
-    def __init__(self, slices: Iterable[Mapping[str, Any]], classes: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(
+        self,
+        slices: Iterable[Mapping[str, Any]],
+        classes: Mapping[str, Mapping[str, Any]],
+        *,
+        assumed: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    ) -> None:
         self.devices = _devices(slices)
         self.classes = {name: selectors_of(value) for name, value in classes.items()}
+        self.assumed = {} if classes else {name: selectors_of(value) for name, value in assumed.items()}
         self._funnels: list[Funnel] | None = None
 
     def funnels(self, run: Run) -> list[Funnel]:
-        """What each class of the run, and each request of a class that is known, leaves of the devices."""
+        """What each class of the run, and each request, leaves of the devices. Where the source has classes, but not
+        that of a request, there is nothing to say but that."""
         if self._funnels is None:
             self._funnels = []
             for subject in run.of("DeviceClass"):
@@ -99,6 +114,10 @@ class Inventory:
                     of_class = self._of_class(run, request.device_class)
                     if of_class is not None:
                         self._funnels.append(_sift(run, claim.subject, request.selectors, of_class))
+                    elif not self.classes:
+                        devices = self._named(request.selectors)
+                        funnel = _sift(run, claim.subject, request.selectors, devices)
+                        self._funnels.append(funnel._replace(guessed=True))
         return self._funnels
 
     def candidates(self, run: Run, claim: Claim, request: Request) -> list[Candidate]:
@@ -108,13 +127,18 @@ class Inventory:
 
     def _of_class(self, run: Run, name: str) -> list[Candidate] | None:
         subject = next((subject for subject in run.of("DeviceClass") if subject.name == name), None)
-        selectors = subject.selectors if subject else self.classes.get(name)
+        selectors = subject.selectors if subject else self.classes.get(name, self.assumed.get(name))
         if selectors is None:
             return None
         devices = self.devices
         for selector in selectors:
             devices = _step(run, selector, devices).left
         return devices
+
+    def _named(self, selectors: Iterable[Expression]) -> list[Candidate]:
+        """The devices of the drivers whose domains the selectors look into."""
+        drivers = {lookup.domain for selector in selectors for lookup in lookups(selector.text)}
+        return [device for device in self.devices if device.driver in drivers]
 
     def hint(self, expression: str, failed: Sequence[tuple[Candidate, str]]) -> str | None:
         """What the failing devices have in the domains that the expression looks into, or of which types it is."""
@@ -214,6 +238,9 @@ def _published(expression: str, devices: Sequence[Candidate]) -> str | None:
                 return (
                     f"they have nothing of the domain {lookup.domain}; their domains are {', '.join(domains) or 'none'}"
                 )
+            other = "attributes" if lookup.kind == "capacity" else "capacity"
+            if any(lookup.name in device.names(other).get(lookup.domain, {}) for device in devices):
+                return f'write device.{other}["{lookup.domain}"].{lookup.name}, where they have it'
             near = nearest(lookup.name, have)
             hint = f"did you mean {near}? " if near else ""
             return f"{hint}of {lookup.domain} they have {', '.join(have)}"

@@ -267,8 +267,9 @@ class Run:
 
     @cached_property
     def fields(self) -> frozenset[str]:
-        """The fields that the claims and the classes of the run have, down to those of requests and constraints."""
-        found: set[str] = set()
+        """The fields that the claims and the classes of the run have, down to those of requests and constraints; of
+        slices only that they have ``attributes``."""
+        found: set[str] = {"attributes"} if self.of("ResourceSlice") else set()
         for subject in self.of("DeviceClass"):
             found.update(subject.spec)
         for claim in self.claims:

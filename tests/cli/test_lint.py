@@ -344,6 +344,28 @@ spec:
     assert main(["lint", "claim.yaml", "--devices", "slices.yaml", "--kubernetes-version", "1.33"]) == 3
 
 
+def test_slices_without_classes_are_tried_all_the_same(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What `dractl render` writes by default."""
+    assert main(["render", "--hardware", "2xH100,nic", "--output-file", "slices.yaml"]) == 0
+    text = CLAIM.replace("kubernbetes", "kubernetes").replace("gpu.example.com", "CLASS")
+    selectors = """\
+        selectors:
+        - cel: {expression: 'device.attributes["gpu.nvidia.com"].architcture == "Hopper"'}
+"""
+    text = text.replace("        count: 2\n", "        count: 2\n" + selectors)
+    for name, code, severity in (("gpu.nvidia.com", 1, "error"), ("our-own", 0, "warning"), ("mig.nvidia.com", 0, "")):
+        (here / "claim.yaml").write_text(text.replace("CLASS", name))
+        assert main(["lint", "claim.yaml", "--devices", "slices.yaml", "-o", "json"]) == code
+        captured = capsys.readouterr()
+        found = json.loads(captured.out)["findings"]
+        assert [(item["code"], item["severity"]) for item in found] == [("DRA751", severity)][: bool(severity)]
+        assert captured.err.count("there are slices, but no DeviceClasses") == 1
+    own = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: our-own}\nspec: {}\n"
+    (here / "claim.yaml").write_text(own + "---\n" + text.replace("CLASS", "our-own"))
+    main(["lint", "claim.yaml", "--devices", "slices.yaml", "-o", "json"])
+    assert "no DeviceClasses" not in capsys.readouterr().err
+
+
 # -- formats --
 
 

@@ -574,6 +574,146 @@ def test_values_of_different_types_never_match(types: tuple[str, str], matched: 
     assert [finding.code for finding in report.findings] == (["DRA753"] if matched else [])
 
 
+# -- DRA751 and DRA752 without classes --
+
+NIC_SLICE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: nics}
+spec:
+  driver: nic.example.com
+  nodeName: node-1
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  devices: [{name: nic-0}]
+"""
+GPU_SLICE = NIC_SLICE.replace("nic", "gpu").replace("[{name: gpu-0}]", "[DEVICES]")
+A100, NAMELESS = "{name: a, attributes: {model: {string: A100}}}", "{name: b}"
+
+
+@pytest.mark.parametrize(
+    ("devices", "expression", "codes"),
+    [
+        (A100, 'device.attributes["gpu.example.com"].modle == "A100"', ["DRA751"]),
+        (A100, 'device.attributes["gpu.example.com"].model == "H100"', ["DRA752"]),
+        (f"{A100}, {NAMELESS}", 'device.attributes["gpu.example.com"].model == "H100"', ["DRA752"]),
+        (
+            f"{A100}, {NAMELESS}",
+            'device.attributes["gpu.example.com"].model == "A100"',
+            [],
+        ),  # the class may leave out b
+        (A100, 'device.attributes["other.example.com"].model == "A100"', []),  # of a driver that is not there
+        (A100, 'device.driver == "other.example.com"', []),
+    ],
+)
+def test_of_an_unknown_class_is_said_what_is_so_for_all_devices(
+    devices: str, expression: str, codes: list[str]
+) -> None:
+    text = selecting(expression, "our-own")
+    slices = load(["-"], stdin=documents(NIC_SLICE, GPU_SLICE.replace("DEVICES", devices)).encode()).documents
+    values = [document.value for document in slices]
+    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=Inventory(values, {}))
+    assert [(finding.code, finding.severity, finding.confidence) for finding in report.findings] == [
+        (code, "warning", "possible") for code in codes
+    ]
+    known = {"gpu": load(["-"], stdin=GPU.encode()).documents[0].value}
+    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=Inventory(values, known))
+    assert [finding.code for finding in report.findings] == ["DRA755"]
+
+
+def test_classes_are_taken_as_they_were_assumed() -> None:
+    text = selecting('device.attributes["gpu.example.com"].model == "A100"', "gpu.example.com")
+    slices = load(
+        ["-"], stdin=documents(NIC_SLICE, GPU_SLICE.replace("DEVICES", f"{A100}, {NAMELESS}")).encode()
+    ).documents
+    assumed = {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value}
+    inventory = Inventory([document.value for document in slices], {}, assumed=assumed)
+    (advice,) = lint(load(["-"], stdin=text.encode()), Target.of(), devices=inventory).findings
+    assert (advice.code, advice.severity, advice.confidence) == ("DRA751", "error", "likely")
+    assert "fails on 1 of 2 devices" in advice.message
+
+
+# -- DRA713 --
+
+
+def looking(expression: str) -> str:
+    return claim("gpu any {selectors: [{cel: {expression: 'EXPRESSION'}}]}").replace("EXPRESSION", expression)
+
+
+@pytest.mark.parametrize(
+    ("lookup", "meant"),
+    [
+        ('attributes["gpu.nvidia.com"].architcture == "Hopper"', "did you mean architecture?"),
+        ('attributes["gpu.nvidia.com"].productname == "H100"', "did you mean productName?"),
+        ('attributes["gpu.nvidia.com"].arch == "Hopper"', "did you mean architecture?"),
+        ('attributes["dra.net"].ifname == "eth0"', "did you mean ifName?"),
+        ('capacity["gpu.nvidia.com"].memroy.isGreaterThan(quantity("1Gi"))', "did you mean memory?"),
+        ('attributes["gpu.nvidia.com"].memory == "80Gi"', 'write device.capacity["gpu.nvidia.com"].memory'),
+    ],
+)
+def test_a_misspelt_attribute_of_a_known_driver(lookup: str, meant: str) -> None:
+    (advice,) = found(looking(f"device.{lookup}"), "DRA713")
+    assert (advice.severity, advice.confidence) == ("warning", "likely")
+    assert meant in advice.message
+
+
+@pytest.mark.parametrize(
+    "lookup",
+    [
+        'attributes["gpu.nvidia.com"].architecture == "Hopper"',
+        'attributes["gpu.nvidia.com"].partition3 == 1',  # near four of them
+        'attributes["gpu.nvidia.com"].vbiosVersion == "1"',  # may be new
+        'attributes["gpu.example.com"].mdoel == "A100"',  # everybody's
+        'attributes["gpu.vendor.com"].architcture == "Hopper"',
+        'capacity["gpu.nvidia.com"].memorySlice7.isGreaterThan(quantity("0"))',
+    ],
+)
+def test_names_that_may_be_right_are_left_alone(lookup: str) -> None:
+    assert not found(looking(f"device.{lookup}"), "DRA713")
+
+
+def test_a_misspelt_attribute_of_a_constraint() -> None:
+    constraint = "constraints: [{matchAttribute: gpu.nvidia.com/productname}]"
+    (advice,) = found(claim("gpu any {count: 2}", constraint), "DRA713")
+    assert "did you mean gpu.nvidia.com/productName?" in advice.message
+
+
+def test_published_devices_know_better_than_the_catalogue() -> None:
+    text = looking('device.attributes["gpu.nvidia.com"].architcture == "Hopper"')
+    odd = GPU_SLICE.replace("gpu.example.com", "gpu.nvidia.com").replace(
+        "DEVICES", A100.replace("model", "architcture")
+    )
+    slices = [document.value for document in load(["-"], stdin=odd.encode()).documents]
+    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=Inventory(slices, {}))
+    assert "DRA713" not in {finding.code for finding in report.findings}
+
+
+def test_a_clean_claim_needs_no_catalogue_of_drivers() -> None:
+    program = (
+        "import sys\nfrom dractl.lint import lint\nfrom dractl.manifests import load\nfrom dractl.model import Target\n"
+        "report = lint(load(['-'], stdin=sys.stdin.buffer.read()), Target.of())\nassert not report.findings\n"
+        "print([name for name in sys.modules if name.startswith('dractl.drivers')])"
+    )
+    text = looking('device.attributes["gpu.nvidia.com"].architecture == "Hopper"')
+    shown = subprocess.run([sys.executable, "-c", program], input=text.encode(), capture_output=True, check=True)
+    assert shown.stdout == b"[]\n"
+
+
+# -- DRA701 in slices --
+
+
+def test_a_misspelt_standard_attribute_of_a_slice_is_said_once() -> None:
+    device = "{name: NAME, attributes: {resource.kubernetes.io/pcieroot: {string: pci0000:17}}}"
+    both = ", ".join(device.replace("NAME", name) for name in ("a", "b"))
+    (advice,) = found(GPU_SLICE.replace("DEVICES", both), "DRA701")
+    assert (advice.severity, advice.path) == (
+        "warning",
+        "spec.devices[0].attributes[resource.kubernetes.io/pcieroot]",
+    )
+    assert "did you mean resource.kubernetes.io/pcieRoot?" in advice.message
+    others = "{name: a, attributes: {resource.kubernetes.io/pageSize: {string: 4k}, pcieroot: {string: a}}}"
+    assert not found(GPU_SLICE.replace("DEVICES", others), "DRA701")
+
+
 # -- what the messages of the API server do not say --
 
 

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Compares the attributes of constraints, and those that selectors look up, with the attributes that Kubernetes defines:
-`resource.kubernetes.io/pcieRoot`, `pciBusID` and `numaNode`.
+Compares the attributes of constraints, those that selectors look up, and those that devices of a slice have with the
+attributes that Kubernetes defines: `resource.kubernetes.io/pcieRoot`, `pciBusID` and `numaNode`.
 
 ## Why is this bad
 
@@ -55,7 +55,7 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.lookups import STANDARD, STANDARD_DOMAIN, lookups, meant_standard
-from dractl.lint.run import text
+from dractl.lint.run import mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from dractl.lint.run import Run
 
 SEVERITY = "error"
-KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-FIELDS = ("constraints", "selectors")
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice")
+FIELDS = ("constraints", "selectors", "attributes")
 _KNOWN = ", ".join(f"{STANDARD_DOMAIN}/{name}" for name in STANDARD)
 
 
@@ -94,6 +94,30 @@ def check(run: Run) -> Iterator[Advice]:
                         confidence="likely",
                     )
     yield from _in_selectors(run)
+    yield from _in_slices(run)
+
+
+def _in_slices(run: Run) -> Iterator[Advice]:
+    """Once a slice and name: drivers write the same names for all their devices."""
+    for subject in run.of("ResourceSlice"):
+        seen: set[str] = set()
+        for device in subject.devices:
+            for key in mapping(device.fields.get("attributes")):
+                if key in seen or not isinstance(key, str) or "/" not in key:
+                    continue
+                seen.add(key)
+                domain, _, name = key.partition("/")
+                meant = meant_standard(domain, name)
+                if meant:
+                    yield Advice(
+                        subject,
+                        (*device.path, "attributes", key),
+                        f"{key} is no attribute that Kubernetes defines; did you mean {meant}?",
+                        help="no constraint or selector of another driver's user will find it",
+                        key=True,
+                        severity="warning",
+                        confidence="likely",
+                    )
 
 
 def _in_selectors(run: Run) -> Iterator[Advice]:

@@ -3,7 +3,8 @@
 ## What it does
 
 Evaluates each selector, as the scheduler does, on the devices that come as far as it: a class on all, a request on
-those of its class. Needs `--devices`.
+those of its class. Needs `--devices`. Where there is no class among the devices, the classes are those that the drivers
+install; of a class of your own it is only said what is so for all devices of the drivers that the selector names.
 
 ## Why is this bad
 
@@ -37,7 +38,7 @@ def check(run: Run) -> Iterator[Advice]:
         return
     for funnel in inventory.funnels(run):
         for step in funnel.steps:
-            if step.failed:
+            if step.failed and (len(step.failed) == step.before or not funnel.guessed):
                 device, error = step.failed[0]
                 start, end = spot(step.expression.text, error.partition("no such key: ")[2])
                 yield Advice(
@@ -47,5 +48,6 @@ def check(run: Run) -> Iterator[Advice]:
                     help=inventory.hint(step.expression.text, step.failed),
                     offset=start,
                     end=end,
-                    confidence="likely",
+                    severity="warning" if funnel.guessed else None,
+                    confidence="possible" if funnel.guessed else "likely",
                 )

@@ -3,7 +3,7 @@
 ## What it does
 
 Evaluates the selectors of a class, and of a request after those of its class, and reports the first that no device is
-left after. Needs `--devices`.
+left after. Needs `--devices`. Classes that are not among the devices are taken as in DRA751.
 
 ## Why is this bad
 
@@ -37,15 +37,16 @@ def check(run: Run) -> Iterator[Advice]:
         return
     for funnel in inventory.funnels(run):
         for step in funnel.steps:
-            if step.before and not step.after and not step.failed:
+            judged = step.before - len(step.failed)
+            if judged and not step.after and (funnel.guessed or not step.failed):
                 start, end = spot(step.expression.text)
                 yield Advice(
                     funnel.subject,
                     step.expression.path,
-                    f"none of the {step.before} devices that come as far as this selector satisfies it",
+                    f"none of the {judged} devices that come as far as this selector satisfies it",
                     help=inventory.values(step.expression.text, step.devices),
                     offset=start,
                     end=end,
-                    confidence="likely",
+                    confidence="possible" if funnel.guessed else "likely",
                 )
                 break

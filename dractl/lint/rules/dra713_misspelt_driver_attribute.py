@@ -1,0 +1,135 @@
+"""An attribute or a capacity of a known driver is misspelt.
+
+## What it does
+
+Compares what selectors look up, and the attributes of constraints, with what the driver of that domain publishes in any
+of its versions, as far as dractl knows them (`dractl rule DRIVER` shows it). It says so only if one name is near. Where
+`--devices` has devices of the driver, they are asked instead (DRA751, DRA753).
+
+## Why is this bad
+
+Nobody checks that an attribute exists. A selector ends in an error, which stops the scheduling of the pod on all nodes;
+a device without the attribute never satisfies a constraint.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: device.attributes["gpu.nvidia.com"].architcture == "Hopper"
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: device.attributes["gpu.nvidia.com"].architecture == "Hopper"
+```
+
+## Source
+
+The catalogues of dractl/drivers, each with its driver's source; api.md section 6, rows 10 and 20
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice, Replacement
+from dractl.lint.catalogues import PUBLISHED
+from dractl.lint.lookups import lookups
+from dractl.lint.run import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.run import Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("selectors", "constraints")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    asked = {device.driver for device in run.devices.devices} if run.devices else set()
+    for subject, expression in run.expressions:
+        for found in lookups(expression.text):
+            if found.name is None or found.domain not in PUBLISHED or found.domain in asked:
+                continue
+            end = found.name_start + len(found.name)
+            meant = _meant(found.kind, found.domain, found.name)
+            if meant:
+                fix = Replacement(
+                    f"replace by {meant}", expression.path, meant, start=found.name_start, end=end, safe=False
+                )
+                message = f"{found.domain} publishes no {_WORDS[found.kind]} {found.name}; did you mean {meant}?"
+            elif found.name in PUBLISHED[found.domain][_OTHER[found.kind]]:
+                fix = None
+                message = (
+                    f"{found.name} is {_A[_OTHER[found.kind]]} of {found.domain}: "
+                    f'write device.{_OTHER[found.kind]}["{found.domain}"].{found.name}'
+                )
+            else:
+                continue
+            yield Advice(
+                subject,
+                expression.path,
+                message,
+                help=f"`dractl rule {found.domain}` shows what its devices have",
+                offset=found.name_start,
+                end=end,
+                confidence="likely",
+                fix=fix,
+            )
+    for claim in run.claims:
+        for constraint in claim.constraints:
+            for field in ("matchAttribute", "distinctAttribute"):
+                domain, _, name = text(constraint.fields.get(field)).partition("/")
+                meant = _meant("attributes", domain, name) if domain in PUBLISHED and domain not in asked else None
+                if meant:
+                    path = (*constraint.path, field)
+                    yield Advice(
+                        claim.subject,
+                        path,
+                        f"{domain} publishes no attribute {name}; did you mean {domain}/{meant}?",
+                        help=f"`dractl rule {domain}` shows what its devices have",
+                        confidence="likely",
+                        fix=Replacement(f"replace by {domain}/{meant}", path, f"{domain}/{meant}", safe=False),
+                    )
+
+
+_WORDS = {"attributes": "attribute", "capacity": "capacity"}
+_A = {"attributes": "an attribute", "capacity": "a capacity"}
+_OTHER = {"attributes": "capacity", "capacity": "attributes"}
+
+
+def _meant(kind: str, domain: str, name: str) -> str | None:
+    """The one published name that a name is nearly, or begins; None if it is published, or none or several are near."""
+    known = PUBLISHED[domain][kind]
+    if name in known or name in PUBLISHED[domain][_OTHER[kind]] or len(name) < 3:
+        return None
+    from dractl.model.nearest import nearest_names
+
+    near = nearest_names(name, known, 0.8, 2)
+    near = [other for other in near if other.lower() == name.lower()] or near
+    near = near or [other for other in known if other.startswith(name)]
+    return near[0] if len(near) == 1 else None
