@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CELDeviceSelector:
+    """A CEL expression that must be true of a device; ``device`` is its one variable."""
+
     expression: str
 
     @classmethod
@@ -27,6 +29,8 @@ class CELDeviceSelector:
 
 @dataclass(frozen=True, slots=True)
 class DeviceSelector:
+    """One condition on a device. CEL is the only kind that there is; None where another was written."""
+
     cel: CELDeviceSelector | None = None
 
     @classmethod
@@ -36,6 +40,8 @@ class DeviceSelector:
 
 @dataclass(frozen=True, slots=True)
 class CapacityRequirements:
+    """How much of each capacity a request wants of a device, by the name that the device publishes it under."""
+
     requests: Mapping[str, Quantity]
 
     @classmethod
@@ -45,6 +51,10 @@ class CapacityRequirements:
 
 @dataclass(frozen=True, slots=True)
 class DeviceDerivedAttribute:
+    """An attribute that a CEL expression computes of each device, for the constraints of the claim (alpha since
+    1.37).
+    """
+
     name: str
     expression: str
 
@@ -151,6 +161,8 @@ class OpaqueDeviceConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class DeviceClaimConfiguration:
+    """Parameters that a claim passes to the driver of the devices for ``requests`` (none named: of all)."""
+
     requests: tuple[str, ...] = ()
     opaque: OpaqueDeviceConfiguration | None = None
 
@@ -161,6 +173,8 @@ class DeviceClaimConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class DeviceClaim:
+    """What a claim asks for: requests in order, constraints over them, and parameters for the drivers."""
+
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()
     config: tuple[DeviceClaimConfiguration, ...] = ()
@@ -176,6 +190,8 @@ class DeviceClaim:
 
 @dataclass(frozen=True, slots=True)
 class ResourceClaimSpec:
+    """The specification of a claim; immutable in the API."""
+
     devices: DeviceClaim
 
     @classmethod
@@ -233,6 +249,8 @@ class DeviceAllocationConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class DeviceAllocationResult:
+    """The allocated devices, in the order of the requests, with the parameters of class and claim for their drivers."""
+
     results: tuple[DeviceRequestAllocationResult, ...] = ()
     config: tuple[DeviceAllocationConfiguration, ...] = ()
 
@@ -246,6 +264,8 @@ class DeviceAllocationResult:
 
 @dataclass(frozen=True, slots=True)
 class AllocationResult:
+    """Which devices a claim got, and the nodes that they can be used from (``node_selector`` None: all nodes)."""
+
     devices: DeviceAllocationResult
     node_selector: NodeSelector | None = None
     allocation_timestamp: str | None = None
@@ -261,6 +281,8 @@ class AllocationResult:
 
 @dataclass(frozen=True, slots=True)
 class ResourceClaimConsumerReference:
+    """Who may use an allocated claim, nearly always a pod; ``resource`` is the plural, such as ``pods``."""
+
     api_group: str
     resource: str
     name: str
@@ -298,6 +320,8 @@ class AllocatedDeviceStatus:
 
 @dataclass(frozen=True, slots=True)
 class ResourceClaimStatus:
+    """What became of a claim: its allocation, its consumers (256 at most), and what drivers say of the devices."""
+
     allocation: AllocationResult | None = None
     reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()
     devices: tuple[AllocatedDeviceStatus, ...] = ()
@@ -313,6 +337,8 @@ class ResourceClaimStatus:
 
 @dataclass(frozen=True, slots=True)
 class ResourceClaim:
+    """A request for devices, and once it is allocated the devices themselves."""
+
     metadata: ObjectMeta
     spec: ResourceClaimSpec
     status: ResourceClaimStatus
@@ -328,6 +354,8 @@ class ResourceClaim:
 
 @dataclass(frozen=True, slots=True)
 class ResourceClaimTemplateSpec:
+    """What every claim made from a template gets: labels and annotations, and the specification."""
+
     metadata: ObjectMeta
     spec: ResourceClaimSpec
 
@@ -338,6 +366,8 @@ class ResourceClaimTemplateSpec:
 
 @dataclass(frozen=True, slots=True)
 class ResourceClaimTemplate:
+    """From it each pod that refers to it gets a claim of its own."""
+
     metadata: ObjectMeta
     spec: ResourceClaimTemplateSpec
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DeviceClassConfiguration:
+    """Parameters that every device of a class is set up with; those of claims come after them."""
+
     opaque: OpaqueDeviceConfiguration | None = None
 
     @classmethod
@@ -40,6 +42,8 @@ class DeviceClassSpec:
 
 @dataclass(frozen=True, slots=True)
 class DeviceClass:
+    """A named choice of devices that an administrator offers; requests refer to it. Cluster-scoped."""
+
     metadata: ObjectMeta
     spec: DeviceClassSpec
 

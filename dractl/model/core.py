@@ -29,6 +29,8 @@ class NodeSelectorRequirement:
 
 @dataclass(frozen=True, slots=True)
 class NodeSelectorTerm:
+    """Requirements on the labels and on the fields of a node, all of which must hold; an empty term matches no node."""
+
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
     match_fields: tuple[NodeSelectorRequirement, ...] = ()
 
@@ -94,6 +96,8 @@ class ContainerResourceClaim:
 
 @dataclass(frozen=True, slots=True)
 class ResourceRequirements:
+    """What a container wants of CPU, memory and extended resources, and which of the pod's claims it uses."""
+
     limits: Mapping[str, Quantity]
     requests: Mapping[str, Quantity]
     claims: tuple[ContainerResourceClaim, ...] = ()
@@ -120,6 +124,8 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class PodResourceClaim:
+    """A claim that a pod uses under ``name``: an existing one, or one made from a template."""
+
     name: str
     resource_claim_name: str | None = None
     resource_claim_template_name: str | None = None
@@ -184,6 +190,8 @@ class PodResourceClaimStatus:
 
 @dataclass(frozen=True, slots=True)
 class ContainerExtendedResourceRequest:
+    """Which request of the scheduler's own claim stands for an extended resource of a container."""
+
     container_name: str
     resource_name: str
     request_name: str
@@ -207,6 +215,8 @@ class PodExtendedResourceClaimStatus:
 
 @dataclass(frozen=True, slots=True)
 class PodStatus:
+    """How far a pod is: its phase, its conditions, and the claims that were made for it."""
+
     phase: str
     reason: str
     nominated_node_name: str
@@ -230,6 +240,8 @@ class PodStatus:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
+    """A pod, as far as claims and the choice of its node go."""
+
     metadata: ObjectMeta
     spec: PodSpec
     status: PodStatus
@@ -243,6 +255,8 @@ class Pod:
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
+    """Whether a node takes pods, and its taints."""
+
     unschedulable: bool
     taints: tuple[Taint, ...]
 
@@ -253,6 +267,8 @@ class NodeSpec:
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
+    """What a node offers. ``kubelet_version`` reads like ``v1.36.3``."""
+
     capacity: Mapping[str, Quantity]
     allocatable: Mapping[str, Quantity]
     conditions: tuple[Condition, ...]
@@ -272,6 +288,8 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True)
 class Node:
+    """A node, as far as the scheduler's filters that dractl knows look at it."""
+
     metadata: ObjectMeta
     spec: NodeSpec
     status: NodeStatus
@@ -285,6 +303,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
+    """A namespace; its labels decide whether adminAccess is allowed."""
+
     metadata: ObjectMeta
     phase: str
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OwnerReference:
+    """The object that another one belongs to; ``controller`` marks the one that manages it."""
+
     api_version: str = ""
     kind: str = ""
     name: str = ""
@@ -59,6 +61,8 @@ class ObjectMeta:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
+    """A statement about an object at a time; ``status`` is True, False or Unknown."""
+
     type: str
     status: str
     reason: str = ""

@@ -57,6 +57,8 @@ class DeviceAttribute:
 
 @dataclass(frozen=True, slots=True)
 class CapacityRequestPolicyRange:
+    """The amounts that may be asked for: from ``min`` to ``max``, in steps of ``step`` from ``min``."""
+
     min: Quantity | None = None
     max: Quantity | None = None
     step: Quantity | None = None
@@ -68,6 +70,10 @@ class CapacityRequestPolicyRange:
 
 @dataclass(frozen=True, slots=True)
 class CapacityRequestPolicy:
+    """Which amounts of a shared device's capacity can be asked for (others are rounded up), and what is taken by
+    default.
+    """
+
     default: Quantity | None = None
     valid_values: tuple[Quantity, ...] = ()
     valid_range: CapacityRequestPolicyRange | None = None
@@ -83,6 +89,8 @@ class CapacityRequestPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DeviceCapacity:
+    """An amount that a device has; with ``request_policy`` claims share it by parts."""
+
     value: Quantity
     request_policy: CapacityRequestPolicy | None = None
 
@@ -98,6 +106,8 @@ def _counters(r: Reader) -> Mapping[str, Quantity]:
 
 @dataclass(frozen=True, slots=True)
 class CounterSet:
+    """Named amounts that the partitions of one piece of hardware draw on together."""
+
     name: str
     counters: Mapping[str, Quantity]
 
@@ -108,6 +118,8 @@ class CounterSet:
 
 @dataclass(frozen=True, slots=True)
 class DeviceCounterConsumption:
+    """What a device takes of a counter set while it is allocated."""
+
     counter_set: str
     counters: Mapping[str, Quantity]
     compatibility_groups: tuple[str, ...] = ()
@@ -224,6 +236,8 @@ def _capacity(r: Reader) -> LazyMap[DeviceCapacity]:
 
 @dataclass(frozen=True, slots=True)
 class ResourcePool:
+    """The slices that belong together: ``resource_slice_count`` of them in the newest ``generation``."""
+
     name: str
     generation: int = 0
     resource_slice_count: int = 0
@@ -244,6 +258,8 @@ def _devices(r: Reader) -> tuple[Device, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ResourceSliceSpec:
+    """Devices (or counter sets) of one driver and pool, and the nodes that they can be used from."""
+
     driver: str
     pool: ResourcePool
     node_name: str | None = None
@@ -273,6 +289,8 @@ class ResourceSliceSpec:
 
 @dataclass(frozen=True, slots=True)
 class ResourceSlice:
+    """Devices as a driver publishes them. Cluster-scoped."""
+
     metadata: ObjectMeta
     spec: ResourceSliceSpec
 

@@ -83,6 +83,8 @@ class DeviceTaintRuleSpec:
 
 @dataclass(frozen=True, slots=True)
 class DeviceTaintRuleStatus:
+    """What the eviction of pods by a rule has come to."""
+
     conditions: tuple[Condition, ...] = ()
 
     @classmethod
@@ -92,6 +94,8 @@ class DeviceTaintRuleStatus:
 
 @dataclass(frozen=True, slots=True)
 class DeviceTaintRule:
+    """Taints devices from outside of their driver. Cluster-scoped."""
+
     metadata: ObjectMeta
     spec: DeviceTaintRuleSpec
     status: DeviceTaintRuleStatus
