@@ -27,7 +27,11 @@ td.n { text-align: right; white-space: nowrap }
 .bar { background: var(--soft); height: .8rem; width: 14rem }
 .bar i { background: var(--bar); display: block; height: 100% }
 code { font: 13px ui-monospace, monospace; background: var(--soft); padding: 0 .25rem }
+svg { max-width: 100%; height: auto }
 svg text { font: 12px system-ui, sans-serif; fill: var(--ink) }
+svg text.n { font: 11px ui-monospace, monospace }
+svg text.s { font-size: 10px; fill: var(--dim) }
+.w { white-space: nowrap }
 """
 _COLOURS = {
     "free": "--good",
@@ -37,7 +41,8 @@ _COLOURS = {
     "hidden": "--dim",
     "unpublished": "--dim",
 }
-_BOX, _GAP, _HEAD, _COLUMNS = 128, 10, 24, 4
+_BOX, _GAP, _HEAD, _WIDTH = 128, 10, 24, 900
+_LONGEST = 60  # characters of a device's name; DNS labels end at 63
 
 
 def render(explanations: Sequence[Explanation]) -> str:
@@ -74,13 +79,16 @@ def _section(e: Explanation) -> Iterator[str]:
 def _funnel(stages: Sequence[FunnelStage]) -> Iterator[str]:
     most = max((s.of for s in stages), default=0) or 1
     yield "<h2>Devices</h2><table>"
+    last = ""
     for s in stages:
+        heading = s.heading or f"request {s.request}"
         look = " bad" if s.kept == 0 else ""
         yield (
-            f"<tr><td>{escape(s.request)}</td><td>{escape(s.stage)}</td>"
+            f"<tr><td class=w>{escape(heading if heading != last else '')}</td><td>{escape(s.stage)}</td>"
             f"<td><div class=bar><i style='width:{100 * s.kept / most:.1f}%'></i></div></td>"
             f"<td class='n{look}'>{s.kept} of {s.of}</td><td class=dim>{escape(s.detail)}</td></tr>"
         )
+        last = heading
     yield "</table>"
 
 
@@ -89,61 +97,90 @@ def _picture(e: Explanation) -> Iterator[str]:
     name = e.subject.name if e.subject.kind == "Node" else e.conflict.node if e.conflict else ""
     if not name:
         name = next((n for r in e.reasons for n in r.nodes), "")
-    places: dict[str, list[DeviceStatus]] = {}
-    for device in e.devices:
-        numa = f"NUMA {device.numa}" if device.numa is not None else ""
-        place = " · ".join(filter(None, (device.root, numa))) or "elsewhere"
-        places.setdefault(place, []).append(device)
     yield f"<h2>Node {escape(name)}</h2>"
-    yield _svg(places)
+    yield _svg(_places(e.devices))
     shown = {d.status for d in e.devices}
     legend = " ".join(f"<span style='color:var({c})'>■</span> {s}" for s, c in _COLOURS.items() if s in shown)
-    yield f"<p class=dim>{legend}; a thick frame: a request would take it</p>"
+    thick = "; a thick frame: free, and a request would take it" if any(map(_taken, e.devices)) else ""
+    yield f"<p class=dim>{legend}{thick}</p>"
+
+
+def _places(devices: Sequence[DeviceStatus]) -> dict[str, list[DeviceStatus]]:
+    """Devices by where they sit. Not every driver tells the NUMA node of its devices: it belongs to the root."""
+    places: dict[str, list[DeviceStatus]] = {}
+    for device in devices:
+        place = device.root or (f"NUMA {device.numa}" if device.numa is not None else "elsewhere")
+        places.setdefault(place, []).append(device)
+    named: dict[str, list[DeviceStatus]] = {}
+    for place, those in sorted(places.items()):
+        numa = sorted({device.numa for device in those if device.numa is not None})
+        named[f"{place} · NUMA {', '.join(numa)}" if numa and not place.startswith("NUMA") else place] = those
+    return named
 
 
 def _svg(places: dict[str, list[DeviceStatus]]) -> str:
     parts: list[str] = []
     y = 0
-    width = _COLUMNS * (_BOX + _GAP) + _GAP
-    for place, devices in sorted(places.items()):
-        rows = (len(devices) + _COLUMNS - 1) // _COLUMNS
+    longest = max(len(_name(device)) for devices in places.values() for device in devices)
+    box = max(_BOX, min(longest, _LONGEST) * 7 + 16)
+    columns = max(1, (_WIDTH - _GAP) // (box + _GAP))
+    columns = min(columns, max(map(len, places.values())))
+    width = max(columns * (box + _GAP) + _GAP, 320)
+    for place, devices in places.items():
+        rows = (len(devices) + columns - 1) // columns
         height = _HEAD + rows * (34 + _GAP) + 4
         parts.append(
             f"<rect x='1' y='{y + 1}' width='{width}' height='{height}' rx='6' fill='none' stroke='var(--line)'/>"
             f"<text x='10' y='{y + 17}'>{escape(place)}</text>"
         )
         for i, device in enumerate(devices):
-            left = _GAP + (i % _COLUMNS) * (_BOX + _GAP)
-            top = y + _HEAD + (i // _COLUMNS) * (34 + _GAP)
-            parts.append(_device(device, left, top))
+            left = _GAP + (i % columns) * (box + _GAP)
+            top = y + _HEAD + (i // columns) * (34 + _GAP)
+            parts.append(_device(device, left, top, box))
         y += height + _GAP
-    return f"<svg width='{width + 2}' height='{y}' role='img' aria-label='devices of the node'>{''.join(parts)}</svg>"
+    size = f"width='{width + 2}' height='{y}' viewBox='0 0 {width + 2} {y}'"
+    return f"<svg {size} role='img' aria-label='devices of the node'>{''.join(parts)}</svg>"
 
 
-def _device(device: DeviceStatus, left: int, top: int) -> str:
-    name = device.device.rpartition("/")[2]
+def _taken(device: DeviceStatus) -> bool:
+    """Whether a request would take a device, and can."""
+    return device.status == "free" and bool(device.requests)
+
+
+def _name(device: DeviceStatus) -> str:
+    return device.device.rpartition("/")[2]
+
+
+def _device(device: DeviceStatus, left: int, top: int, box: int) -> str:
+    name = _name(device)
     told = [device.device, device.status, *(f"claim {h.claim}" for h in device.holders), *device.taints]
     if device.requests:
         told.append(f"wanted by {', '.join(device.requests)}")
-    stroke = 3 if device.requests else 1
+    stroke = 3 if _taken(device) else 1
     return (
         f"<g><title>{escape('; '.join(told))}</title>"
         # Quoted, all of them: an unquoted value before `/>` takes the slash, and the texts end up inside the box.
-        f"<rect x='{left}' y='{top}' width='{_BOX}' height='34' rx='4' fill='var(--soft)' "
+        f"<rect x='{left}' y='{top}' width='{box}' height='34' rx='4' fill='var(--soft)' "
         f"stroke='var({_COLOURS[device.status]})' stroke-width='{stroke}'/>"
-        f"<text x='{left + 8}' y='{top + 15}'>{escape(name[:16])}</text>"
-        f"<text x='{left + 8}' y='{top + 29}' style='fill:var(--dim);font-size:10px'>{device.status}</text></g>"
+        f"<text class='n' x='{left + 8}' y='{top + 15}'>{escape(name[:_LONGEST])}</text>"
+        f"<text class='s' x='{left + 8}' y='{top + 29}'>{device.status}</text></g>"
     )
 
 
 def _reasons(e: Explanation) -> Iterator[str]:
     yield "<h2>Reasons</h2><table>"
     for r in e.reasons:
-        nodes = ", ".join(r.nodes[:4]) + (f" and {len(r.nodes) - 4} more" if len(r.nodes) > 4 else "")
+        nodes = _node_names(r.nodes)
         selector = f"<br><code>{escape(r.selector)}</code>" if r.selector else ""
-        cells = f"<td>{escape(r.message)}{selector}</td><td class=dim>{escape(nodes)}</td>"
-        yield f"<tr><td><code>{r.code}</code></td>{cells}</tr>"
+        cells = f"<td>{escape(r.message)}{selector}</td><td class=dim>{nodes}</td>"
+        yield f"<tr><td class=w><code>{r.code}</code></td>{cells}</tr>"
     yield "</table>"
+
+
+def _node_names(names: Sequence[str], most: int = 4) -> str:
+    """Names that are not broken at their hyphens."""
+    told = ", ".join(f"<span class=w>{escape(name)}</span>" for name in names[:most])
+    return told + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _nodes(nodes: Sequence[NodeAnswer]) -> Iterator[str]:
@@ -151,7 +188,8 @@ def _nodes(nodes: Sequence[NodeAnswer]) -> Iterator[str]:
     for n in nodes:
         like = f" and {len(n.like)} like it" if n.like else ""
         message = n.reasons[0].message if n.reasons else ""
-        yield f"<tr><td>{escape(n.name)}{like}</td><td>{n.verdict}</td><td>{escape(message)}</td></tr>"
+        name = f"<span class=w>{escape(n.name)}</span>{like}"
+        yield f"<tr><td>{name}</td><td>{n.verdict}</td><td>{escape(message)}</td></tr>"
     yield "</table>"
 
 
@@ -162,6 +200,6 @@ def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
     yield "<h2>Would fit if <small class=dim>each checked by allocating again</small></h2><table>"
     for f in fixes:
         effect = f" <span class=dim>({escape(f.effect)})</span>" if f.effect else ""
-        where = escape(", ".join(f.nodes[:4]))
+        where = _node_names(f.nodes)
         yield f"<tr><td class=n>{f.rank}</td><td>{escape(f.title)}{effect}</td><td>{where}</td></tr>"
     yield "</table>"

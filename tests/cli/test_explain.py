@@ -197,6 +197,41 @@ def test_the_picture_names_its_devices(capsys: pytest.CaptureFixture[str]) -> No
     assert {"gpu-0", "gpu-2", "held", "pci-0000-5e-00-0"} <= {text.text for text in picture.iter("text")}
 
 
+def boxes(page: str) -> dict[str, list[str]]:
+    """Place -> names of the devices that are drawn in its frame."""
+    picture = ElementTree.fromstring(page[page.index("<svg") : page.index("</svg>") + len("</svg>")])
+    places = [(float(text.get("y", "0")), text.text or "") for text in picture.findall("text")]
+    found: dict[str, list[str]] = {name: [] for _, name in places}
+    for drawn in picture.findall("g"):
+        name = drawn.findall("text")[0]
+        below = max(place for place in places if place[0] < float(name.get("y", "0")))
+        found[below[1]].append(name.text or "")
+    return found
+
+
+def test_the_picture_has_a_root_once_and_names_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One driver tells the NUMA node of a device, another one does not."""
+    root = {"resource.kubernetes.io/pcieRoot": {"string": "pci0000:10"}}
+    gpu, slice_name, nic = (device(name) for name in ("gpu-0", "gpu-0-mig-1g10gb-me-20-0", "nic-0"))
+    gpu["attributes"] = slice_name["attributes"] = root
+    nic["attributes"] = root | {"resource.kubernetes.io/numaNode": {"int": 1}}
+    slices = [
+        slice_of("gpu.example.com", "node-1", gpu, slice_name, device("gpu-1")),
+        slice_of("nic.example.com", "node-1", nic),
+    ]
+    held = claim("eval", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="eval"))
+    asked = claim("c", request("r", "gpu", 9))
+    path = dump(tmp_path, CLASS, node("node-1"), *slices, held, asked)
+    _, out, _ = run(capsys, "-f", path, "claim/c", "-o", "html")
+    assert boxes(out) == {
+        "elsewhere": ["gpu-1"],
+        "pci0000:10 · NUMA 1": ["gpu-0", "gpu-0-mig-1g10gb-me-20-0", "nic-0"],
+    }
+    picture = ElementTree.fromstring(out[out.index("<svg") : out.index("</svg>") + len("</svg>")])
+    thick = [g.findall("text")[0].text for g in picture.findall("g") if g.findall("rect")[0].get("stroke-width") == "3"]
+    assert thick == ["gpu-1", "gpu-0-mig-1g10gb-me-20-0"]  # gpu-0 is held, nic-0 is of another class
+
+
 def test_html_escapes_what_the_cluster_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     evil = claim("c", request("r", "<script>alert(1)</script>"))
     _, out, _ = run(capsys, "-f", dump(tmp_path, *busy_cluster(), evil), "-o", "html")
@@ -210,7 +245,7 @@ def test_html_escapes_what_the_cluster_says(tmp_path: Path, capsys: pytest.Captu
         (["pdo/train-0"], 2, "does not know the kind 'pdo'", "kinds:"),
         (["claim/train-0"], 3, "no resourceclaim train-0", ""),
         (["--node", "node-9"], 3, "no such node", "node-1"),
-        (["-n", "default", "node/node-9"], 3, "no node node-9 in the source", "there are node-1"),
+        (["-n", "default", "node/node-9"], 3, "no node node-9 in the source", "there is node-1"),
         (["pod", "train-1"], 3, "no pod train-1 in the source", "there is ml/train-0"),
         (["--patch", "-o", "json"], 2, "--patch prints YAML", "-o json has the changes"),
         (["-o", "yaml"], 2, "--output does not know 'yaml'", "text, json, html"),

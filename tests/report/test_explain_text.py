@@ -51,7 +51,7 @@ def test_an_extended_resource_is_called_as_the_pod_has_it() -> None:
     init = {"name": "setup", "image": "x", "resources": {"requests": {"cpu": "1"}}}
     user = pod("train", requests={"cpu": "1", "example.com/gpu": "5"}, spec={"initContainers": [init]})
     text = shown([provider, *two_nodes()[1:], user], "train")
-    assert "none of 2 nodes: example.com/gpu: 5 of container main wants 5 devices" in text
+    assert "example.com/gpu: 5 of container main wants 5 devices" in text
     assert "\n  example.com/gpu: 5 of container main\n    5 × gpu.example.com" in text
     assert "container-" not in text
 
