@@ -65,7 +65,8 @@ class Reason:
 @dataclass(frozen=True, slots=True)
 class FunnelStage:
     """One line of the funnel: of ``of`` devices ``kept`` remain after ``stage``. ``heading`` is what a person calls the
-    request: with its claim where the pod has several, or by the extended resource and the container."""
+    request: with its claim where the pod has several, or by the extended resource and the container. ``nodes``: in the
+    first line of a request, summed over nodes, how many of these have devices of its class."""
 
     request: str
     stage: str
@@ -73,6 +74,7 @@ class FunnelStage:
     of: int
     detail: str = ""
     heading: str = ""
+    nodes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

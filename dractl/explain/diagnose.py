@@ -9,7 +9,7 @@ from dractl.allocation import Fatal
 from dractl.explain.errors import fatal, invalid
 from dractl.explain.reasons import REASONS
 from dractl.explain.stages import short
-from dractl.explain.together import together
+from dractl.explain.together import together, too_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +33,10 @@ def reasons_of(about: About, verdict: NodeVerdict, survey: Survey) -> tuple[Reas
     reasons += invalid(about, verdict, survey)
     if not reasons:
         reasons += together(about, survey)
+    else:
+        crowded = too_many(about, survey)
+        # Whoever holds devices now: with all of them free it would not fit either.
+        reasons = [crowded, *(r for r in reasons if r.code != "device-in-use")] if crowded is not None else reasons
     return tuple(replace(r, nodes=(verdict.name,)) for r in reasons)
 
 

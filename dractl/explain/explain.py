@@ -20,13 +20,14 @@ from dractl.explain.bugs import upstream_bug
 from dractl.explain.cluster import at, list_at, maps_at, text_at
 from dractl.explain.devices import Devices, ended
 from dractl.explain.fixes import Case, find_fixes
-from dractl.explain.funnel import funnel, whole
+from dractl.explain.funnel import funnel, having, whole
 from dractl.explain.judge import Judge, times_out
 from dractl.explain.message import of_nodes, unchecked
-from dractl.explain.node_answers import Study, allocation_of, bundle, bundles
+from dractl.explain.node_answers import Study, allocation_of, bundle, bundles, over_nodes, summed
 from dractl.explain.node_filters import declared_features
 from dractl.explain.pods import enter
 from dractl.explain.ranking import rank
+from dractl.explain.reasons import REASONS, STOPPED
 from dractl.explain.subjects import Question, claim_question, is_pending, pods_using
 from dractl.explain.together import conflict_on
 
@@ -363,7 +364,7 @@ class Explainer:
             )
         chosen = [n for n in judgement.nodes if self.options.node in (None, n.name)]
         nodes = [bundle(study, alike) for alike in bundles(chosen)]
-        reasons = rank(nodes, judgement.nodes)
+        reasons = tuple(over_nodes(study, reason, nodes) for reason in rank(nodes, judgement.nodes))
         verdict = self._verdict(judgement)
         if judgement.late is not None:
             reasons = (judgement.late,)
@@ -373,7 +374,8 @@ class Explainer:
             reasons = (*first, *(r for r in reasons if r.code != first[0].code)) if first else reasons
         elif judgement.fits:
             reasons = ()
-        surveyed = [(study.surveys[n.name], 1 + len(n.like)) for n in nodes if n.name in study.surveys]
+        surveys = {**study.fitting, **study.surveys}
+        surveyed = [(surveys[n.name], 1 + len(n.like)) for n in nodes if n.name in surveys]
         conflict = None
         if not judgement.fits:
             conflict = self._conflict(study, chosen)
@@ -383,12 +385,12 @@ class Explainer:
             question,
             subject,
             verdict,
-            headline=self._headline(judgement, reasons),
+            headline=self._headline(judgement, reasons, nodes),
             devices=devices,
             scheduler_message=judgement.message,
             reasons=reasons,
             nodes=tuple(nodes),
-            funnel=funnel(self.devices, whole(surveyed), study.heading),
+            funnel=funnel(self.devices, whole(surveyed), study.heading, having(surveyed)),
             conflict=conflict,
             notes=self._notes(judgement),
         )
@@ -404,18 +406,21 @@ class Explainer:
             return "blocked"
         return "unallocatable"
 
-    def _headline(self, judgement: Judgement, reasons: Sequence[Reason]) -> str:
+    def _headline(self, judgement: Judgement, reasons: Sequence[Reason], nodes: Sequence[NodeAnswer]) -> str:
         total = len(judgement.nodes)
         if judgement.fits:
             fitting = [n.name for n in judgement.nodes if n.fits]
             return f"fits on {', '.join(fitting[:3])}" + (f" and {len(fitting) - 3} more" if len(fitting) > 3 else "")
-        why = reasons[0].message.partition("; held by")[0] if reasons else ""
+        why = _why(reasons[0]) if reasons else ""
         if judgement.fatal is not None:
             return f"the scheduler's attempt ends in an error: {why}"
         if judgement.late is not None:
             return f"a node fits, and then the scheduler fails: {why}"
-        where = "the only node" if total == 1 else f"none of {total} nodes"
-        return f"{'does not fit on' if total == 1 else 'fits on'} {where}: {why}"
+        if total == 1:
+            return f"does not fit on the only node: {why}"
+        if reasons and _of_one_node(reasons[0], nodes, total):
+            why = f"nearest is {reasons[0].nodes[0]}: {why}"
+        return f"fits on none of {total} nodes: {why}"
 
     def _conflict(self, study: Study, verdicts: Iterable[NodeVerdict]) -> Conflict | None:
         """The conflict on the node whose best place holds the most free devices."""
@@ -440,6 +445,21 @@ class Explainer:
         if any(o.unordered for o in outcomes):
             notes.append(f"Kubernetes {self.features.release} searches pools in random order: others may be chosen")
         return tuple(notes)
+
+
+def _of_one_node(reason: Reason, nodes: Sequence[NodeAnswer], total: int) -> bool:
+    """Whether a reason is that of some nodes, or is told with the numbers of one: it is told with the node then."""
+    if not reason.nodes or REASONS[reason.code].reach >= STOPPED or reason.code == "mixed" or summed(reason):
+        return False
+    if reason.code == "node-filter":
+        return len(reason.nodes) < total
+    why = _why(reason)
+    return any(why not in map(_why, node.reasons) for node in nodes)
+
+
+def _why(reason: Reason) -> str:
+    """What a reason says, without those who hold the devices."""
+    return reason.message.partition("; held by")[0]
 
 
 def _volumes(pod: Raw) -> tuple[str, ...]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from dractl.explain import selectors
 from dractl.explain.answer import FunnelStage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dractl.allocation import DeviceID, Loss, RequestSurvey, Stage, Survey
     from dractl.explain.answer import Holder
     from dractl.explain.devices import Devices
 
+_NO_NODES: Mapping[tuple[int, str], int] = MappingProxyType({})
 _NAMES = {
     "node": "for this node",
     "in-use": "not allocated",
@@ -27,23 +30,41 @@ _NAMES = {
 
 
 def funnel(
-    devices: Devices, requests: Iterable[RequestSurvey], heading: Callable[[RequestSurvey], str]
+    devices: Devices,
+    requests: Iterable[RequestSurvey],
+    heading: Callable[[RequestSurvey], str],
+    nodes: Mapping[tuple[int, str], int] = _NO_NODES,
 ) -> tuple[FunnelStage, ...]:
-    """A line for each request, with its class, and one for each stage that loses something or is a selector."""
+    """A line for each request, with its class, and one for each stage that loses something or is a selector.
+    ``nodes``: on how many nodes the devices of the class are, as :func:`having` counts them."""
     lines: list[FunnelStage] = []
     for request in requests:
-        of_class = next((s for s in reversed(request.stages) if s.name == "class-selector"), None)
-        kept = len(request.offered if of_class is None else of_class.kept)
-        named = heading(request)
+        kept = len(_of_class(request))
+        named, there = heading(request), nodes.get((request.claim_index, request.request), 0)
         wanted = "all" if request.mode == "All" else str(request.wanted)
         asked = f"{wanted} × {request.device_class}"
-        lines.append(FunnelStage(request.request, asked, kept, len(request.offered), heading=named))
+        lines.append(FunnelStage(request.request, asked, kept, len(request.offered), heading=named, nodes=there))
         for stage in request.stages:
             if stage.name == "request-selector" or (stage.lost and stage.name != "class-selector"):
                 of = len(stage.kept) + len(stage.lost)
                 detail = _detail(devices, stage)
                 lines.append(FunnelStage(request.request, _name(stage), len(stage.kept), of, detail, named))
     return tuple(lines)
+
+
+def having(surveys: Iterable[tuple[Survey, int]]) -> Mapping[tuple[int, str], int]:
+    """For each request the number of nodes that have devices of its class."""
+    found: Counter[tuple[int, str]] = Counter()
+    for survey, times in surveys:
+        for request in survey.requests:
+            if _of_class(request):
+                found[request.claim_index, request.request] += times
+    return found
+
+
+def _of_class(request: RequestSurvey) -> tuple[DeviceID, ...]:
+    of_class = next((s for s in reversed(request.stages) if s.name == "class-selector"), None)
+    return request.offered if of_class is None else of_class.kept
 
 
 def whole(surveys: Iterable[tuple[Survey, int]]) -> list[RequestSurvey]:

@@ -12,8 +12,9 @@ from dractl.explain.binding import failure
 from dractl.explain.cluster import map_at, maps_at, text_at
 from dractl.explain.diagnose import reasons_of
 from dractl.explain.extended import IMPLICIT_PREFIX, SPECIAL_NAME, as_written, classes_by_resource, is_extended
-from dractl.explain.funnel import funnel
+from dractl.explain.funnel import funnel, whole
 from dractl.explain.judge import TIMED_OUT, times_out
+from dractl.explain.stages import of_stage
 from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Study:
     judgement: Judgement
     about: About
     surveys: dict[str, Survey] = field(default_factory=dict)  # by node, of those that cannot allocate
+    fitting: dict[str, Survey] = field(default_factory=dict)  # of those that can
 
     def heading(self, request: RequestSurvey) -> str:
         """What a person calls a request: its claim is named where there are several, and an extended resource as the
@@ -85,9 +87,12 @@ def _allocation(study: Study, verdict: NodeVerdict) -> tuple[AllocatedDevice, ..
 def _node(study: Study, verdict: NodeVerdict) -> NodeAnswer:
     before = (a for c in study.judgement.claims if c.allocated for a in allocation_of(c.value, c.full_name))
     allocation = (*before, *_allocation(study, verdict))
-    if verdict.fits:
-        return NodeAnswer(verdict.name, "allocatable", allocation=allocation)
     stages: tuple[FunnelStage, ...] = ()
+    if verdict.allocates and verdict.outcome is not None:
+        study.fitting[verdict.name] = _survey(study, verdict)
+        stages = funnel(study.about.devices, study.fitting[verdict.name].requests, study.heading)
+    if verdict.fits:
+        return NodeAnswer(verdict.name, "allocatable", (), stages, allocation)
     reasons: list[Reason] = []
     if verdict.rejection is not None:
         r = verdict.rejection
@@ -109,9 +114,7 @@ def _node(study: Study, verdict: NodeVerdict) -> NodeAnswer:
         )
     reasons += [_pinned(study, claim, verdict) for claim in verdict.elsewhere]
     if not verdict.allocates and verdict.outcome is not None:
-        decoded = [c.claim for c in verdict.claims if c.claim is not None]
-        survey = study.about.judge.allocator.survey(study.about.judge.state.decode(verdict.node), decoded)
-        study.surveys[verdict.name] = survey
+        survey = study.surveys[verdict.name] = _survey(study, verdict)
         stages = funnel(study.about.devices, survey.requests, study.heading)
         found = tuple(study.retold(reason) for reason in reasons_of(study.about, verdict, survey))
         reasons += _timeouts(verdict, found)
@@ -119,6 +122,33 @@ def _node(study: Study, verdict: NodeVerdict) -> NodeAnswer:
     if verdict.asked and study.about.judge.is_fatal(verdict.outcome):
         kind = "error"
     return NodeAnswer(verdict.name, kind, tuple(reasons), stages, allocation if verdict.allocates else ())
+
+
+def _survey(study: Study, verdict: NodeVerdict) -> Survey:
+    judge = study.about.judge
+    decoded = [c.claim for c in verdict.claims if c.claim is not None]
+    return judge.allocator.survey(judge.state.decode(verdict.node), decoded)
+
+
+def summed(reason: Reason) -> bool:
+    """Whether the numbers of a reason are those of all its nodes together."""
+    return reason.code == "selector-false" and not reason.have
+
+
+def over_nodes(study: Study, reason: Reason, nodes: Sequence[NodeAnswer]) -> Reason:
+    """A reason of several nodes, told with the devices of all of them where these can be put together: where no device
+    of any meets a selector."""
+    there = [
+        (study.surveys[n.name], 1 + len(n.like)) for n in nodes if n.name in reason.nodes and n.name in study.surveys
+    ]
+    if not summed(reason) or sum(times for _, times in there) < 2:
+        return reason
+    request = next((r for r in whole(there) if (r.claim, r.request) == (reason.claim, reason.request)), None)
+    stage = next((s for s in request.stages if s.expression == reason.selector), None) if request is not None else None
+    if request is None or stage is None or stage.kept:
+        return reason
+    told = study.retold(of_stage(study.about, request, stage, max(request.wanted, 1)))
+    return replace(told, nodes=reason.nodes) if told.code == reason.code else reason
 
 
 def _timeouts(verdict: NodeVerdict, found: tuple[Reason, ...]) -> tuple[Reason, ...]:

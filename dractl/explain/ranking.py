@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -80,8 +81,12 @@ def _merge(a: Reason, b: Reason) -> Reason:
     """One reason for the nodes of both; its numbers are those of the node that lacks least."""
     if _lacking(b) < _lacking(a):
         a, b = b, a
+    why = a.message
+    if a.code == "node-filter" and why != b.message:  # what one of the nodes has in place of what is wanted
+        why = re.sub(r"; the node has [^;)]*", "", why)
     return replace(
         a,
+        message=why,
         nodes=tuple(dict.fromkeys((*a.nodes, *b.nodes))),
         devices=tuple(dict.fromkeys((*a.devices, *b.devices))),
         holders=tuple(dict.fromkeys((*a.holders, *b.holders))),

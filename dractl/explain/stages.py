@@ -31,14 +31,14 @@ def short(about: About, survey: Survey, request: RequestSurvey) -> list[Reason]:
     blamed = next((s for s in request.stages if len(s.kept) < need), None)
     if blamed is None:
         return [_not_enough(about, request, need, len(request.candidates))]
-    reason = _stage(about, request, blamed, need)
+    reason = of_stage(about, request, blamed, need)
     return [reason, *_further(about, request, blamed, need)]
 
 
 def _further(about: About, request: RequestSurvey, blamed: Stage, need: int) -> list[Reason]:
     """Other stages whose losses alone would be enough."""
     return [
-        _stage(about, request, stage, need)
+        of_stage(about, request, stage, need)
         for stage in request.stages
         if stage is not blamed
         and stage.lost
@@ -59,7 +59,7 @@ def _hidden(about: About, survey: Survey, request: RequestSurvey, need: int) -> 
     return None
 
 
-def _stage(about: About, request: RequestSurvey, stage: Stage, need: int) -> Reason:
+def of_stage(about: About, request: RequestSurvey, stage: Stage, need: int) -> Reason:
     """The reason that belongs to a stage of the funnel."""
     match stage.name:
         case "class-selector":
@@ -314,7 +314,7 @@ def _capacity(about: About, request: RequestSurvey, stage: Stage) -> Reason:
         )
     best = max(losses, key=lambda loss: _amount(loss.free))
     holders = about.devices.holders(devices)
-    why = f"request {request.request}: capacity {name}: wants {_as_written(about, request, name, best.want)}"
+    why = f"request {request.request}: capacity {name}: wants {best.want}"
     if code == "capacity-short":
         why += (
             f", at most {best.free} of {best.total} is free on one device"
@@ -337,21 +337,6 @@ def _capacity(about: About, request: RequestSurvey, stage: Stage) -> Reason:
         devices=texts(devices),
         **where,
     )
-
-
-def _as_written(about: About, request: RequestSurvey, capacity: str, amount: str | None) -> str | None:
-    """An amount as the claim has it, where the scheduler only writes it in another unit."""
-    from dractl.model import Quantity
-
-    claim = about.claims.get(request.claim)
-    name, _, alternative = request.request.partition("/")
-    for asked in claim.claim.spec.devices.requests if claim is not None and claim.claim is not None else ():
-        options = [asked.exactly] if not alternative else [s for s in asked.first_available if s.name == alternative]
-        for option in options if asked.name == name else ():
-            written = option.capacity.requests.get(capacity) if option is not None and option.capacity else None
-            if written is not None and amount is not None and written == Quantity.parse(amount):
-                return str(written)
-    return amount
 
 
 def _allowed(policy: CapacityRequestPolicy) -> str:

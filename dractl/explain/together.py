@@ -60,6 +60,30 @@ def together(about: About, survey: Survey) -> list[Reason]:
     return [Reason(code, why, claim=survey.requests[0].claim, request=names, constraint=constraint)]
 
 
+def too_many(about: About, survey: Survey) -> Reason | None:
+    """Requests that each find devices on the node, and together want more than it has, in use or not."""
+    requests = [r for r in survey.requests if "/" not in r.request]
+    would_do = [_would_do(r) for r in requests]
+    union = list(dict.fromkeys(device for devices in would_do for device in devices))
+    wanted = sum(r.wanted for r in requests)
+    if len(requests) < 2 or len(union) >= wanted or any(r.mode == "All" for r in requests):
+        return None
+    if any(len(devices) < r.wanted for r, devices in zip(requests, would_do, strict=True)):
+        return None
+    if any(d.allow_multiple_allocations for d in map(about.devices.get, union) if d) or _for_admins(about, requests):
+        return None
+    names = ", ".join(r.request if len({x.claim for x in requests}) == 1 else _claim_name(about, r) for r in requests)
+    why = f"requests {names} want {wanted} devices together; the node has {len(union)} that would do"
+    return Reason("not-enough", why, want=wanted, have=len(union), claim=requests[0].claim, request=names)
+
+
+def _for_admins(about: About, requests: Sequence[RequestSurvey]) -> bool:
+    """Whether a request does not take its devices away from others."""
+    claims = [about.claims.get(r.claim) for r in requests]
+    specs = [c.claim.spec.devices for c in claims if c is not None and c.claim is not None]
+    return any(r.exactly.admin_access for spec in specs for r in spec.requests if r.exactly is not None)
+
+
 def _shared_counters(about: About, groups: Sequence[Sequence[DeviceID]]) -> list[str]:
     """The counter sets that devices of two groups consume."""
     drawn: Counter[tuple[str, str, str]] = Counter()

@@ -89,8 +89,7 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
         return
     if e.funnel:
         yield ""
-        reached = sum(1 + len(node.like) for node in e.nodes if node.funnel)
-        yield from _funnel(e.funnel, canvas, f" on {plural(reached, 'node')}" if reached else "")
+        yield from _funnel(e.funnel, canvas)
     if e.conflict is not None:
         yield from _conflict(e.conflict, canvas, _EVERYTHING if every else _NODES)
     if len({_said(node) for node in e.nodes}) > 1:
@@ -102,7 +101,7 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
         if node.funnel:
             yield ""
             yield canvas.paint(node.name, "1") + (f" and {len(node.like)} like it" if node.like else "")
-            yield from _funnel(node.funnel, canvas, "")
+            yield from _funnel(node.funnel, canvas)
     yield from _fixes(e.fixes, canvas)
 
 
@@ -157,14 +156,14 @@ def _also(reasons: Sequence[Reason], canvas: Canvas, most: int) -> Iterator[str]
         yield f"  and {len(reasons) - most} more reasons (-v shows all)"
 
 
-def _funnel(stages: Sequence[FunnelStage], canvas: Canvas, where: str) -> Iterator[str]:
-    """A line a stage: what is asked, the devices left, and what the others have instead. ``where`` says of how many
-    nodes the devices are."""
+def _funnel(stages: Sequence[FunnelStage], canvas: Canvas) -> Iterator[str]:
+    """A line a stage: what is asked, the devices left, and what the others have instead."""
     headings = [_clean(stage.heading or f"request {stage.request}", canvas) for stage in stages]
     wide = max((len(heading) for heading in headings if len(heading) <= _HEADING), default=0)
     rows: list[tuple[str, FunnelStage | None, str]] = []  # what is asked, the numbers, their unit
     for position, (stage, heading) in enumerate(zip(stages, headings, strict=True)):
         asked = _clean(stage.stage, canvas)
+        where = f" on {plural(stage.nodes, 'node')}" if stage.nodes else ""
         if position and headings[position - 1] == heading:
             rows.append((f"    {asked}", stage, ""))
         elif len(heading) <= _HEADING:

@@ -1,0 +1,127 @@
+"""Which reason comes first when nodes have different ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dractl.allocation import Features
+from dractl.explain import Explainer, Explanation, find
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+
+GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
+USES = {"name": "g", "resourceClaimName": "c"}
+ONE = claim("c", request("r", "gpu"))
+HOST = "kubernetes.io/hostname"
+
+
+def gpus(name: str, count: int) -> tuple[dict[str, Any], ...]:
+    return node(name), slice_of("gpu.example.com", name, *(device(f"gpu-{i}") for i in range(count)))
+
+
+def held(name: str, where: str, *devices: str) -> dict[str, Any]:
+    given = allocation(where, *(("gpu.example.com", d) for d in devices), pod="x")
+    return claim(name, request("r", "gpu", len(devices)), status=given, metadata={"uid": f"uid-{name}"})
+
+
+def explain(*objects: dict[str, Any], subject: str = "pod/p") -> Explanation:
+    state = state_of(GPU, *objects)
+    return Explainer(state, Features.for_release("1.36")).explain(find(state, subject, None)[0])
+
+
+def port(name: str, **more: Any) -> dict[str, Any]:
+    container = {"name": "main", "image": "x", "ports": [{"containerPort": 80, "hostPort": 80}]}
+    return pod(name, *more.pop("claims", ()), spec={"containers": [container], **more})
+
+
+def test_what_stands_in_the_way_on_the_nodes_that_the_pod_wants_comes_first() -> None:
+    objects = (*gpus("node-1", 1), *gpus("node-2", 1), *gpus("node-3", 1), ONE, port("first", nodeName="node-1"))
+    answer = explain(*objects, port("p", claims=(USES,), nodeSelector={HOST: "node-1"}))
+    assert answer.reasons[0].plugin == "NodePorts"
+    assert "nodeSelector" not in answer.headline
+    assert "node-1" in answer.headline
+    assert "ml/first" in answer.headline
+
+
+def test_a_selector_that_leaves_no_node_with_devices_is_the_reason() -> None:
+    objects = (*gpus("node-1", 1), node("node-2"), ONE)
+    answer = explain(*objects, pod("p", USES, spec={"nodeSelector": {HOST: "node-2"}}))
+    assert answer.reasons[0].plugin == "NodeAffinity"
+
+
+def test_devices_in_use_on_the_node_that_the_pod_wants() -> None:
+    objects = (*gpus("node-1", 1), *gpus("node-2", 1), *gpus("node-3", 1), ONE, held("h", "node-1", "gpu-0"))
+    answer = explain(*objects, pod("p", USES, spec={"nodeSelector": {HOST: "node-1"}}))
+    assert answer.reasons[0].code == "device-in-use"
+    assert answer.reasons[0].nodes == ("node-1",)
+
+
+def test_a_filter_that_refuses_every_node_comes_before_what_devices_lack() -> None:
+    spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
+    objects = (*gpus("node-1", 1), *gpus("node-2", 1), ONE, held("h", "node-1", "gpu-0"), held("i", "node-2", "gpu-0"))
+    answer = explain(*objects, pod("p", USES, spec={"topologySpreadConstraints": [spread]}))
+    assert [r.code for r in answer.reasons][:2] == ["node-filter", "device-in-use"]
+    assert answer.reasons[0].plugin == "PodTopologySpread"
+
+
+def test_of_nodes_with_the_same_reason_the_one_that_lacks_least_is_named() -> None:
+    objects = (*gpus("node-1", 4), *gpus("node-2", 4), claim("c", request("r", "gpu", 4)))
+    taken = (held("h", "node-1", "gpu-0", "gpu-1"), held("i", "node-2", "gpu-0"))
+    answer = explain(*objects, *taken, pod("p", USES))
+    assert answer.reasons[0].nodes == ("node-2", "node-1")
+    assert "nearest is node-2" in answer.headline
+    assert "3 of 4 matching devices are free, 4 wanted" in answer.headline
+
+
+def sized(name: str, count: int, model: str) -> tuple[dict[str, Any], ...]:
+    return node(name), slice_of("gpu.example.com", name, *(device(f"gpu-{i}", model=model) for i in range(count)))
+
+
+def test_a_selector_that_nothing_meets_is_told_with_the_devices_of_all_nodes() -> None:
+    selector = [{"cel": {"expression": "device.attributes['gpu.example.com'].model == 'L40'"}}]
+    wanted = claim("c", request("r", "gpu", selectors=selector))
+    answer = explain(*sized("node-1", 4, "A100"), *sized("node-2", 3, "H100"), wanted, pod("p", USES))
+    assert answer.reasons[0].code == "selector-false"
+    assert "0 of 7 devices" in answer.headline
+    assert "H100 ×3" in answer.headline
+
+
+def test_many_reasons_are_told_by_the_nearest_node_not_by_their_codes() -> None:
+    taint = {"key": "broken", "effect": "NoSchedule"}
+    objects = (
+        *gpus("node-1", 4),
+        held("h", "node-1", "gpu-0"),
+        *gpus("node-2", 2),
+        node("node-3", taints=[taint]),
+        slice_of("gpu.example.com", "node-3", *(device(f"gpu-{i}") for i in range(4))),
+        node("node-4"),
+        slice_of("gpu.example.com", "node-4", *(device(f"gpu-{i}") for i in range(4)), resourceSliceCount=2),
+        *(node(f"cpu-{i}") for i in range(5)),
+    )
+    answer = explain(*objects, claim("c", request("r", "gpu", 4)), pod("p", USES))
+    assert answer.reasons[0].code == "mixed"
+    assert "nearest is node-3" in answer.headline
+    assert "×" not in answer.headline
+    assert "not-enough" not in answer.headline
+
+
+def test_two_claims_that_no_node_is_large_enough_for_are_told_together() -> None:
+    both = (claim("c", request("r", "gpu", 3)), claim("d", request("r", "gpu", 3)))
+    uses = (USES, {"name": "h", "resourceClaimName": "d"})
+    answer = explain(*gpus("node-1", 4), held("x", "node-1", "gpu-0", "gpu-1"), *both, pod("p", *uses))
+    assert [r.code for r in answer.reasons] == ["not-enough"]
+    assert "g/r, h/r want 6 devices together; the node has 4" in answer.headline
+    # Where it would be large enough, whoever holds the devices is to blame.
+    answer = explain(
+        *gpus("node-1", 6), held("x", "node-1", "gpu-0", "gpu-1", "gpu-2", "gpu-3"), *both, pod("p", *uses)
+    )
+    assert {r.code for r in answer.reasons} == {"device-in-use"}
+
+
+def test_the_funnel_has_the_nodes_on_which_devices_fit() -> None:
+    objects = (*gpus("node-1", 4), *gpus("node-2", 2), node("node-3"), port("first", nodeName="node-1"))
+    both = (*objects, port("second", nodeName="node-2"), ONE, held("h", "node-2", "gpu-0"))
+    answer = explain(*both, port("p", claims=(USES,)))
+    assert answer.reasons[0].plugin == "NodePorts"
+    first, in_use = answer.funnel
+    assert (first.kept, first.of, first.nodes) == (6, 6, 2)
+    assert (in_use.kept, in_use.of) == (5, 6)
