@@ -203,6 +203,7 @@ class Subject:
     name: str
     pod_claims: Mapping[str, str | None] = field(default_factory=dict)
     templates: Mapping[str, str] = field(default_factory=dict)
+    extended: Mapping[str, str] = field(default_factory=dict)  # what requests for extended resources are in the pod
     controller: str | None = None
 
     @property

@@ -19,6 +19,7 @@ from dractl.explain.binding import failure, given_back, pending, without_allocat
 from dractl.explain.bugs import upstream_bug
 from dractl.explain.cluster import at, list_at, maps_at, text_at
 from dractl.explain.devices import Devices, ended
+from dractl.explain.extended import as_written
 from dractl.explain.fixes import Case, find_fixes
 from dractl.explain.funnel import funnel, having, whole
 from dractl.explain.judge import Judge, times_out
@@ -114,6 +115,7 @@ class Explainer:
                 for r in maps_at(pod, "spec", "resourceClaims")
                 if text_at(r, "resourceClaimTemplateName")
             },
+            extended=as_written(pod),
         )
         if not is_pending(pod):
             return self._placed(question, subject, entry.claims)

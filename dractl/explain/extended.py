@@ -48,19 +48,18 @@ def wanted(pod: Raw) -> dict[str, list[tuple[int, int]]]:
     return found
 
 
-def as_written(pod: Raw, request: str) -> str:
-    """What the pod asks for where the special claim has a request ``container-0-request-1``: ``vendor.com/gpu: 2 of
+def as_written(pod: Raw) -> dict[str, str]:
+    """What the pod has where the special claim has a request: ``container-0-request-1`` is ``vendor.com/gpu: 2 of
     container main``. The numbers are those of the container, the init containers first, and of the resource among its
     sorted names."""
-    try:
-        _, number, _, position = request.split("-")
-        spec = map_at(pod, "spec")
-        container = [*maps_at(spec, "initContainers"), *maps_at(spec, "containers")][int(number)]
+    found = {}
+    spec = map_at(pod, "spec")
+    for number, container in enumerate([*maps_at(spec, "initContainers"), *maps_at(spec, "containers")]):
         amounts = {**map_at(container, "resources", "limits"), **map_at(container, "resources", "requests")}
-        resource = sorted(amounts)[int(position)]
-    except (ValueError, IndexError):
-        return f"request {request}"
-    return f"{resource}: {amounts[resource]} of container {text_at(container, 'name')}"
+        for position, resource in enumerate(sorted(amounts)):
+            told = f"{resource}: {amounts[resource]} of container {text_at(container, 'name')}"
+            found[f"container-{number}-request-{position}"] = told
+    return found
 
 
 def classes_by_resource(state: ClusterState) -> dict[str, str]:

@@ -52,7 +52,8 @@ class Study:
             return reason
         if reason.claim.endswith(f"/{SPECIAL_NAME}"):
             named = re.compile(rf"(?:\brequests? )?(?:{re.escape(SPECIAL_NAME)}/)?\b(container-\d+-request-\d+)")
-            message = named.sub(lambda m: as_written(self.question.value, m[1]), reason.message)
+            written = as_written(self.question.value)
+            message = named.sub(lambda m: written.get(m[1], m[0]), reason.message)
         else:
             told = self._called(reason.claim, reason.request)
             message = re.sub(rf"\brequest {re.escape(reason.request)}(?![\w/-])", lambda _: told, reason.message)
@@ -61,7 +62,7 @@ class Study:
     def _called(self, claim_name: str, request: str) -> str:
         claim = self.about.claims.get(claim_name)
         if claim is not None and claim.key[1] == SPECIAL_NAME:
-            return as_written(self.question.value, request)
+            return as_written(self.question.value).get(request, f"request {request}")
         if claim is None or len(self.about.claims) < 2:
             return f"request {request}"
         return f"request {claim.name or claim.key[1]}/{request}"

@@ -12,7 +12,16 @@ from dractl.report.plain import plural, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dractl.explain.answer import Conflict, DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer, Reason
+    from dractl.explain.answer import (
+        AllocatedDevice,
+        Conflict,
+        DeviceStatus,
+        Explanation,
+        Fix,
+        FunnelStage,
+        NodeAnswer,
+        Reason,
+    )
     from dractl.report.canvas import Canvas
 
 _EVERYTHING = 1 << 30
@@ -319,13 +328,19 @@ def _allocations(e: Explanation, canvas: Canvas, most: int) -> Iterator[str]:
     for node in [n for n in e.nodes if n.allocation][:most]:
         yield ""
         yield f"  {canvas.paint(node.name, '1')}"
-        claims = max(len(a.claim.rpartition("/")[2]) for a in node.allocation)
-        requests = max(len(a.request) for a in node.allocation)
-        for a in node.allocation:
-            left = f"    {a.claim.rpartition('/')[2]:<{claims}}  {a.request:<{requests}}"
+        requests = [_request(e, allocated) for allocated in node.allocation]
+        wide = max(map(len, requests))
+        for request, a in zip(requests, node.allocation, strict=True):
             device = f"{a.driver}/{a.pool}/{a.device}"
-            if len(left) + 2 + len(device) <= canvas.width:
-                yield f"{left}  {device}"
+            if len(f"    {request:<{wide}}  {device}") <= canvas.width:
+                yield f"    {request:<{wide}}  {device}"
             else:
-                yield left
+                yield f"    {request}"
                 yield f"      {device}"
+
+
+def _request(e: Explanation, allocated: AllocatedDevice) -> str:
+    """Claim and request; an extended resource as the pod has it."""
+    claim = allocated.claim.rpartition("/")[2]
+    written = e.subject.extended.get(allocated.request) if "extended-resources" in claim else None
+    return written or f"{claim}  {allocated.request}"

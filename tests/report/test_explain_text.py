@@ -54,6 +54,9 @@ def test_an_extended_resource_is_called_as_the_pod_has_it() -> None:
     assert "example.com/gpu: 5 of container main wants 5 devices" in text
     assert "\n  example.com/gpu: 5 of container main\n    5 × gpu.example.com" in text
     assert "container-" not in text
+    less = pod("train", requests={"example.com/gpu": "1"})
+    text = shown([provider, *two_nodes()[1:], less], "train")
+    assert "    example.com/gpu: 1 of container main  gpu.example.com/a/gpu-0\n" in text
 
 
 def test_the_heading_has_phase_age_claims_and_their_templates() -> None:
