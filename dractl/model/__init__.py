@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         Taint,
         Toleration,
     )
-    from dractl.model.decode import Object, decodable, decode
+    from dractl.model.decoding import Object, decodable, decode
     from dractl.model.meta import Condition, ObjectMeta, OwnerReference
     from dractl.model.names import QualifiedName, qualified_name
     from dractl.model.pods import pod_templates
@@ -101,7 +101,7 @@ _HOMES = {
         "NodeSelectorRequirement NodeSelectorTerm NodeSpec NodeStatus Pod PodExtendedResourceClaimStatus "
         "PodResourceClaim PodResourceClaimStatus PodSpec PodStatus ResourceRequirements Taint Toleration"
     ),
-    "decode": "Object decodable decode",
+    "decoding": "Object decodable decode",
     "meta": "Condition ObjectMeta OwnerReference",
     "names": "QualifiedName qualified_name",
     "pods": "pod_templates",

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
-from dractl.model import DecodeError, DeviceClass, DeviceTaintRule, Node, Pod, Quantity, ResourceClaim, decode, to_v1
-from dractl.model.decode import decodable
+import dractl.model
+from dractl.model import (
+    DecodeError,
+    DeviceClass,
+    DeviceTaintRule,
+    Node,
+    Pod,
+    Quantity,
+    ResourceClaim,
+    decodable,
+    decode,
+    to_v1,
+)
 
 
 def resource(kind: str, spec: Any, version: str = "v1", **rest: Any) -> dict[str, Any]:
@@ -320,3 +333,21 @@ def test_decodable() -> None:
 def test_what_is_no_object_is_not_decoded(value: Any) -> None:
     with pytest.raises(DecodeError, match="must be a map"):
         decode(value)
+
+
+def test_public_names_are_no_modules_whatever_is_imported_first() -> None:
+    program = (
+        "import dractl.model as m, types, pkgutil, importlib\n"
+        "[importlib.import_module(f'dractl.model.{found.name}') for found in pkgutil.iter_modules(m.__path__)]\n"
+        "print([name for name in m.__all__ if isinstance(getattr(m, name), types.ModuleType)])"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == b"[]\n"
+
+
+@pytest.mark.parametrize("name", dractl.model.__all__)
+def test_public_classes_say_what_they_are(name: str) -> None:
+    """``help()`` of a dataclass without a docstring shows its signature."""
+    value = getattr(dractl.model, name)
+    if isinstance(value, type):
+        assert value.__doc__
+        assert not value.__doc__.startswith(f"{name}(")
