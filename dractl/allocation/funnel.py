@@ -278,7 +278,7 @@ class _Funnel:
         except CapacityFault as fault:
             return Loss(candidate.id, "capacity-policy", str(fault))
         if isinstance(found, Unfit):
-            want = None if found.want is None else str(found.want)
+            want = None if found.want is None else _as_written(found.want, asked, found.capacity)
             if found.code == "capacity-missing":
                 text = f"has no capacity {found.capacity}"
             else:
@@ -289,13 +289,14 @@ class _Funnel:
             total = capacity[name].value
             free = total - held[name] if name in held else total
             if amount > free:
-                text = f"capacity {name}: wants {amount}, {free} of {total} is free"
+                want = _as_written(amount, asked, name)
+                text = f"capacity {name}: wants {want}, {free} of {total} is free"
                 return Loss(
                     candidate.id,
                     "capacity-short",
                     text,
                     capacity=name,
-                    want=str(amount),
+                    want=want,
                     free=str(free),
                     total=str(total),
                 )
@@ -412,3 +413,9 @@ def _short(device: DeviceID, counter_set: str, counter: str, want: Quantity, fre
     return Loss(
         device, "counters-short", text, counter_set=counter_set, counter=counter, want=str(want), free=str(left)
     )
+
+
+def _as_written(amount: Quantity, asked: Asked, capacity: str) -> str:
+    """An amount as the request has it, where the scheduler only changes its unit: 6G, which it makes 5859375Ki."""
+    written = (asked.capacity or {}).get(capacity)
+    return str(amount if written is None or written != amount else written)

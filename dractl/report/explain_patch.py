@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # Objects whose spec cannot be changed in place, and those whose pod template brings new pods when it changes.
 _MADE_ANEW = ("ResourceClaim", "ResourceClaimTemplate", "Pod")
+_TEMPLATE = "ResourceClaimTemplate/"
 _ROLLS_OUT = ("Deployment",)
 
 
@@ -28,7 +29,8 @@ def _change(explanation: Explanation, change: Change | None) -> str:
     match change:
         case Patch(target, operations):
             steps = "".join(f"#   {step}\n" for step in _steps(target, "THIS_FILE", explanation.subject))
-            return f"{head}{steps}{_yaml([dict(o) for o in operations])}"
+            stay = "# claims that the template has made already stay as they are\n" * target.startswith(_TEMPLATE)
+            return f"{head}{stay}{steps}{_yaml([dict(o) for o in operations])}"
         case Create(value):
             return f"{head}#   kubectl create -f THIS_FILE\n{_yaml(dict(value))}"
         case Delete(target):
@@ -44,7 +46,10 @@ def _steps(target: str, file: str, subject: Subject) -> Iterator[str]:
     pod = f"Pod/{subject.namespace}/{subject.name}"
     patch = f"--type=json --patch-file={file}"
     remade = subject.controller is not None
-    if kind == "Job" or (target == pod and remade):
+    if target != pod and kind == "Pod":  # of another pod only a mark is set, in place
+        yield f"kubectl patch {_words(target)} {patch}"
+        return
+    if (kind == "Job" and target == subject.controller) or (target == pod and remade):
         maker = (subject.controller or target).replace("/", " ", 1)
         yield f"change it where {maker} is written, and create that again: what it makes cannot be changed"
         return

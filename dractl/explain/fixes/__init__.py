@@ -72,7 +72,7 @@ def find_fixes(case: Case, most: int) -> Found:
     tried: set[str] = set()
     failed: dict[str, str] = {}  # of a family whose correction is not enough: what is said of it
     around: set[str] = set()  # families of which only corrections are left
-    fixes: list[Fix] = []
+    fixes: list[tuple[Candidate, tuple[str, ...]]] = []  # with the nodes that fit
     for candidate in candidates:
         fingerprint = repr((candidate.trial, candidate.features))
         if candidate.family in done or candidate.unless in done or fingerprint in tried:
@@ -85,13 +85,14 @@ def find_fixes(case: Case, most: int) -> Found:
         fitting = verify(case, candidate)
         if fitting:
             done |= {candidate.family, candidate.family.partition(":")[0]}
-            fixes.append(_fix(case, candidate, fitting, len(fixes) + 1))
+            fixes.append((candidate, fitting))
         elif candidate.corrects and candidate.changes and candidate.family not in failed:
             then = _after(case, candidate)
-            failed[candidate.family] = f"{candidate.title}: not enough by itself; then {then.headline}"
+            failed[candidate.family] = f"{candidate.title}: not enough by itself, then: {then.headline}"
             if not then.reasons or then.reasons[0].code not in _SELECTOR:
                 around.add(candidate.family)  # the selector is right then, and something else is in the way
-    found = tuple(fixes) or _two_at_once(case, candidates)
+    shown = [(c, nodes) for c, nodes in fixes if c.unless not in done]
+    found = tuple(_fix(case, c, nodes, n + 1) for n, (c, nodes) in enumerate(shown)) or _two_at_once(case, candidates)
     wrong = tuple(said for family, said in failed.items() if family not in done)
     held = () if "end" in done else holders.made_anew(case)
     owner = owners.name_of(case.state.get("Pod", case.question.key), case.question.key[0])
@@ -105,7 +106,7 @@ def _fix(case: Case, candidate: Candidate, nodes: tuple[str, ...], rank: int) ->
         owners.in_template(case.state, case.question.key, c) if isinstance(c, Patch) and c.target == pod else c
         for c in candidate.changes
     )
-    concerned = [owners.concerned(case.state, case.question.key, c.target) for c in changes if isinstance(c, Patch)]
+    concerned = [owners.concerned(case.state, case.question.key, c) for c in changes if isinstance(c, Patch)]
     effect = "; ".join(filter(None, (candidate.effect, *concerned)))
     tried = candidate.trial if candidate.trial != changes else ()
     return Fix(candidate.title, changes, effect, nodes, rank, tried)

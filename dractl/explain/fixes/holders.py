@@ -55,14 +55,15 @@ def _end(case: Case, claims: list[tuple[str, list[Holder]]], *, order: int) -> I
     titles = [*([ending.title] if pods else ()), *(f"claim {claim}, which nobody uses, is deleted" for claim in idle)]
     changes, gone = (*ending.changes, *deleted), (*ending.gone, *deleted)
     devices = sum(max(len(h.devices) for h in holders) for _, holders in claims)
-    effect = f"frees {devices} device{'s' if devices > 1 else ''}"
+    more = len(ending.gone) - len(set(pods))  # that go besides, and free what was not looked for
     several = len(claims) > 1
+    scaled = next((c.target for c in reversed(ending.changes) if isinstance(c, Patch)), None)
     yield Candidate(
         " and ".join(titles),
         changes,
-        "end several" if several else f"end: {order % _SHOWN}",
-        effect,
-        order=order,
+        "end several" if several else f"end: {scaled or order % _SHOWN}",
+        "" if more else f"frees {devices} device{'s' if devices > 1 else ''}",
+        order=order + more * _MOST,
         unless="end" if several else "",
         tried=gone if gone != changes else (),
     )

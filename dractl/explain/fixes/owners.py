@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.explain.answer import Delete, Patch
-from dractl.explain.changes import parse_target
+from dractl.explain.changes import parse_target, pointer
 from dractl.explain.cluster import at, map_at, maps_at, text_at
 from dractl.explain.devices import ended
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dractl.explain.answer import Change
     from dractl.explain.cluster import ClusterState, Key
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _HASH = "pod-template-hash"
 _COST = "controller.kubernetes.io/pod-deletion-cost"
+_PHASES = ("Pending", "Unknown", "Running")
 _SCALED = ("Deployment", "ReplicaSet", "StatefulSet")
 _TEMPLATE = "/spec/template"
 WORKLOADS = (*_SCALED, "DaemonSet", "Job")  # those whose pod template is at spec.template
@@ -101,13 +102,36 @@ def _smaller(state: ClusterState, kind: str, key: Key, wanted: Sequence[Key], as
         return Ending(title or f"Job {'/'.join(key)} is suspended, and its pod ends", (patch,), gone)
     if kind not in _SCALED or len({text_at(controller(p), "name") for p in active}) > 1:
         return None  # a DaemonSet, somebody else's kind; or a rollout is under way
-    order = sorted(active, key=_ordinal if kind == "StatefulSet" else _rank(active))
-    going = [(key[0], text_at(p, "metadata", "name")) for p in order]
-    fewer = 1 + max(going.index(pod) for pod in wanted)
-    left = len(going) - fewer
+    rank = _ordinal if kind == "StatefulSet" else _rank(active)
+    names = {wanted_key[1] for wanted_key in wanted}
+    chosen = [p for p in active if text_at(p, "metadata", "name") in names]
+    order = sorted(active, key=lambda p: (rank(p), p not in chosen))
+    fewer = 1 + max(order.index(p) for p in chosen)
+    # Of pods that are alike the controller takes any: where one of them is to stay, those that are to go are marked.
+    stay = [rank(p) for p in order[fewer:]]
+    marked = [p for p in chosen if rank(p) in stay]
+    left = len(order) - fewer
     patch = Patch(target, ({"op": "replace", "path": "/spec/replicas", "value": left},))
-    gone = _deletions("/".join(k) for k in going[:fewer])
-    return Ending(f"{kind} {'/'.join(key)}: replicas {len(going)} → {left}", (patch,), gone)
+    gone = _deletions(f"{key[0]}/{text_at(p, 'metadata', 'name')}" for p in order[:fewer])
+    title = f"{kind} {'/'.join(key)}: replicas {len(order)} → {left}"
+    if marked:
+        title += f", pod {', '.join(text_at(p, 'metadata', 'name') for p in marked)} first"
+    return Ending(title, (*(_cheaper(key[0], p) for p in marked), patch), gone)
+
+
+def _cheaper(namespace: str, pod: Raw) -> Patch:
+    """A mark that makes the controller give up a pod before those that are alike."""
+    annotations = at(pod, "metadata", "annotations")
+    cost = str(_cost(pod) - 1)
+    operation = {"op": "add", "path": "/metadata/annotations", "value": {_COST: cost}}
+    if isinstance(annotations, dict):
+        operation = {"op": "add", "path": pointer("metadata", "annotations", _COST), "value": cost}
+    return Patch(f"Pod/{namespace}/{text_at(pod, 'metadata', 'name')}", (operation,))
+
+
+def _cost(pod: Raw) -> int:
+    cost = str(map_at(pod, "metadata", "annotations").get(_COST, "0"))
+    return int(cost) if cost.lstrip("-").isdigit() else 0
 
 
 def _active(state: ClusterState, kind: str, key: Key) -> list[Raw]:
@@ -119,32 +143,23 @@ def _active(state: ClusterState, kind: str, key: Key) -> list[Raw]:
     ]
 
 
-def _ordinal(pod: Raw) -> int:
+def _ordinal(pod: Raw) -> tuple[int, ...]:
+    """A StatefulSet gives up its highest number."""
     number = text_at(pod, "metadata", "name").rpartition("-")[2]
-    return -int(number) if number.isdigit() else 0
+    return (-int(number) if number.isdigit() else 0,)
 
 
-def _rank(active: Sequence[Raw]) -> Any:
-    """The order in which a ReplicaSet gives up pods: without a node, pending, not ready, cheap, many on one node,
-    young."""
+def _rank(active: Sequence[Raw]) -> Callable[[Raw], tuple[int, ...]]:
+    """The order in which a ReplicaSet gives up pods: without a node, pending, not ready, cheap, many on one node. What
+    comes after that, their age, is left to chance by its logarithm."""
     nodes = [text_at(p, "spec", "nodeName") for p in active]
 
-    def rank(pod: Raw) -> tuple[object, ...]:
-        node = text_at(pod, "spec", "nodeName")
-        phase = text_at(pod, "status", "phase")
-        ready = any(
-            c.get("type") == "Ready" and c.get("status") == "True" for c in maps_at(pod, "status", "conditions")
-        )
-        cost = str(map_at(pod, "metadata", "annotations").get(_COST, "0"))
-        created = text_at(pod, "metadata", "creationTimestamp")
-        return (
-            bool(node),
-            ("Pending", "Unknown", "Running").index(phase) if phase in ("Pending", "Unknown", "Running") else 0,
-            ready,
-            int(cost) if cost.lstrip("-").isdigit() else 0,
-            -nodes.count(node),
-            [-ord(c) for c in created],
-        )
+    def rank(pod: Raw) -> tuple[int, ...]:
+        node, phase = text_at(pod, "spec", "nodeName"), text_at(pod, "status", "phase")
+        conditions = maps_at(pod, "status", "conditions")
+        ready = any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+        started = _PHASES.index(phase) if phase in _PHASES else 0
+        return bool(node), started, ready, _cost(pod), -nodes.count(node)
 
     return rank
 
@@ -155,10 +170,10 @@ def name_of(pod: Raw | None, namespace: str) -> str | None:
     return f"{owner[0]}/{namespace}/{owner[1]}" if owner is not None else None
 
 
-def concerned(state: ClusterState, asking: Key, target: str) -> str:
+def concerned(state: ClusterState, asking: Key, patch: Patch) -> str:
     """Who else gets a change of a template; empty where nobody does."""
-    kind, key = parse_target(target)
-    if kind in WORKLOADS:
+    kind, key = parse_target(patch.target)
+    if any(str(o["path"]).startswith(_TEMPLATE) for o in patch.operations):
         return f"for every pod of {kind} {'/'.join(key)}"
     if kind != "ResourceClaimTemplate":
         return ""
@@ -170,7 +185,7 @@ def concerned(state: ClusterState, asking: Key, target: str) -> str:
         and not ended(pod)
         and any(text_at(r, "resourceClaimTemplateName") == key[1] for r in maps_at(pod, "spec", "resourceClaims"))
     )
-    return f"{others} more pod{'s' if others > 1 else ''} of the template" if others else ""
+    return f"{others} more pod{'s use' if others > 1 else ' uses'} the template" if others else ""
 
 
 def in_template(state: ClusterState, key: Key, patch: Patch) -> Patch:
