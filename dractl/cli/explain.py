@@ -80,8 +80,9 @@ def command(
 ) -> None:
     """Say why a claim or pod is not allocated, node by node, and which smallest change makes it fit.
 
-    Objects come from the cluster of the kubeconfig, or from files. The exit code is 1 if anything asked about does
-    not fit.
+    Objects come from the cluster of the kubeconfig, or from files. Where more is found than was named, each has a
+    line of a table; with -v those that do not fit are also told in full, and with -vv node by node. The exit code is
+    1 if anything asked about does not fit.
 
     Examples: `dractl explain train-0 -n ml`, `dractl explain -f dump.yaml pod/train-0`,
     `dractl explain claim.yaml --devices local`

@@ -175,7 +175,7 @@ def _funnel(stages: Sequence[FunnelStage], canvas: Canvas) -> Iterator[str]:
         where = f" on {plural(stage.nodes, 'node')}" if stage.nodes else ""
         if position and headings[position - 1] == heading:
             rows.append((f"    {asked}", stage, ""))
-        elif len(heading) <= _HEADING:
+        elif len(heading) <= _HEADING and wide + 4 + len(asked) <= canvas.width:
             rows.append((f"  {heading:<{wide}}  {asked}", stage, f" devices{where}"))
         else:
             rows += [(f"  {heading}", None, ""), (f"    {asked}", stage, f" devices{where}")]
