@@ -19,7 +19,7 @@ from dractl.explain.binding import failure, given_back, pending, without_allocat
 from dractl.explain.bugs import upstream_bug
 from dractl.explain.cluster import at, list_at, maps_at, text_at
 from dractl.explain.devices import Devices, ended
-from dractl.explain.extended import as_written
+from dractl.explain.extended import as_written, granted
 from dractl.explain.fixes import Case, find_fixes
 from dractl.explain.funnel import funnel, having, whole
 from dractl.explain.judge import Judge, times_out
@@ -166,7 +166,9 @@ class Explainer:
         """A pod that is on its node, or has ended."""
         pod = question.value
         node = text_at(pod, "spec", "nodeName")
-        allocated = tuple(a for c in claims for a in allocation_of(c.value, c.full_name))
+        made = granted(self.state, pod)
+        every = claims if made is None else (*claims, made)
+        allocated = tuple(a for c in every for a in allocation_of(c.value, c.full_name))
         nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
         reasons: tuple[Reason, ...] = ()
         waiting = [c for c in claims if not c.allocated]
@@ -287,9 +289,8 @@ class Explainer:
         users = [q for q in pods_using(self.state, question.key) if is_pending(q.value)]
         if users and question.kind == "ResourceClaim":
             answer = self._pod(users[0])
-            return replace(
-                answer, subject=subject, notes=(f"seen from pod {'/'.join(users[0].key)}, which uses it", *answer.notes)
-            )
+            seen = f"seen from pod {'/'.join(users[0].key)}, which uses it"
+            return replace(_about_claim(answer, claim.full_name), subject=subject, notes=(seen, *answer.notes))
         if text_at(question.value, "metadata", "deletionTimestamp"):
             reason = Reason("claim-deleting", f"claim {claim.full_name} is being deleted", claim=claim.full_name)
             return self._explanation(question, subject, "blocked", headline=reason.message, reasons=(reason,))
@@ -457,6 +458,19 @@ def _of_one_node(reason: Reason, nodes: Sequence[NodeAnswer], total: int) -> boo
         return len(reason.nodes) < total
     why = _why(reason)
     return any(why not in map(_why, node.reasons) for node in nodes)
+
+
+def _about_claim(answer: Explanation, claim: str) -> Explanation:
+    """The answer about a pod as one about a claim that it uses: what is said of that claim comes first."""
+    own = [r for r in answer.reasons if r.claim == claim]
+    others = [r for r in answer.reasons if r.claim not in (None, claim)]
+    if answer.fits or not others or answer.reasons[0].claim in (None, claim):
+        return answer
+    if own:
+        rest = [r for r in answer.reasons if r.claim != claim]
+        headline = f"the pod {answer.headline}; of this claim: {_why(own[0])}"
+        return replace(answer, reasons=(*own, *rest), headline=headline)
+    return replace(answer, headline=f"the pod waits for its other claim {others[0].claim}, and {answer.headline}")
 
 
 def _why(reason: Reason) -> str:

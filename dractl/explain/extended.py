@@ -62,6 +62,13 @@ def as_written(pod: Raw) -> dict[str, str]:
     return found
 
 
+def granted(state: ClusterState, pod: Raw) -> PodClaim | None:
+    """The claim that the scheduler has made for a pod's extended resources."""
+    name = text_at(pod, "status", "extendedResourceClaimStatus", "resourceClaimName")
+    key = (text_at(pod, "metadata", "namespace") or "default", name)
+    return PodClaim("", key, state.get("ResourceClaim", key)) if name else None
+
+
 def classes_by_resource(state: ClusterState) -> dict[str, str]:
     """Extended resource -> the DeviceClass that provides it: the newest, then the first by name."""
     chosen: dict[str, tuple[str, str]] = {}

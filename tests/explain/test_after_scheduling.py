@@ -147,3 +147,29 @@ def test_devices_that_reach_no_container_are_told() -> None:
     assert explain(*bound({"phase": "Running"}, spec=container({"name": "g", "request": "r"}))).notes == ()
     made = pod("p", USES, spec=container({"name": "g", "request": "gpux"}))
     assert any("gpux" in note for note in explain(*CLUSTER, claim("c", request("r", "gpu")), made).notes)
+
+
+def test_devices_of_an_extended_resource_are_shown_where_the_pod_runs() -> None:
+    made = claim("p-extended-resources-x", request("container-0-request-0", "gpu"))
+    made["status"] = allocation("node-1", ("gpu.example.com", "gpu-0"), pod="p")
+    status = {"phase": "Running", "extendedResourceClaimStatus": {"resourceClaimName": "p-extended-resources-x"}}
+    user = pod("p", metadata={"uid": "uid-p"}, spec={"nodeName": "node-1"}, status=status)
+    (there,) = explain(*CLUSTER, made, user).nodes
+    assert [(a.pool, a.device) for a in there.allocation] == [("node-1", "gpu-0")]
+
+
+def test_a_claim_is_answered_for_itself_before_the_pod_that_uses_it() -> None:
+    held = claim("held", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="x"))
+    nics = (
+        device_class("nic", "device.driver == 'nic.example.com'"),
+        slice_of("nic.example.com", "node-1", device("n")),
+    )
+    both = pod("p", USES, {"name": "n", "resourceClaimName": "d"}, metadata={"uid": "uid-p"})
+    state = state_of(*CLUSTER, held, *nics, claim("c", request("r", "gpu")), claim("d", request("r", "nic", 2)), both)
+    explainer = Explainer(state, Features.for_release("1.36"))
+    answer = explainer.explain(find(state, "claim/d", "ml")[0])
+    assert answer.reasons[0].claim == "ml/d"
+    assert "wants 2 devices" in answer.headline
+    fine = state.replace("ResourceClaim", ("ml", "d"), claim("d", request("r", "nic")))
+    answer = Explainer(fine, Features.for_release("1.36")).explain(find(fine, "claim/d", "ml")[0])
+    assert "waits for its other claim ml/c" in answer.headline
