@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Fix,
         FunnelStage,
         NodeAnswer,
+        Place,
         Reason,
     )
     from dractl.report.canvas import Canvas
@@ -207,13 +208,14 @@ def _conflict(conflict: Conflict, canvas: Canvas, most: int) -> Iterator[str]:
     yield from _wrapped("  constraint   ", told, canvas, hanging=15)
     scores = [place.score for place in conflict.places]
     best = scores.index(max(scores)) if len(scores) > 1 else -1
-    wide = max((len(place.value) for place in conflict.places), default=0)
+    values = [_value(place, canvas) for place in conflict.places]
+    wide = max(map(len, values), default=0)
     dot = f" {canvas.glyph('·', '|')} "
-    for position, place in enumerate(conflict.places[:most]):
+    for position, (place, value) in enumerate(zip(conflict.places[:most], values, strict=False)):
         held = []
         for (request, free), (_, total) in zip(place.free, place.all, strict=True):
             held.append(f"{free} {request}" + (f" (+{total - free} in use)" if total > free else ""))
-        left = f"    {conflict.node}   {_clean(place.value, canvas):<{wide}}"
+        left = f"    {conflict.node}   {value:<{wide}}"
         right = dot.join(held) + ("    ← nearest" if position == best else "")
         if len(left) + 3 + len(right) <= canvas.width:
             yield f"{left}   {right}"
@@ -222,6 +224,12 @@ def _conflict(conflict: Conflict, canvas: Canvas, most: int) -> Iterator[str]:
             yield from _wrapped("        ", right, canvas, hanging=8)
     if len(conflict.places) > most:
         yield f"    and {len(conflict.places) - most} more"
+
+
+def _value(place: Place, canvas: Canvas) -> str:
+    """``pci0000:17`` speaks for itself; of a number it is said what it counts: ``numaNode 0``."""
+    value = _clean(place.value, canvas)
+    return f"{place.attribute.rpartition('/')[2]} {value}" if value.isdigit() else value
 
 
 def _said(node: NodeAnswer) -> tuple[str, str]:

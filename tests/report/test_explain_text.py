@@ -77,6 +77,14 @@ def test_the_heading_has_phase_age_claims_and_their_templates() -> None:
     assert second.startswith("✗ ")
 
 
+def test_places_that_are_numbers_are_named() -> None:
+    numa = [device(f"gpu-{i}", numa=i) for i in range(2)]
+    alike = [{"matchAttribute": "gpu.example.com/numa"}]
+    cluster = [GPU, node("a"), slice_of("gpu.example.com", "a", *numa)]
+    text = shown([*cluster, claim("c", request("gpu", "gpu.example.com", 2), constraints=alike)], "c")
+    assert "    a   numa 0   1 gpu    ← nearest\n    a   numa 1   1 gpu\n" in text
+
+
 def test_holders_are_shown_with_their_pods() -> None:
     text = shown([*two_nodes(), claim("c", request("gpu", "gpu.example.com", 4))], "claim/c")
     assert "(1 held: claim ml/eval-x (pod eval))" in text
@@ -101,6 +109,9 @@ def test_no_line_is_wider_than_the_terminal_and_none_is_cut(width: int, unicode:
     assert "…" not in text.replace(", …", "")
     assert unicode or text.isascii()
     assert "\n\n\n" not in text
+    inventory = explain_text.render(asked(cluster, "node/b"), canvas, now=NOON)
+    assert max(map(len, inventory.splitlines())) <= width
+    assert "claim ml/eval-x (pod ml/eval)" in " ".join(inventory.split())
     rows = explain_text.table(answers, canvas, now=NOON, cut=True)
     assert max(map(len, rows.splitlines())) <= width
 
