@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -9,22 +10,31 @@ from typing import Any
 
 from dractl.cli.app import SUBCOMMANDS, command_line
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "dractl.1"
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "dractl.1"
+SCHEMA = ROOT / "schemas" / "dractl" / "config.json"
 EXIT_STATUS = {
     "0": "Nothing found at or above the severity that counts, everything asked about fits, no difference.",
     "1": "Findings, something that does not fit, a failed check, a difference.",
     "2": "Wrong usage or configuration.",
-    "3": "The job could not be done: a path that is missing, no cluster, nothing to explain, an internal error.",
+    "3": "The job could not be done: a path missing or unreadable, no cluster, nothing to explain, an internal error.",
     "130": "Interrupted.",
 }
 ENVIRONMENT = {
     "DRACTL_KUBERNETES_VERSION, DRACTL_FEATURE_GATES": "As the options of that name, where they are not given.",
+    "DRACTL_OUTPUT, DRACTL_FAIL_ON, DRACTL_SELECT, DRACTL_IGNORE, DRACTL_BASELINE": "The same, for lint.",
     "NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE": "Whether reports and messages are coloured; --color wins.",
     "NODE_NAME": "The name of the node for render, where neither --node-name nor a snapshot gives one.",
     "DRACTL_TRACEBACK": "An internal error ends in its traceback, for a bug report.",
 }
 FILES = (
-    "dractl.toml, .dractl.toml, or the table tool.dractl of pyproject.toml, in the nearest folder upwards that has one."
+    "dractl.toml, .dractl.toml, or the table tool.dractl of pyproject.toml, in the nearest folder upwards that has "
+    "one. A name with a dot stands in the table lint."
+)
+COMMENTS = (
+    "`# dractl: ignore[CODE]` takes the findings of a rule out of its line, or out of the next line if it stands "
+    "alone; `# dractl: ignore-file[CODE]` out of the file. In the brackets are codes, names or beginnings of codes, "
+    "with commas."
 )
 
 
@@ -53,6 +63,14 @@ def subcommand(name: str, command: Any, context: Any) -> list[str]:
     return lines + entries(rows)
 
 
+def settings(schema: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """Every setting by its dotted name, and what it is."""
+    found: dict[str, str] = {}
+    for name, part in schema["properties"].items():
+        found |= settings(part, f"{name}.") if "properties" in part else {prefix + name: part["description"]}
+    return found
+
+
 def page() -> str:
     group = command_line()
     context = group.make_context("dractl", [], resilient_parsing=True)
@@ -77,6 +95,9 @@ def page() -> str:
         *entries(ENVIRONMENT),
         ".SH FILES",
         roff(FILES),
+        *entries(settings(json.loads(SCHEMA.read_text(encoding="utf-8")))),
+        ".SH COMMENTS",
+        roff(COMMENTS),
     ]
     return "\n".join(lines) + "\n"
 
