@@ -119,8 +119,14 @@ def asked(
 def target(release: str | None, gates: dict[str, bool]) -> Target:
     """What ``--kubernetes-version`` and ``--feature-gates`` ask about; says so if a release is newer than we know."""
     from dractl.model import NEWEST, Target
-    from dractl.model.releases import is_newer
+
+    tell_if_newer(release)
+    return Target.of(release or NEWEST, gates)
+
+
+def tell_if_newer(release: str | None) -> None:
+    """A notice where the answer is that of another release than the one asked about."""
+    from dractl.model.releases import NEWEST, is_newer
 
     if release and is_newer(release):
         terminal.notice(f"Kubernetes {release} is newer than dractl knows: the rules of {NEWEST} are used")
-    return Target.of(release or NEWEST, gates)

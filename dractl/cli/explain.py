@@ -104,6 +104,7 @@ def command(
     sources = origins.sort_out(_with_kinds(names or []), files or [], devices or [])
     with _without_collecting():
         state, where, kinds = _read(sources, namespace, all_namespaces, Login(context, kubeconfig), asked_release)
+    common.tell_if_newer(asked_release or state.release)
     features = Features.for_release(asked_release or state.release or NEWEST, gates)
     questions = [q for name in sources.names for q in find(state, name, where, kinds)] or everything(state, where)
     if not questions:

@@ -49,6 +49,17 @@ def test_the_example_names_the_roots_and_what_each_holds(capsys: pytest.CaptureF
     assert max(map(len, out.splitlines())) <= 100
 
 
+def test_a_release_that_is_not_known_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Asked for, or of the nodes: the answer is that of an older scheduler."""
+    (tmp_path / "cluster.yaml").write_text(
+        (Path(EXAMPLES) / "cluster.yaml").read_text(encoding="utf-8").replace("v1.36.3", "v1.99.0"), encoding="utf-8"
+    )
+    said = "Kubernetes 1.99 is newer than dractl knows"
+    assert said in run(capsys, EXAMPLES, "--kubernetes-version", "1.99")[2]
+    assert said in run(capsys, "-f", str(tmp_path), "-f", str(Path(EXAMPLES) / "training.yaml"))[2]
+    assert said not in run(capsys, EXAMPLES)[2]
+
+
 def test_a_kind_and_a_name_as_kubectl_takes_them(capsys: pytest.CaptureFixture[str]) -> None:
     with_slash = run(capsys, "-f", EXAMPLES, "pod/train-0")
     assert run(capsys, "-f", EXAMPLES, "pod", "train-0") == with_slash
