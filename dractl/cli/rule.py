@@ -108,7 +108,7 @@ def _near(name: str, known: Mapping[str, Rule]) -> str:
         begun = next((begin for begin in begins if any(code.startswith(begin) for code in known)), None)
         return f"`dractl rule {begun}` lists the codes that begin with {begun}" if begun else _ALL
     there = [*names(), *REASONS, *(rule.name for rule in known.values())]
-    found = nearest_names(name, there) or [one for one in there if name.lower() in one.lower()]
+    found = nearest_names(name, there, most=1) or [one for one in there if name.lower() in one.lower()]
     more = f" (and {len(found) - 6} more)" if len(found) > 6 else ""
     return f"did you mean {', '.join(found[:6])}{more}?" if found else _ALL
 

@@ -30,6 +30,7 @@ def test_the_tree_shows_roots_switches_devices_and_their_names(
     (tmp_path / "pci.ids").write_text("10b5  PLX Technology, Inc.\n")
     monkeypatch.setenv("PCIDB_PATH", str(tmp_path / "pci.ids"))
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
     assert run("--root", trees["plx-8gpu"]) == 0
     lines = capsys.readouterr().out.splitlines()
     at = lines.index("  pci0000:15")
@@ -211,7 +212,10 @@ def test_what_is_written_fits_its_schema(name: str, trees: dict[str, Path], caps
     jsonschema.validate(json.loads(capsys.readouterr().out), schema)
 
 
-def test_diff_compares_two_machines(trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_diff_compares_two_machines(
+    trees: dict[str, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
     assert run("--diff", trees["vmd"], trees["vmd"]) == 0
     assert "no difference" in capsys.readouterr().out
     assert run("--diff", trees["vmd"], trees["cxl"]) == 1

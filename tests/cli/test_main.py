@@ -115,6 +115,13 @@ def test_what_people_read_is_spelt_out_where_the_locale_lacks_the_characters() -
     assert done.stdout.isascii()
 
 
+def test_the_c_locale_gets_ascii_also_where_python_would_write_utf8() -> None:
+    for locale in ({"LC_ALL": "C"}, {"LC_ALL": "", "LC_CTYPE": "", "LANG": "POSIX"}):
+        done = run("discover", "--from", ROOT / "examples/discover/node.json", PYTHONIOENCODING="", **locale)
+        assert "NUMA" in done.stdout
+        assert done.stdout.isascii()
+
+
 def test_explain_is_ascii_in_a_pipe_and_in_the_c_locale() -> None:
     """Issue 6: without a terminal or in a C locale; who names an encoding gets it."""
     arguments = ("explain", ROOT / "examples" / "explain")
