@@ -416,6 +416,8 @@ def _short(device: DeviceID, counter_set: str, counter: str, want: Quantity, fre
 
 
 def _as_written(amount: Quantity, asked: Asked, capacity: str) -> str:
-    """An amount as the request has it, where the scheduler only changes its unit: 6G, which it makes 5859375Ki."""
+    """An amount in the unit of the request, which the scheduler may change: 6G, which it makes 5859375Ki."""
     written = (asked.capacity or {}).get(capacity)
-    return str(amount if written is None or written != amount else written)
+    if written is None:
+        return str(amount)
+    return str(written if written == amount else Quantity(*amount.exact(), written.format))

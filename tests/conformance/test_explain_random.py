@@ -131,10 +131,9 @@ def questions(release: str, chosen: list[dict[str, Any]]) -> Iterator[dict[str, 
     for case, state, features in asked(release, chosen):
         for fix in answer(state, features, 8).fixes:
             gate = re.fullmatch(r"enable the feature gate (\w+)", fix.title)
-            assert fix.changes or gate, f"{case['name']}: {fix.title}"
-            made = question(
-                apply(state, fix.changes), features, case, f"{case['name']}: {fix.title} {plain(fix.changes)}"
-            )
+            changes = fix.tried or fix.changes
+            assert changes or gate, f"{case['name']}: {fix.title}"
+            made = question(apply(state, changes), features, case, f"{case['name']}: {fix.title} {plain(changes)}")
             yield {**made, "features": [*made["features"], *(gate.groups() if gate else ())]}
 
 

@@ -92,7 +92,8 @@ def find_fixes(case: Case, most: int) -> Found:
             if not then.reasons or then.reasons[0].code not in _SELECTOR:
                 around.add(candidate.family)  # the selector is right then, and something else is in the way
     shown = [(c, nodes) for c, nodes in fixes if c.unless not in done]
-    found = tuple(_fix(case, c, nodes, n + 1) for n, (c, nodes) in enumerate(shown)) or _two_at_once(case, candidates)
+    found = tuple(_fix(case, c, nodes, n + 1) for n, (c, nodes) in enumerate(shown))
+    found = found or _two_at_once(case, [c for c in candidates if c.family not in around and not c.corrects])
     wrong = tuple(said for family, said in failed.items() if family not in done)
     held = () if "end" in done else holders.made_anew(case)
     owner = owners.name_of(case.state.get("Pod", case.question.key), case.question.key[0])
@@ -128,7 +129,7 @@ def _after(case: Case, correction: Candidate) -> Explanation:
 
 def _two_at_once(case: Case, candidates: Sequence[Candidate]) -> tuple[Fix, ...]:
     """Where no single change is enough: the smallest two that are."""
-    single = (c for c in reversed(candidates) if c.changes and c.features is None and not c.corrects)
+    single = (c for c in reversed(candidates) if c.changes and c.features is None)
     firsts = {c.family.partition(":")[0]: c for c in single}
     ordered = sorted(firsts.values(), key=lambda c: c.size)[:_PAIRED]
     for a, b in combinations(ordered, 2):

@@ -1,0 +1,369 @@
+"""Which fixes are offered: none that nobody would do, none that is undone at once, the right name first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from dractl.allocation import Features
+from dractl.explain import Explainer, Explanation, find
+from dractl.explain.answer import Create, Delete, Patch, plain
+from dractl.explain.changes import patched
+from dractl.report import explain_patch
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+
+if TYPE_CHECKING:
+    from dractl.explain.answer import Fix
+
+DRIVER = "gpu.nvidia.com"
+GPU = device_class(DRIVER, f"device.driver == '{DRIVER}' && device.attributes['{DRIVER}'].type == 'gpu'")
+MIG = device_class("mig.nvidia.com", f"device.driver == '{DRIVER}' && device.attributes['{DRIVER}'].type == 'mig'")
+NIC = device_class("dranet", "device.driver == 'dra.net'")
+HOSTNAME = "kubernetes.io/hostname"
+
+
+def explain(name: str, *objects: dict[str, Any], release: str = "1.37") -> Explanation:
+    state = state_of(*objects)
+    (question,) = find(state, name, None)
+    return Explainer(state, Features.for_release(release)).explain(question)
+
+
+def gpus(where: str, *names: str, architecture: str = "Hopper", **pool: Any) -> dict[str, Any]:
+    return slice_of(DRIVER, where, *(device(n, type="gpu", architecture=architecture) for n in names), **pool)
+
+
+def migs(where: str) -> dict[str, Any]:
+    return slice_of(DRIVER, where, device("mig-0", type="mig", architecture="Hopper"))
+
+
+def template(name: str, *requests: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": name, "namespace": "ml"},
+        "spec": {"spec": {"devices": {"requests": list(requests)}}},
+    }
+
+
+def selecting(expression: str, **more: Any) -> dict[str, Any]:
+    return request("r", DRIVER, selectors=[{"cel": {"expression": expression}}], **more)
+
+
+def made(name: str, owner: str, of: str = "t", *, where: str | None = None, **metadata: Any) -> dict[str, Any]:
+    """A pod that ``owner`` (Kind/name) made, of the template ``of``, on a node."""
+    kind, _, owner_name = owner.partition("/")
+    references = [{"kind": kind, "name": owner_name, "uid": f"uid-{owner_name}", "controller": True}]
+    return pod(
+        name,
+        {"name": "g", "resourceClaimTemplateName": of},
+        metadata={"uid": f"uid-{name}", "ownerReferences": references, **metadata},
+        spec={"nodeName": where} if where else {},
+        status={
+            "phase": "Running" if where else "Pending",
+            "resourceClaimStatuses": [{"name": "g", "resourceClaimName": f"{name}-g"}],
+        },
+    )
+
+
+def replica(name: str, where: str | None = None, deployment: str = "web", **metadata: Any) -> dict[str, Any]:
+    labels = {"pod-template-hash": "abc"}
+    return made(name, f"ReplicaSet/{deployment}-abc", where=where, labels=labels, **metadata)
+
+
+def held(by: str, where: str, *names: str) -> dict[str, Any]:
+    """The claim of a pod with devices of the node."""
+    owner = [{"kind": "Pod", "name": by, "uid": f"uid-{by}"}]
+    status = allocation(where, *((DRIVER, name) for name in names), pod=by)
+    return claim(f"{by}-g", request("r", DRIVER), status=status, metadata={"ownerReferences": owner, "uid": by})
+
+
+def changes(fix: Fix) -> list[Any]:
+    return [plain(change) for change in fix.changes]
+
+
+def titles(answer: Explanation) -> list[str]:
+    return [fix.title for fix in answer.fixes]
+
+
+TWO = (GPU, node("node-1"), gpus("node-1", "gpu-0", "gpu-1"), template("t", request("r", DRIVER)))
+BUSY = (*TWO, held("web-0", "node-1", "gpu-0"), held("web-1", "node-1", "gpu-1"))
+WANTS = (claim("c", request("r", DRIVER)), pod("p", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "p"}))
+
+# -- pods that come back --
+
+
+def test_the_end_of_a_sibling_replica_is_no_fix() -> None:
+    own = claim("web-2-g", request("r", DRIVER), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-2"}]})
+    pods = replica("web-0", "node-1"), replica("web-1", "node-1"), replica("web-2")
+    answer = explain("pod/web-2", *BUSY, own, *pods)
+    assert answer.fixes == ()
+    assert any("Deployment ml/web makes it anew" in note for note in answer.notes)
+
+
+def test_another_workload_becomes_smaller_by_the_pod_that_holds_the_devices() -> None:
+    answer = explain("pod/p", *BUSY, *WANTS, replica("web-0", "node-1"), replica("web-1", "node-1"))
+    (fix,) = answer.fixes
+    mark, scale = changes(fix)
+    assert mark["patch"] in ("Pod/ml/web-0", "Pod/ml/web-1")
+    assert mark["json"][0]["value"] == {"controller.kubernetes.io/pod-deletion-cost": "-1"}
+    assert scale == {"patch": "Deployment/ml/web", "json": [{"op": "replace", "path": "/spec/replicas", "value": 1}]}
+    assert fix.tried == (Delete(mark["patch"]),)
+
+
+def test_no_mark_is_needed_where_the_controller_takes_that_pod_anyway() -> None:
+    cheap = replica("web-0", "node-1", annotations={"controller.kubernetes.io/pod-deletion-cost": "-5"})
+    answer = explain("pod/p", *BUSY, *WANTS, cheap, replica("web-1", "node-1"))
+    assert changes(answer.fixes[0]) == [
+        {"patch": "Deployment/ml/web", "json": [{"op": "replace", "path": "/spec/replicas", "value": 1}]}
+    ]
+    assert answer.fixes[0].tried == (Delete("Pod/ml/web-0"),)
+
+
+def test_a_stateful_set_gives_up_its_highest_number() -> None:
+    pods = made("web-0", "StatefulSet/web", where="node-1"), made("web-1", "StatefulSet/web", where="node-1")
+    answer = explain("pod/p", *BUSY, *WANTS, *pods)
+    assert titles(answer) == ["StatefulSet ml/web: replicas 2 → 1"]
+    assert answer.fixes[0].tried == (Delete("Pod/ml/web-1"),)
+
+
+def test_a_job_is_suspended() -> None:
+    pods = made("web-0", "Job/web", where="node-1"), made("web-1", "Job/web", where="node-1")
+    (fix,) = explain("pod/p", *BUSY, *WANTS, *pods).fixes
+    assert changes(fix) == [{"patch": "Job/ml/web", "json": [{"op": "add", "path": "/spec/suspend", "value": True}]}]
+    assert set(fix.tried) == {Delete("Pod/ml/web-0"), Delete("Pod/ml/web-1")}
+
+
+@pytest.mark.parametrize("owner", ["DaemonSet/web", "Node/node-1", "RayCluster/web"])
+def test_what_nobody_can_make_smaller_is_left_alone(owner: str) -> None:
+    pods = made("web-0", owner, where="node-1"), made("web-1", owner, where="node-1")
+    answer = explain("pod/p", *BUSY, *WANTS, *pods)
+    assert answer.fixes == ()
+    assert any(owner.partition("/")[2] in note for note in answer.notes)
+
+
+def test_a_pod_of_nobody_ends() -> None:
+    pods = pod("web-0", spec={"nodeName": "node-1"}), replica("web-1", "node-1")
+    assert titles(explain("pod/p", *BUSY, *WANTS, *pods))[0] == "pod ml/web-0 ends"
+
+
+# -- what only a driver can publish --
+
+
+def test_no_made_up_slice_is_to_be_applied() -> None:
+    asked = claim("c", request("r", DRIVER))
+    answer = explain("c", GPU, node("node-1"), asked)
+    (fix,) = answer.fixes
+    assert fix.changes == ()
+    assert any(isinstance(change, Create) for change in fix.tried)
+    patch = explain_patch.render([answer])
+    assert "kubectl" not in patch
+    assert "nothing to apply" in patch
+
+
+def test_a_node_without_such_devices_is_not_told_to_have_some() -> None:
+    answer = explain(
+        "c", GPU, NIC, node("node-1"), node("net-1"), gpus("node-1", "gpu-0"), claim("c", request("r", DRIVER, 3))
+    )
+    assert titles(answer) == ["request r: count 3 → 1"]
+
+
+def test_the_same_value_twice_is_written_twice() -> None:
+    missing = [{"name": n, "resourceClaimName": n} for n in ("a", "b")]
+    same = template("x", request("r", DRIVER))["spec"]["spec"]
+    elsewhere = [{**claim(n, namespace="other"), "spec": same} for n in ("a", "b")]
+    answer = explain("pod/p", *TWO, *elsewhere, pod("p", *missing))
+    patch = explain_patch.render([answer])
+    assert "&id" not in patch
+    assert len([part for part in yaml.safe_load_all(patch) if part]) == len(answer.fixes[0].changes)
+
+
+def test_an_incomplete_pool_comes_before_other_wishes() -> None:
+    hidden = gpus("node-2", "gpu-0", architecture="Ampere", resourceSliceCount=2)
+    asked = claim("c", selecting(f"device.attributes['{DRIVER}'].architecture == 'Ampere'"))
+    answer = explain(
+        "c",
+        GPU,
+        MIG,
+        node("node-1"),
+        node("node-2"),
+        node("mig-1"),
+        gpus("node-1", "gpu-0"),
+        hidden,
+        migs("mig-1"),
+        asked,
+    )
+    assert answer.reasons[0].code == "pool-incomplete"
+    assert "publishes the missing slice" in answer.fixes[0].title
+    assert answer.fixes[0].changes == ()
+    assert not any("mig.nvidia.com" in title for title in titles(answer))
+
+
+def test_a_class_of_which_there_is_nothing_is_changed() -> None:
+    answer = explain("c", GPU, MIG, node("mig-1"), migs("mig-1"), claim("c", request("r", DRIVER)))
+    assert titles(answer)[0] == f"request r: class {DRIVER} → mig.nvidia.com"
+
+
+# -- the right name --
+
+
+def extended(resource: str, **more: Any) -> dict[str, Any]:
+    asked = pod("p", requests={resource: "1"}, **more)
+    asked["spec"]["containers"][0]["resources"]["limits"] = {resource: "1"}
+    del asked["spec"]["resourceClaims"]
+    return asked
+
+
+def providing(device_class: dict[str, Any], resource: str) -> dict[str, Any]:
+    return {**device_class, "spec": {**device_class["spec"], "extendedResourceName": resource}}
+
+
+CARDS = (NIC, node("node-1"), gpus("node-1", "gpu-0"), slice_of("dra.net", "node-1", device("nic-0")))
+
+
+def test_the_near_extended_resource_is_meant() -> None:
+    answer = explain("pod/p", providing(GPU, "nvidia.com/gpu"), *CARDS, extended("nvidia.com/gpus"))
+    assert (answer.reasons[0].nearest, answer.reasons[0].device_class) == ("nvidia.com/gpu", DRIVER)
+    (fix,) = answer.fixes
+    (change,) = fix.changes
+    assert isinstance(change, Patch)
+    resources = patched(extended("nvidia.com/gpus"), change.operations)["spec"]["containers"][0]["resources"]
+    assert resources == {"requests": {"nvidia.com/gpu": "1"}, "limits": {"nvidia.com/gpu": "1"}}
+
+
+def test_a_class_of_another_vendor_does_not_provide_it() -> None:
+    answer = explain("pod/p", GPU, *CARDS, extended("example.com/fpga"))
+    assert (answer.reasons[0].code, answer.fixes) == ("node-filter", ())
+    assert titles(explain("pod/p", GPU, *CARDS, extended("nvidia.com/gpu"))) == [
+        f"class {DRIVER} provides nvidia.com/gpu (extendedResourceName)"
+    ]
+
+
+def test_a_shortened_attribute_is_found() -> None:
+    asked = claim("c", selecting(f"device.attributes['{DRIVER}'].arch == 'Hopper'"))
+    answer = explain("c", *TWO, asked)
+    assert titles(answer)[0] == f"request r: {DRIVER}/arch → {DRIVER}/architecture"
+
+
+def test_a_name_is_put_right_wherever_it_is_read() -> None:
+    wrong = "device.attributes['nvidia.com']"
+    asked = claim("c", selecting(f"has({wrong}.architecture) && {wrong}.architecture == 'Hopper'"))
+    (operation,) = explain("c", *TWO, asked).fixes[0].changes[0].operations  # type: ignore[union-attr]
+    assert operation["value"].count("['gpu.nvidia.com']") == 2
+
+
+def test_what_else_is_in_the_way_of_the_right_name_is_said() -> None:
+    asked = claim("c", selecting(f"device.attributes['{DRIVER}'].architcture == 'Hopper'", count=2))
+    busy = claim("held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="x"))
+    answer = explain("c", *TWO, busy, asked)
+    assert answer.reasons[0].code == "selector-error"
+    assert any("architecture: not enough by itself" in note and "1 of 2" in note for note in answer.notes)
+    assert not any("without" in title for title in titles(answer))
+
+
+def test_the_template_that_is_there_is_used_and_no_other_made() -> None:
+    asked = pod("p", {"name": "g", "resourceClaimTemplateName": "one-gpus"}, metadata={"uid": "p"})
+    one = template("one-gpu", request("r", DRIVER))
+    assert titles(explain("pod/p", *TWO, one, asked)) == ["resourceClaimTemplateName one-gpus → one-gpu"]
+    busy = explain("pod/p", *BUSY, one, asked, pod("web-0", spec={"nodeName": "node-1"}), pod("web-1"))
+    assert not any("create" in title for title in titles(busy))
+    assert any("one-gpu: not enough by itself" in note and "in use" in note for note in busy.notes)
+
+
+def test_a_class_that_was_misspelt_is_not_installed() -> None:
+    answer = explain("c", *TWO, claim("c", request("r", "gpu.nvdia.com", 3)))
+    assert not any("install" in title for title in titles(answer))
+    assert any("not enough by itself" in note for note in answer.notes)
+
+
+# -- the rest --
+
+
+@pytest.mark.parametrize(
+    ("label", "offered"), [(HOSTNAME, False), ("topology.kubernetes.io/zone", False), ("a/b", True)]
+)
+def test_a_label_that_says_what_a_node_is_stays(label: str, offered: bool) -> None:
+    asked = pod("p", {"name": "g", "resourceClaimName": "c"}, spec={"nodeSelector": {label: "other"}}, metadata={})
+    answer = explain("pod/p", *TWO, claim("c", request("r", DRIVER)), asked)
+    assert answer.fixes[0].title == f"the pod without the nodeSelector {label}"
+    assert any(title.startswith("label node-1") for title in titles(answer)) is offered
+
+
+@pytest.mark.parametrize(
+    ("policy", "wanted", "most", "told"),
+    [
+        ({"validRange": {"min": "1G", "max": "8G", "step": "1G"}}, "9G", "8G", "1G to 8G in steps of 1G"),
+        ({"validRange": {"min": "1G", "max": "8G", "step": "3G"}}, "10G", "7G", "1G to 8G in steps of 3G"),
+        ({"validValues": ["1G", "2G", "4G"]}, "9G", "4G", "1G, 2G, 4G"),
+    ],
+)
+@pytest.mark.parametrize("release", ["1.36", "1.37"])
+def test_the_most_that_a_request_policy_allows_is_offered(
+    release: str, policy: Any, wanted: str, most: str, told: str
+) -> None:
+    port = {"name": "eth0", "allowMultipleAllocations": True}
+    port["capacity"] = {"bandwidth": {"value": "10G", "requestPolicy": {"default": "1G", **policy}}}
+    asked = claim("c", request("r", "dranet", capacity={"requests": {"bandwidth": "9G"}}))
+    answer = explain("c", NIC, node("node-1"), slice_of("dra.net", "node-1", port), asked, release=release)
+    assert f"wants {wanted}, " in answer.reasons[0].message
+    assert answer.reasons[0].message.endswith(told)
+    assert titles(answer) == [f"request r: bandwidth 9G → {most}"]
+
+
+def test_where_it_fits_nothing_is_to_be_changed() -> None:
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "message": "0/2 nodes are available: 2 cannot allocate all claims.",
+    }
+    asked = pod(
+        "p",
+        {"name": "g", "resourceClaimName": "c"},
+        metadata={"uid": "p"},
+        status={"phase": "Pending", "conditions": [condition]},
+    )
+    answer = explain("pod/p", *TWO, node("net-1", unschedulable=True), claim("c", request("r", DRIVER)), asked)
+    assert answer.reasons[0].code == "would-fit-now"
+    assert [fix.changes for fix in answer.fixes] == [()]
+
+
+# -- what a patch says of pods that a workload makes --
+
+
+def test_a_template_of_several_pods_is_called_that_and_the_pod_is_left_to_its_owner() -> None:
+    many = template("t", request("r", DRIVER, 3))
+    own = claim("web-0-g", request("r", DRIVER, 3), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]})
+    answer = explain(
+        "pod/web-0", *TWO[:3], many, own, replica("web-0"), pod("p", {"name": "g", "resourceClaimTemplateName": "t"})
+    )
+    assert answer.fixes[0].effect == "1 more pod uses the template"
+    patch = explain_patch.render([answer])
+    assert "kubectl delete pod web-0 -n ml" in patch
+    assert "get pod" not in patch
+    assert "kubectl get resourceclaimtemplate t -n ml" in patch
+
+
+def test_what_a_deployment_writes_is_changed_there() -> None:
+    tainted = node("node-1", taints=[{"key": "dedicated", "effect": "NoSchedule"}])
+    waiting = replica("web-0")
+    waiting["spec"]["tolerations"] = [{"key": "node.kubernetes.io/not-ready", "operator": "Exists"}]
+    own = claim("web-0-g", request("r", DRIVER), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]})
+    answer = explain("pod/web-0", GPU, tainted, gpus("node-1", "gpu-0"), TWO[3], own, waiting)
+    # The API server adds tolerations to a pod, which its template does not have.
+    value = [{"key": "dedicated", "operator": "Exists"}]
+    operation = {"op": "add", "path": "/spec/template/spec/tolerations", "value": value}
+    assert changes(answer.fixes[0]) == [{"patch": "Deployment/ml/web", "json": [operation]}]
+    patch = explain_patch.render([answer])
+    assert "kubectl patch deployment web -n ml" in patch
+    assert "kubectl delete" not in patch
+
+
+@pytest.mark.parametrize("owner", ["Job/web", "RayCluster/web"])
+def test_what_cannot_be_changed_in_place_is_said(owner: str) -> None:
+    tainted = node("node-1", taints=[{"key": "dedicated", "effect": "NoSchedule"}])
+    own = claim("web-0-g", request("r", DRIVER), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]})
+    answer = explain("pod/web-0", GPU, tainted, gpus("node-1", "gpu-0"), TWO[3], own, made("web-0", owner))
+    patch = explain_patch.render([answer])
+    assert "kubectl" not in patch
+    assert f"where {owner.replace('/', ' ml/')} is written" in patch
