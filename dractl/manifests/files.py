@@ -162,7 +162,7 @@ class _Walker:
 
 
 def _unread(path: str, error: OSError, *, below: bool = True) -> Skipped:
-    hint = "--exclude passes over it" if below else None
+    hint = "make it readable, or leave it out" if below else None
     return Skipped(path, f"cannot be read: {_reason(error)}", hint, unread=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
@@ -10,11 +11,12 @@ import os
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dractl.errors import InputError
-from dractl.manifests import files, load
+from dractl.manifests import files, load, load_readable
 
 CLAIM = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: %s}\n"
 OTHER = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
@@ -121,6 +123,25 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     (skipped,) = load([str(tmp_path)]).skipped
     assert skipped.why == "not a regular file"
+
+
+def test_what_cannot_be_read_below_a_folder_is_an_error_or_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        write(tmp_path, name, CLAIM % name[0])
+
+    def opened(path: str, *arguments: Any) -> Any:
+        if path.endswith("a.yaml"):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return open(path, *arguments)
+
+    monkeypatch.setattr("dractl.manifests.files.open", opened, raising=False)
+    with pytest.raises(InputError, match=r"a\.yaml: cannot be read: Permission denied"):
+        load([str(tmp_path)])
+    inputs = load_readable([str(tmp_path), str(tmp_path / "gone.yaml")])
+    assert [document.name for document in inputs.documents] == ["b"]
+    assert [Path(item.file).name for item in inputs.unread] == ["a.yaml", "gone.yaml"]
 
 
 @pytest.mark.parametrize(("name", "message"), [("gone.yaml", "no such file or directory"), ("a\0b", "cannot be read")])
