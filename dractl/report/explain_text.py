@@ -350,5 +350,5 @@ def _allocations(e: Explanation, canvas: Canvas, most: int) -> Iterator[str]:
 def _request(e: Explanation, allocated: AllocatedDevice) -> str:
     """Claim and request; an extended resource as the pod has it."""
     claim = allocated.claim.rpartition("/")[2]
-    written = e.subject.extended.get(allocated.request) if "extended-resources" in claim else None
-    return written or f"{claim}  {allocated.request}"
+    own = claim in e.subject.pod_claims.values()  # the scheduler makes another one for extended resources
+    return (not own and e.subject.extended.get(allocated.request)) or f"{claim}  {allocated.request}"
