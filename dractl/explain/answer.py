@@ -240,6 +240,12 @@ class Explanation:
     def fits(self) -> bool:
         return self.verdict in FITS
 
+    @property
+    def unchecked(self) -> bool:
+        """Whether nodes fit, and what stops it all the same is not checked here: no change is looked for then."""
+        stopped = bool(self.reasons) and self.reasons[0].code == "node-filter"
+        return stopped and any(node.verdict == "allocatable" for node in self.nodes)
+
 
 _JSON_NAMES = {"device_class": "class"}
 

@@ -239,7 +239,7 @@ class Explainer:
         told = "; ".join(of_nodes(*part) for part in foreign)
         where = fitting[0].name + (f" and {total - 1} more" if total > 1 else "")
         plugin = "VolumeBinding" if "volume" in told.lower() else None
-        why = f"its devices, and all else that is checked here, are there (on {where}); the scheduler says: {told}"
+        why = f"the scheduler says: {told}; that is not checked here, and all that is would fit on {where}"
         return replace(
             answer,
             verdict="blocked",
@@ -342,7 +342,7 @@ class Explainer:
         return Study(question, judgement, About(self.judge, self.devices, (*judgement.claims, *special)))
 
     def _with_fixes(self, study: Study, answer: Explanation) -> Explanation:
-        if answer.fits or not self.options.fixes or (study.judgement.fits and answer.reasons[0].code == "node-filter"):
+        if answer.fits or not self.options.fixes or answer.unchecked:
             return answer
         claims = tuple(study.about.claims.values())
         reasons = tuple(dict.fromkeys((*answer.reasons, *(r for n in answer.nodes for r in n.reasons))))
@@ -414,7 +414,7 @@ class Explainer:
         if judgement.fits:
             fitting = [n.name for n in judgement.nodes if n.fits]
             return f"fits on {', '.join(fitting[:3])}" + (f" and {len(fitting) - 3} more" if len(fitting) > 3 else "")
-        why = _why(reasons[0]) if reasons else ""
+        why = _why(reasons[0]) + _besides(reasons[0], nodes) if reasons else ""
         if judgement.fatal is not None:
             return f"the scheduler's attempt ends in an error: {why}"
         if judgement.late is not None:
@@ -452,7 +452,9 @@ class Explainer:
 
 def _of_one_node(reason: Reason, nodes: Sequence[NodeAnswer], total: int) -> bool:
     """Whether a reason is that of some nodes, or is told with the numbers of one: it is told with the node then."""
-    if not reason.nodes or REASONS[reason.code].reach >= STOPPED or reason.code == "mixed" or summed(reason):
+    if not reason.nodes or REASONS[reason.code].reach >= STOPPED or summed(reason):
+        return False
+    if reason.code in ("mixed", "pinned-node"):
         return False
     if reason.code == "node-filter":
         return len(reason.nodes) < total
@@ -471,6 +473,20 @@ def _about_claim(answer: Explanation, claim: str) -> Explanation:
         headline = f"the pod {answer.headline}; of this claim: {_why(own[0])}"
         return replace(answer, reasons=(*own, *rest), headline=headline)
     return replace(answer, headline=f"the pod waits for its other claim {others[0].claim}, and {answer.headline}")
+
+
+def _besides(reason: Reason, nodes: Sequence[NodeAnswer]) -> str:
+    """What another request lacks on the node that a reason is told of: the one alone would not be enough."""
+    if reason.request is None or not reason.nodes or REASONS[reason.code].reach >= STOPPED:
+        return ""
+    own = {name.partition("/")[0] for name in reason.request.split(", ")}
+    node = next((n for n in nodes if n.name == reason.nodes[0]), None)
+    for other in node.reasons if node is not None else ():
+        if other.request is None or ", " in other.request or REASONS[other.code].reach >= STOPPED:
+            continue
+        if other.claim != reason.claim or other.request.partition("/")[0] not in own:
+            return f"; and {_why(other)}"
+    return ""
 
 
 def _why(reason: Reason) -> str:

@@ -28,6 +28,7 @@ def rank(nodes: Sequence[NodeAnswer], verdicts: Sequence[NodeVerdict]) -> tuple[
     merged: dict[tuple[object, ...], Reason] = {}
     reach: dict[tuple[object, ...], float] = {}
     for node in nodes:
+        hardest = _hardest(node)
         for position, reason in enumerate(node.reasons):
             key = (
                 reason.code,
@@ -41,6 +42,8 @@ def rank(nodes: Sequence[NodeAnswer], verdicts: Sequence[NodeVerdict]) -> tuple[
             )
             merged[key] = _merge(merged[key], reason) if key in merged else reason
             far: float = REASONS[reason.code].reach
+            if reason.request is not None and hardest < far < STOPPED:
+                far = hardest - 0.1  # this one alone would not be enough
             if reason.code == "node-filter":
                 far = _filtered(node.name, otherwise, unwanted)
             if reason.code == "pinned-node" and any(r.code != "pinned-node" for r in node.reasons[position + 1 :]):
@@ -59,6 +62,16 @@ def rank(nodes: Sequence[NodeAnswer], verdicts: Sequence[NodeVerdict]) -> tuple[
             why += f"; nearest is {reasons[0].nodes[0]}: {reasons[0].message}"
         reasons.insert(0, Reason("mixed", why, found=tuple(code for code, _ in codes.most_common())))
     return tuple(reasons)
+
+
+def _hardest(node: NodeAnswer) -> float:
+    """How far the pod gets on a node with the request that gets least far."""
+    best: dict[tuple[str | None, str], int] = {}
+    for reason in node.reasons:
+        if reason.request is not None and "," not in reason.request:
+            key = (reason.claim, reason.request.partition("/")[0])
+            best[key] = max(best.get(key, 0), REASONS[reason.code].reach)
+    return min(best.values(), default=STOPPED)
 
 
 def _unwanted(verdict: NodeVerdict) -> bool:

@@ -70,7 +70,7 @@ def _section(e: Explanation) -> Iterator[str]:
         yield from _reasons(e)
     if len(e.nodes) > 1:
         yield from _nodes(e.nodes)
-    if not e.fits:
+    if not e.fits and not e.unchecked:
         yield from _fixes(e.fixes)
     if e.scheduler_message:
         yield f"<h2>What the scheduler says</h2><p><code>{escape(e.scheduler_message)}</code></p>"

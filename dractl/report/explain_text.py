@@ -112,7 +112,8 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
             yield ""
             yield canvas.paint(node.name, "1") + (f" and {len(node.like)} like it" if node.like else "")
             yield from _funnel(node.funnel, canvas)
-    yield from _fixes(e.fixes, canvas)
+    if not e.unchecked:
+        yield from _fixes(e.fixes, canvas)
 
 
 def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:

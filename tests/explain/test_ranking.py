@@ -125,3 +125,15 @@ def test_the_funnel_has_the_nodes_on_which_devices_fit() -> None:
     first, in_use = answer.funnel
     assert (first.kept, first.of, first.nodes) == (6, 6, 2)
     assert (in_use.kept, in_use.of) == (5, 6)
+
+
+def test_what_another_request_lacks_on_the_same_node_is_told_too() -> None:
+    nic = device_class("nic", "device.driver == 'nic.example.com'")
+    nics = slice_of("nic.example.com", "node-1", device("n"))
+    both = (claim("c", request("r", "gpu")), claim("d", request("r", "nic", 2)))
+    uses = (USES, {"name": "h", "resourceClaimName": "d"})
+    answer = explain(*gpus("node-1", 1), held("x", "node-1", "gpu-0"), nic, nics, *both, pod("p", *uses))
+    # To end the holder would not be enough: what no holder is to blame for comes first.
+    assert [(r.code, r.pod_claim) for r in answer.reasons] == [("not-enough", "h"), ("device-in-use", "g")]
+    assert "h/r wants 2 devices" in answer.headline
+    assert "g/r: the only matching device is in use" in answer.headline
