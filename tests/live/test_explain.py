@@ -203,3 +203,82 @@ def test_as_a_plug_in_of_kubectl(cluster: Any) -> None:
         assert "pod ml/train-0" in out
     finally:
         tear_down(cluster)
+
+
+SMALL = [
+    {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "node-1", "labels": {"kubernetes.io/hostname": "node-1"}},
+        "spec": {},
+        "status": {k: {"cpu": "8", "memory": "32Gi", "pods": "110"} for k in ("allocatable", "capacity")},
+    },
+    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}},
+    {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}},
+    {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "node-1"},
+        "spec": {
+            "driver": "gpu.example.com",
+            "nodeName": "node-1",
+            "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": "gpu-0"}, {"name": "gpu-1"}],
+        },
+    },
+    {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "one", "namespace": "ml"},
+        "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}}},
+    },
+]
+
+
+def one_gpu(**more: Any) -> dict[str, Any]:
+    container = {"name": "main", "image": "x", "resources": {"claims": [{"name": "gpu"}]}}
+    return {
+        "containers": [container],
+        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}],
+        **more,
+    }
+
+
+def test_a_workload_and_what_is_not_checked(cluster: Any) -> None:
+    web = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "ml"},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {"metadata": {"labels": {"app": "web"}}, "spec": one_gpu(nodeSelector={"none": "such"})},
+        },
+    }
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "nope"}}
+    waits = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "waits", "namespace": "ml"},
+        "spec": one_gpu(volumes=[volume]),
+    }
+    runs = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "runs", "namespace": "ml"}, "spec": one_gpu()}
+    try:
+        set_up(cluster, [*SMALL, runs, waits], ("ml", "waits"))
+        create(cluster, web)
+        cluster.kubectl("wait", "--for=jsonpath={.status.replicas}=2", "deployment/web", "-n", "ml", "--timeout=20s")
+        assert not wait(cluster, "ml", "waits", scheduled=False)
+        code, out = dractl(cluster, "explain", "pod/waits", "-n", "ml", "-o", "json")
+        answer = json.loads(out)
+        assert (code, answer["verdict"]) == (1, "blocked")
+        assert 'persistentvolumeclaim "nope" not found' in answer["headline"]
+        assert 'persistentvolumeclaim "nope" not found' in answer["schedulerMessage"]
+        code, out = dractl(cluster, "explain", "pod/runs", "-n", "ml", "-o", "json")
+        assert (code, json.loads(out)["verdict"]) == (0, "allocated")
+        assert json.loads(out)["headline"].startswith("scheduled on node-1")  # there is no kubelet
+        code, out = dractl(cluster, "explain", "deploy/web", "-n", "ml", "-o", "json")
+        assert code == 1
+        assert [s["reasons"][0]["plugin"] for s in json.loads(out)["subjects"]] == ["NodeAffinity"] * 2
+    finally:
+        cluster.kubectl("delete", "deployment", "web", "-n", "ml", "--wait=true", check=False)
+        tear_down(cluster)
