@@ -75,6 +75,7 @@ class FunnelStage:
     detail: str = ""
     heading: str = ""
     nodes: int = 0
+    claim: str = ""  # namespace/name
 
 
 @dataclass(frozen=True, slots=True)

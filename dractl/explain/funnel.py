@@ -43,12 +43,17 @@ def funnel(
         named, there = heading(request), nodes.get((request.claim_index, request.request), 0)
         wanted = "all" if request.mode == "All" else str(request.wanted)
         asked = f"{wanted} × {request.device_class}"
-        lines.append(FunnelStage(request.request, asked, kept, len(request.offered), heading=named, nodes=there))
+        lines.append(
+            FunnelStage(
+                request.request, asked, kept, len(request.offered), heading=named, nodes=there, claim=request.claim
+            )
+        )
         for stage in request.stages:
             if stage.name == "request-selector" or (stage.lost and stage.name != "class-selector"):
                 of = len(stage.kept) + len(stage.lost)
                 detail = _detail(devices, stage)
-                lines.append(FunnelStage(request.request, _name(stage), len(stage.kept), of, detail, named))
+                kept = len(stage.kept)
+                lines.append(FunnelStage(request.request, _name(stage), kept, of, detail, named, claim=request.claim))
     return tuple(lines)
 
 

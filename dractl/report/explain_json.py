@@ -75,6 +75,8 @@ def _stage(stage: Any) -> dict[str, Any]:
         "kept": stage.kept,
         "of": stage.of,
         "detail": stage.detail,
+        **({"claim": stage.claim} if stage.claim else {}),
+        **({"nodes": stage.nodes} if stage.nodes else {}),
     }
 
 

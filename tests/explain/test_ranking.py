@@ -6,6 +6,7 @@ from typing import Any
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
+from dractl.report.explain_json import as_json
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
 GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
@@ -137,3 +138,10 @@ def test_what_another_request_lacks_on_the_same_node_is_told_too() -> None:
     assert [(r.code, r.pod_claim) for r in answer.reasons] == [("not-enough", "h"), ("device-in-use", "g")]
     assert "h/r wants 2 devices" in answer.headline
     assert "g/r: the only matching device is in use" in answer.headline
+
+
+def test_the_funnel_tells_claims_with_the_same_request_apart() -> None:
+    both = (claim("c", request("r", "gpu", 3)), claim("d", request("r", "gpu", 3)))
+    uses = (USES, {"name": "h", "resourceClaimName": "d"})
+    answer = explain(*gpus("node-1", 4), *both, pod("p", *uses))
+    assert [stage["claim"] for stage in as_json(answer)["funnel"]] == ["ml/c", "ml/d"]
