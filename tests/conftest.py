@@ -1,4 +1,5 @@
-"""Shared fixtures: where the conformance data lies."""
+"""What all tests share: an environment that says nothing about colours, widths, locales or settings, and where the
+conformance data lies."""
 
 from __future__ import annotations
 
@@ -8,6 +9,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# What the caller's shell, terminal or CI says to dractl (many set FORCE_COLOR): tests set what they are about.
+_FOR_DRACTL = ("COLUMNS", "LANG", "NODE_NAME", "NO_COLOR", "PCIDB_PATH", "PYTHONIOENCODING", "TERM")
+_FOR_TESTS = ("DRACTL_FUZZ", "DRACTL_ORACLE_DIR", "DRACTL_SEED", "DRACTL_SHARED")
+for _name in set(os.environ) - set(_FOR_TESTS):
+    if _name in _FOR_DRACTL or _name.startswith(("CLICOLOR", "DRACTL_", "FORCE_COLOR", "LC_")):
+        del os.environ[_name]
 
 
 def shared_dir() -> Path | None:
