@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dractl.explain.answer import Create, Delete, Patch
 from dractl.explain.changes import parse_target, pointer
 from dractl.explain.cluster import at, maps_at, text_at
-from dractl.explain.fixes.owners import WORKLOADS
+from dractl.explain.fixes.owners import WORKLOADS, Owners
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -95,6 +95,10 @@ class Case:
     reasons: Sequence[Reason]
     surveys: Mapping[str, Survey]  # by node, of those that cannot allocate
     claims: tuple[PodClaim, ...]
+    owners: Owners = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "owners", Owners(self.judge.state, self.question.key))
 
     @property
     def state(self) -> Any:

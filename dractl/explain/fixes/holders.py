@@ -9,7 +9,7 @@ from dractl.explain.answer import Delete, Patch
 from dractl.explain.changes import pointer
 from dractl.explain.cluster import maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate
-from dractl.explain.fixes.owners import end, name_of
+from dractl.explain.fixes.owners import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def _idle(holders: list[Holder]) -> bool:
 def _end(case: Case, claims: list[tuple[str, list[Holder]]], *, order: int) -> Iterator[Candidate]:
     idle = [claim for claim, holders in claims if not any(h.pod for h in holders)]
     pods = [h.pod for _, holders in claims for h in holders if h.pod]
-    ending = end(case.state, pods, case.question.key)
+    ending = case.owners.end(pods)
     if ending is None:
         return
     deleted = tuple(Delete(f"ResourceClaim/{claim}") for claim in idle)
@@ -71,15 +71,16 @@ def _end(case: Case, claims: list[tuple[str, list[Holder]]], *, order: int) -> I
 
 def made_anew(case: Case) -> tuple[str, ...]:
     """What is said of the pods that hold what is wanted, and whose end would free nothing."""
-    owners: dict[str, str] = {}
-    for holder in (h for reason in case.reasons for h in reason.holders):
-        if holder.pod and end(case.state, [holder.pod], case.question.key) is None:
-            namespace, _, name = holder.pod.partition("/")
-            owner = name_of(case.state.get("Pod", (namespace, name)), namespace)
-            owners.setdefault(owner or "", holder.pod)
+    first: dict[str, str] = {}  # of each workload, one of its pods that hold something
+    for holder in (h for reason in case.reasons for h in reason.holders if h.pod):
+        namespace, _, name = (holder.pod or "").partition("/")
+        owner = name_of(case.state.get("Pod", (namespace, name)), namespace)
+        if owner is not None:
+            first.setdefault(owner, f"{namespace}/{name}")
+    kept = {owner: pod for owner, pod in list(first.items())[:_MOST] if case.owners.end([pod]) is None}
     return tuple(
         f"pod {pod} holds devices that are wanted, and to end it frees none: {owner.replace('/', ' ', 1)} makes it anew"
-        for owner, pod in list(owners.items())[:_SHOWN]
+        for owner, pod in list(kept.items())[:_SHOWN]
     )
 
 

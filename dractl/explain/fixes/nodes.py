@@ -8,7 +8,6 @@ from dractl.explain.answer import Patch
 from dractl.explain.changes import pointer
 from dractl.explain.cluster import at, list_at, map_at, maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate
-from dractl.explain.fixes.owners import end
 from dractl.explain.node_filters import full_name, matches_term, pod_requests, quantity, tolerates
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ def _ports(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[C
 
 def _end_pods(case: Case, verdict: NodeVerdict, pods: tuple[str, ...]) -> Iterator[Candidate]:
     for position, pod in enumerate(pods[:_MOST]):
-        ending = end(case.state, [pod], case.question.key)
+        ending = case.owners.end([pod])
         if ending is not None:
             family = f"end on {verdict.name}"
             yield Candidate(ending.title, ending.changes, family, order=position, tried=ending.gone)

@@ -10,7 +10,6 @@ from dractl.explain.changes import pointer
 from dractl.explain.cluster import at, map_at, maps_at, text_at
 from dractl.explain.extended import classes_by_resource, wanted
 from dractl.explain.fixes.candidates import Candidate
-from dractl.explain.fixes.owners import end
 from dractl.explain.judge import RESERVED_LIMIT
 from dractl.explain.pods import ADMIN_LABEL
 
@@ -187,7 +186,7 @@ def quota(case: Case) -> Iterator[Candidate]:
                 continue
             users = [text_at(c, "name") for c in maps_at(claim, "status", "reservedFor")]
             owned = maps_at(claim, "metadata", "ownerReferences")
-            ending = end(case.state, [f"{where}/{users[0]}"], case.question.key) if users and owned else None
+            ending = case.owners.end([f"{where}/{users[0]}"]) if users and owned else None
             if ending is not None:
                 yield Candidate(ending.title, ending.changes, "quota end", tried=ending.gone)
             elif not users:
@@ -224,13 +223,13 @@ def shared_claims(case: Case) -> Iterator[Candidate]:
         ]
         others = [u for u in users if u != case.question.key[1]]
         if len(users) >= RESERVED_LIMIT:
-            endings = (end(case.state, [f"{claim.key[0]}/{u}"], case.question.key) for u in others)
+            endings = (case.owners.end([f"{claim.key[0]}/{u}"]) for u in others)
             ending = next((e for e in endings if e is not None), None)
             if ending is not None:
                 yield Candidate(ending.title, ending.changes, "reserved", tried=ending.gone)
             continue
         if others:
-            ending = end(case.state, [f"{claim.key[0]}/{u}" for u in others], case.question.key)
+            ending = case.owners.end([f"{claim.key[0]}/{u}" for u in others])
             if ending is not None:
                 title = f"{ending.title}, and claim {claim.key[1]} is allocated anew"
                 yield Candidate(title, ending.changes, "unpin", tried=ending.gone)

@@ -7,6 +7,7 @@ workload has to become smaller, and which of its pods goes then is its controlle
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,63 +61,80 @@ def workload(pod: Raw | None) -> tuple[str, str] | None:
     return kind, name
 
 
-def end(state: ClusterState, pods: Iterable[str], asking: Key) -> Ending | None:
-    """How the pods (``namespace/name``) end for good; None where nothing that is done to them helps ``asking``."""
-    bare: list[str] = []
-    made: dict[tuple[str, str, str], list[Key]] = {}
-    for full_name in dict.fromkeys(pods):
-        namespace, _, name = full_name.partition("/")
-        owner = workload(state.get("Pod", (namespace, name)))
-        if owner is None:
-            bare.append(full_name)
-        else:
-            made.setdefault((*owner, namespace), []).append((namespace, name))
-    endings = [Ending(f"pod {', '.join(bare)} ends", gone := _deletions(bare), gone)] if bare else []
-    for (kind, name, namespace), wanted in made.items():
-        smaller = _smaller(state, kind, (namespace, name), wanted, asking)
-        if smaller is None:
+class Owners:
+    """The workloads of a cluster and the pods that they have now, as one pod sees them that waits."""
+
+    def __init__(self, state: ClusterState, asking: Key) -> None:
+        self.state = state
+        self.asking = asking
+        self._pods: dict[tuple[str, str, str], list[Raw]] | None = None
+
+    def end(self, pods: Iterable[str]) -> Ending | None:
+        """How the pods (``namespace/name``) end for good; None where nothing that is done to them helps who waits."""
+        bare: list[str] = []
+        made: dict[tuple[str, str, str], list[Key]] = {}
+        for full_name in dict.fromkeys(pods):
+            namespace, _, name = full_name.partition("/")
+            owner = workload(self.state.get("Pod", (namespace, name)))
+            if owner is None:
+                bare.append(full_name)
+            else:
+                made.setdefault((*owner, namespace), []).append((namespace, name))
+        endings = [Ending(f"pod {', '.join(bare)} ends", gone := _deletions(bare), gone)] if bare else []
+        for (kind, name, namespace), wanted in made.items():
+            smaller = self._smaller(kind, (namespace, name), wanted)
+            if smaller is None:
+                return None
+            endings.append(smaller)
+        return Ending(
+            " and ".join(e.title for e in endings),
+            tuple(c for e in endings for c in e.changes),
+            tuple(c for e in endings for c in e.gone),
+        )
+
+    def _smaller(self, kind: str, key: Key, wanted: Sequence[Key]) -> Ending | None:
+        """A workload with so many replicas less that the wanted pods go, unless who waits is one of its own."""
+        active = self._active(kind, key)
+        keys = [(key[0], text_at(p, "metadata", "name")) for p in active]
+        if self.asking in keys or not set(wanted) <= set(keys):
             return None
-        endings.append(smaller)
-    return Ending(
-        " and ".join(e.title for e in endings),
-        tuple(c for e in endings for c in e.changes),
-        tuple(c for e in endings for c in e.gone),
-    )
+        target = f"{kind}/{key[0]}/{key[1]}"
+        if kind == "Job":
+            patch = Patch(target, ({"op": "add", "path": "/spec/suspend", "value": True},))
+            title = f"Job {'/'.join(key)} is suspended, and its {len(keys)} pods end" if len(keys) > 1 else None
+            gone = _deletions("/".join(k) for k in keys)
+            return Ending(title or f"Job {'/'.join(key)} is suspended, and its pod ends", (patch,), gone)
+        if kind not in _SCALED or len({text_at(controller(p), "name") for p in active}) > 1:
+            return None  # a DaemonSet, somebody else's kind; or a rollout is under way
+        rank = _ordinal if kind == "StatefulSet" else _rank(active)
+        names = {wanted_key[1] for wanted_key in wanted}
+        chosen = [p for p in active if text_at(p, "metadata", "name") in names]
+        order = sorted(active, key=lambda p: (rank(p), p not in chosen))
+        fewer = 1 + max(order.index(p) for p in chosen)
+        # Of pods that are alike the controller takes any: where one of them is to stay, those to go are marked.
+        stay = {rank(p) for p in order[fewer:]}
+        marked = [p for p in chosen if rank(p) in stay]
+        left = len(order) - fewer
+        patch = Patch(target, ({"op": "replace", "path": "/spec/replicas", "value": left},))
+        gone = _deletions(f"{key[0]}/{text_at(p, 'metadata', 'name')}" for p in order[:fewer])
+        title = f"{kind} {'/'.join(key)}: replicas {len(order)} → {left}"
+        if marked:
+            title += f", pod {', '.join(text_at(p, 'metadata', 'name') for p in marked)} first"
+        return Ending(title, (*(_cheaper(key[0], p) for p in marked), patch), gone)
+
+    def _active(self, kind: str, key: Key) -> list[Raw]:
+        """The pods of a workload that have not ended and are not about to; indexed when first asked for."""
+        if self._pods is None:
+            self._pods = {}
+            for (namespace, _), pod in self.state.all("Pod").items():
+                owner = workload(pod)
+                if owner is not None and not text_at(pod, "metadata", "deletionTimestamp"):
+                    self._pods.setdefault((*owner, namespace), []).append(pod)
+        return self._pods.get((kind, key[1], key[0]), [])
 
 
 def _deletions(pods: Iterable[str]) -> tuple[Change, ...]:
     return tuple(Delete(f"Pod/{pod}") for pod in pods)
-
-
-def _smaller(state: ClusterState, kind: str, key: Key, wanted: Sequence[Key], asking: Key) -> Ending | None:
-    """A workload with so many replicas less that the wanted pods go, unless ``asking`` is one of its own."""
-    active = _active(state, kind, key)
-    keys = [(key[0], text_at(p, "metadata", "name")) for p in active]
-    if asking in keys or not set(wanted) <= set(keys):
-        return None
-    target = f"{kind}/{key[0]}/{key[1]}"
-    if kind == "Job":
-        patch = Patch(target, ({"op": "add", "path": "/spec/suspend", "value": True},))
-        title = f"Job {'/'.join(key)} is suspended, and its {len(keys)} pods end" if len(keys) > 1 else None
-        gone = _deletions("/".join(k) for k in keys)
-        return Ending(title or f"Job {'/'.join(key)} is suspended, and its pod ends", (patch,), gone)
-    if kind not in _SCALED or len({text_at(controller(p), "name") for p in active}) > 1:
-        return None  # a DaemonSet, somebody else's kind; or a rollout is under way
-    rank = _ordinal if kind == "StatefulSet" else _rank(active)
-    names = {wanted_key[1] for wanted_key in wanted}
-    chosen = [p for p in active if text_at(p, "metadata", "name") in names]
-    order = sorted(active, key=lambda p: (rank(p), p not in chosen))
-    fewer = 1 + max(order.index(p) for p in chosen)
-    # Of pods that are alike the controller takes any: where one of them is to stay, those that are to go are marked.
-    stay = [rank(p) for p in order[fewer:]]
-    marked = [p for p in chosen if rank(p) in stay]
-    left = len(order) - fewer
-    patch = Patch(target, ({"op": "replace", "path": "/spec/replicas", "value": left},))
-    gone = _deletions(f"{key[0]}/{text_at(p, 'metadata', 'name')}" for p in order[:fewer])
-    title = f"{kind} {'/'.join(key)}: replicas {len(order)} → {left}"
-    if marked:
-        title += f", pod {', '.join(text_at(p, 'metadata', 'name') for p in marked)} first"
-    return Ending(title, (*(_cheaper(key[0], p) for p in marked), patch), gone)
 
 
 def _cheaper(namespace: str, pod: Raw) -> Patch:
@@ -134,15 +152,6 @@ def _cost(pod: Raw) -> int:
     return int(cost) if cost.lstrip("-").isdigit() else 0
 
 
-def _active(state: ClusterState, kind: str, key: Key) -> list[Raw]:
-    """The pods of a workload that have not ended and are not about to."""
-    return [
-        pod
-        for (namespace, _), pod in state.all("Pod").items()
-        if namespace == key[0] and workload(pod) == (kind, key[1]) and not text_at(pod, "metadata", "deletionTimestamp")
-    ]
-
-
 def _ordinal(pod: Raw) -> tuple[int, ...]:
     """A StatefulSet gives up its highest number."""
     number = text_at(pod, "metadata", "name").rpartition("-")[2]
@@ -152,14 +161,14 @@ def _ordinal(pod: Raw) -> tuple[int, ...]:
 def _rank(active: Sequence[Raw]) -> Callable[[Raw], tuple[int, ...]]:
     """The order in which a ReplicaSet gives up pods: without a node, pending, not ready, cheap, many on one node. What
     comes after that, their age, is left to chance by its logarithm."""
-    nodes = [text_at(p, "spec", "nodeName") for p in active]
+    nodes = Counter(text_at(p, "spec", "nodeName") for p in active)
 
     def rank(pod: Raw) -> tuple[int, ...]:
         node, phase = text_at(pod, "spec", "nodeName"), text_at(pod, "status", "phase")
         conditions = maps_at(pod, "status", "conditions")
         ready = any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
         started = _PHASES.index(phase) if phase in _PHASES else 0
-        return bool(node), started, ready, _cost(pod), -nodes.count(node)
+        return bool(node), started, ready, _cost(pod), -nodes[node]
 
     return rank
 
