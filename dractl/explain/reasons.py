@@ -354,9 +354,11 @@ _PAGES = (
     ReasonPage(
         "node-filter",
         "the node is refused before DRA is asked",
-        "The node is cordoned, tainted, not selected, or out of CPU, memory, pods or ports; affinity forbids it.",
-        "kubectl describe node NODE; kubectl describe pod -n NS NAME",
-        "Mend what the filter names: uncordon, tolerate, relax affinity, ask for less.",
+        "The node is cordoned, tainted, not selected, or out of CPU, memory, pods or ports; affinity forbids it. Or "
+        "the scheduler refuses the pod for something that explain does not check, such as a volume: it is quoted then.",
+        "kubectl describe node NODE; kubectl describe pod -n NS NAME; kubectl get pvc -n NS",
+        "Mend what the filter names: uncordon, tolerate, relax affinity, ask for less, "
+        "create or bind the volume claim.",
         OUTSIDE,
     ),
     ReasonPage(

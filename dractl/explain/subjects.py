@@ -62,11 +62,15 @@ def find(
         return found
     kind = kinds.get(word.lower()) or _kind(state, word)
     found = _named(state, kind, name, namespace)
-    if not found:
-        raise _nothing(state, (kind,), name, namespace)
-    if kind in GROUPS:
+    if found and kind in GROUPS:
         return found
-    return [q for workload in found for q in _pods_of(state, workload)]
+    pods = [q for workload in found for q in _pods_of(state, workload)]
+    if not found and kind not in GROUPS:  # a dump of pods without their Jobs
+        where = dict.fromkeys(key[0] for key in state.all("Pod") if namespace in (None, key[0]))
+        pods = _pending_first([q for space in where for q in _owned_pods(state, kind, (space, name))])
+    if not pods:
+        raise _nothing(state, (kind,), name, namespace)
+    return pods
 
 
 def _kind(state: ClusterState, word: str) -> str:
@@ -112,14 +116,13 @@ def _nothing(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: 
 
 def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
     """The pending pods of a workload; where it has none at all, the pod that it would make."""
-    owned = list(_owned_pods(state, workload.kind, workload.key))
-    pending = [pod for pod in owned if is_pending(pod.value)]
-    if pending:
-        yield from pending
-    elif owned:
-        yield from owned
-    else:
-        yield from _made_pods(workload)
+    owned = _pending_first(list(_owned_pods(state, workload.kind, workload.key)))
+    yield from owned or _made_pods(workload)
+
+
+def _pending_first(pods: list[Question]) -> list[Question]:
+    """The pods that are pending, or all if none is."""
+    return [pod for pod in pods if is_pending(pod.value)] or pods
 
 
 def _owned_pods(state: ClusterState, kind: str, key: Key) -> Iterator[Question]:

@@ -114,7 +114,8 @@ def test_json_has_the_documented_shape(capsys: pytest.CaptureFixture[str]) -> No
     assert answer["reasons"][0]["code"] == "constraint-conflict"
     assert answer["schedulerMessage"].startswith("0/1 nodes are available: 1 cannot allocate all claims.")
     (one,) = answer["nodes"]
-    assert {"request": "nic", "stage": "1 × dranet", "kept": 1, "of": 5, "detail": ""} in one["funnel"]
+    stage = {"request": "nic", "stage": "1 × dranet", "kept": 1, "of": 5, "detail": "", "claim": "ml/train-0-devices"}
+    assert stage in one["funnel"]
     ranks = [fix["rank"] for fix in answer["fixes"]]
     assert ranks == list(range(1, len(ranks) + 1))
     assert all(fix["verified"] and fix["nodes"] == ["node-1"] for fix in answer["fixes"])

@@ -270,3 +270,12 @@ def test_pending_pods_of_other_namespaces_are_counted(kubectl: Kubectl, capsys: 
     assert "in namespace default" in said
     assert "1 in ml" in said
     assert "-A" in said
+
+
+def test_pods_name_their_owner_where_it_may_not_be_read(kubectl: Kubectl) -> None:
+    kubectl.answers(**{**WEB, "replicasets": {"err": FORBIDDEN.format("replicasets"), "code": 1}})
+    found = live.read(live.Login(), workloads=["rs"])
+    (question,) = find(found.state, "rs/web-1", "ml", found.kinds)
+    assert question.key == ("ml", "web-1-x")
+    with pytest.raises(InputError, match="no replicaset web-2"):
+        find(found.state, "rs/web-2", "ml", found.kinds)
