@@ -190,6 +190,97 @@ def test_the_printed_fix_makes_the_pod_schedule(cluster: Any, scenario: str) -> 
         tear_down(cluster)
 
 
+def reap(cluster: Any) -> None:
+    """Ends what is being deleted, as a kubelet would."""
+    for value in json.loads(cluster.kubectl("get", "pods", "-A", "-o", "json").stdout)["items"]:
+        if "deletionTimestamp" in value["metadata"]:
+            where = ("-n", value["metadata"]["namespace"], "--force", "--grace-period=0")
+            cluster.kubectl("delete", "pod", value["metadata"]["name"], *where, check=False)
+
+
+def workload(kind: str, replicas: int, **resources: Any) -> dict[str, Any]:
+    """A workload of pods with one device each, or with the given resources."""
+    container = {"name": "main", "image": "x", "resources": resources or {"claims": [{"name": "gpu"}]}}
+    spec: dict[str, Any] = {"containers": [container]}
+    if not resources:
+        spec["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
+    made: dict[str, Any] = {"metadata": {"name": "web", "namespace": "ml"}}
+    if kind == "Job":
+        job = {
+            "parallelism": replicas,
+            "completions": replicas,
+            "template": {"spec": {**spec, "restartPolicy": "Never"}},
+        }
+        return {"apiVersion": "batch/v1", "kind": kind, **made, "spec": job}
+    labels = {"app": "web"}
+    scaled = {
+        "replicas": replicas,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": spec},
+        **({"serviceName": "web", "podManagementPolicy": "Parallel"} if kind == "StatefulSet" else {}),
+    }
+    return {"apiVersion": "apps/v1", "kind": kind, **made, "spec": scaled}
+
+
+def set_up_free_gpus(cluster: Any) -> None:
+    """The objects of a small cluster whose GPUs are all free, with a template for one."""
+    folder = shared_dir() / "conformance/scheduling/in-use-by-other-namespace"  # type: ignore[operator]
+    objects = json.loads((folder / "objects.json").read_text())["items"]
+    set_up(cluster, [o for o in objects if o["kind"] not in ("Pod", "ResourceClaim")], ("", ""))
+
+
+def pods(cluster: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(cluster.kubectl("get", "pods", "-n", "ml", "-o", "json").stdout)["items"]
+    return found
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "Job"])
+def test_a_workload_that_holds_the_devices_becomes_smaller(cluster: Any, kind: str) -> None:
+    try:
+        set_up_free_gpus(cluster)
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(workload(kind, 2)))
+        end = time.monotonic() + 20
+        while sum("nodeName" in pod["spec"] for pod in pods(cluster)) < 2 and time.monotonic() < end:
+            time.sleep(0.3)
+        alone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train-0", "namespace": "ml"}}
+        alone["spec"] = workload("Deployment", 1)["spec"]["template"]["spec"]
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(alone))
+        assert not wait(cluster, "ml", "train-0", scheduled=False)
+        _, patch = dractl(cluster, "explain", "pod/train-0", "-n", "ml", "--patch")
+        assert "kubectl delete" not in patch
+        apply(cluster, patch)
+        end = time.monotonic() + 20
+        while not wait(cluster, "ml", "train-0", scheduled=True, seconds=1) and time.monotonic() < end:
+            reap(cluster)
+        assert wait(cluster, "ml", "train-0", scheduled=True, seconds=1), patch
+    finally:
+        cluster.kubectl("delete", kind.lower(), "web", "-n", "ml", "--cascade=foreground", "--wait=false", check=False)
+        tear_down(cluster)
+
+
+def test_a_deployment_is_changed_where_it_is_written(cluster: Any) -> None:
+    try:
+        set_up_free_gpus(cluster)
+        named = [{"op": "add", "path": "/spec/extendedResourceName", "value": "nvidia.com/gpu"}]
+        cluster.kubectl("patch", "deviceclass", "gpu.nvidia.com", "--type=json", "-p", json.dumps(named))
+        cluster.kubectl(
+            "create", "-f", "-", stdin=json.dumps(workload("Deployment", 1, limits={"nvidia.com/gpus": "1"}))
+        )
+        end = time.monotonic() + 20
+        while not any("conditions" in pod["status"] for pod in pods(cluster)) and time.monotonic() < end:
+            time.sleep(0.3)
+        (first,) = pods(cluster)
+        _, patch = dractl(cluster, "explain", f"pod/{first['metadata']['name']}", "-n", "ml", "--patch")
+        assert "kubectl patch deployment web" in patch
+        apply(cluster, patch)
+        while not any("nodeName" in pod["spec"] for pod in pods(cluster)) and time.monotonic() < end:
+            time.sleep(0.3)
+        assert any("nodeName" in pod["spec"] for pod in pods(cluster)), patch
+    finally:
+        cluster.kubectl("delete", "deployment", "web", "-n", "ml", "--wait=false", check=False)
+        tear_down(cluster)
+
+
 def test_as_a_plug_in_of_kubectl(cluster: Any) -> None:
     folder = shared_dir() / "conformance/scheduling/class-name-typo"  # type: ignore[operator]
     try:
