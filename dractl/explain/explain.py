@@ -123,7 +123,7 @@ class Explainer:
         released = None if judgement.fits or judgement.fatal else given_back(judgement.nodes, pod)
         if released is not None:
             return self._after_release(question, released)
-        study = self._study(question, judgement)
+        study = self._study(question, self._on_node(judgement))
         answer = self._answer(study, subject)
         if not study.judgement.fits:
             bug = upstream_bug(self.judge, study.judgement, entry.claims, lambda judge: judge.pod(pod))
@@ -294,7 +294,7 @@ class Explainer:
         if text_at(question.value, "metadata", "deletionTimestamp"):
             reason = Reason("claim-deleting", f"claim {claim.full_name} is being deleted", claim=claim.full_name)
             return self._explanation(question, subject, "blocked", headline=reason.message, reasons=(reason,))
-        study = self._study(question, self.judge.claim(claim))
+        study = self._study(question, self._on_node(self.judge.claim(claim)))
         answer = replace(self._answer(study, subject), scheduler_message=None)
         if question.kind == "ResourceClaim" and text_at(question.value, "metadata", "uid"):
             why = (
@@ -337,6 +337,12 @@ class Explainer:
             **parts,
         )
 
+    def _on_node(self, judgement: Judgement) -> Judgement:
+        """What the judgement says of the one node that is asked about."""
+        if self.options.node is None:
+            return judgement
+        return replace(judgement, nodes=tuple(n for n in judgement.nodes if n.name == self.options.node))
+
     def _study(self, question: Question, judgement: Judgement) -> Study:
         special = (c for n in judgement.nodes[:1] for c in n.claims)
         return Study(question, judgement, About(self.judge, self.devices, (*judgement.claims, *special)))
@@ -351,7 +357,10 @@ class Explainer:
         )
         found = find_fixes(case, self.options.fixes)
         subject = replace(answer.subject, controller=found.controller)
-        return replace(answer, subject=subject, fixes=found.fixes, notes=(*answer.notes, *found.notes))
+        here = self.options.node
+        fixes = tuple(f for f in found.fixes if here is None or here in f.nodes)
+        fixes = tuple(replace(f, rank=rank) for rank, f in enumerate(fixes, 1))
+        return replace(answer, subject=subject, fixes=fixes, notes=(*answer.notes, *found.notes))
 
     def _answer(self, study: Study, subject: Subject) -> Explanation:
         question, judgement = study.question, study.judgement
@@ -365,8 +374,7 @@ class Explainer:
                 reasons=judgement.stopped,
                 scheduler_message=judgement.message,
             )
-        chosen = [n for n in judgement.nodes if self.options.node in (None, n.name)]
-        nodes = [bundle(study, alike) for alike in bundles(chosen)]
+        nodes = [bundle(study, alike) for alike in bundles(judgement.nodes)]
         reasons = tuple(over_nodes(study, reason, nodes) for reason in rank(nodes, judgement.nodes))
         verdict = self._verdict(judgement)
         if judgement.late is not None:
@@ -381,7 +389,7 @@ class Explainer:
         surveyed = [(surveys[n.name], 1 + len(n.like)) for n in nodes if n.name in surveys]
         conflict = None
         if not judgement.fits:
-            conflict = self._conflict(study, chosen)
+            conflict = self._conflict(study, judgement.nodes)
         nearest = conflict.node if conflict else next((n for r in reasons for n in r.nodes if n in study.surveys), None)
         devices = inventory.of_node(self.judge, self.devices, nearest, study.surveys[nearest]) if nearest else ()
         return self._explanation(
@@ -420,7 +428,8 @@ class Explainer:
         if judgement.late is not None:
             return f"a node fits, and then the scheduler fails: {why}"
         if total == 1:
-            return f"does not fit on the only node: {why}"
+            where = "the only node" if self.options.node is None else judgement.nodes[0].name
+            return f"does not fit on {where}: {why}"
         if reasons and _of_one_node(reasons[0], nodes, total):
             why = f"nearest is {reasons[0].nodes[0]}: {why}"
         return f"fits on none of {total} nodes: {why}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, Options, find
 from dractl.report.explain_json import as_json
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
@@ -145,3 +145,15 @@ def test_the_funnel_tells_claims_with_the_same_request_apart() -> None:
     uses = (USES, {"name": "h", "resourceClaimName": "d"})
     answer = explain(*gpus("node-1", 4), *both, pod("p", *uses))
     assert [stage["claim"] for stage in as_json(answer)["funnel"]] == ["ml/c", "ml/d"]
+
+
+def test_an_answer_for_one_node_is_about_that_node() -> None:
+    state = state_of(GPU, *gpus("node-1", 1), *gpus("node-2", 1), ONE, held("h", "node-1", "gpu-0"), pod("p", USES))
+    question = find(state, "pod/p", None)[0]
+    features = Features.for_release("1.36")
+    assert Explainer(state, features).explain(question).verdict == "allocatable"
+    assert Explainer(state, features, Options(node="node-2")).explain(question).verdict == "allocatable"
+    answer = Explainer(state, features, Options(node="node-1")).explain(question)
+    assert answer.verdict == "unallocatable"
+    assert answer.headline == "does not fit on node-1: request r: the only matching device is in use"
+    assert all("node-1" in fix.nodes for fix in answer.fixes)
