@@ -28,7 +28,7 @@ def _change(explanation: Explanation, change: Change | None) -> str:
     head = f"# {explanation.subject.title}: {fix.title}{effect}\n# fits then on {', '.join(fix.nodes[:5])}\n"
     match change:
         case Patch(target, operations):
-            steps = "".join(f"#   {step}\n" for step in _steps(target, "THIS_FILE", explanation.subject))
+            steps = "".join(f"#   {step}\n" for step in _steps(change, "THIS_FILE", explanation.subject))
             stay = "# claims that the template has made already stay as they are\n" * target.startswith(_TEMPLATE)
             return f"{head}{stay}{steps}{_yaml([dict(o) for o in operations])}"
         case Create(value):
@@ -39,21 +39,19 @@ def _change(explanation: Explanation, change: Change | None) -> str:
             return f"{head}# there is nothing to apply\n"
 
 
-def _steps(target: str, file: str, subject: Subject) -> Iterator[str]:
+def _steps(change: Patch, file: str, subject: Subject) -> Iterator[str]:
     """How a patch in ``file`` is applied. The specs of claims, templates and pods cannot be changed in place: they are
     made anew, and so is a pod whose template changes; who controls the pod does that when it is gone."""
+    target = change.target
     kind = target.partition("/")[0]
     pod = f"Pod/{subject.namespace}/{subject.name}"
     patch = f"--type=json --patch-file={file}"
     remade = subject.controller is not None
-    if target != pod and kind == "Pod":  # of another pod only a mark is set, in place
-        yield f"kubectl patch {_words(target)} {patch}"
-        return
     if (kind == "Job" and target == subject.controller) or (target == pod and remade):
         maker = (subject.controller or target).replace("/", " ", 1)
         yield f"change it where {maker} is written, and create that again: what it makes cannot be changed"
         return
-    if kind not in _MADE_ANEW:
+    if kind not in _MADE_ANEW or all(str(o["path"]).startswith("/metadata/") for o in change.operations):
         yield f"kubectl patch {_words(target)} {patch}"
     else:
         yield _again(target, f" | kubectl patch --local -f - {patch} -o yaml")

@@ -112,6 +112,16 @@ def test_another_workload_becomes_smaller_by_the_pod_that_holds_the_devices() ->
     assert fix.tried == (Delete(mark["patch"]),)
 
 
+def test_a_mark_is_set_in_place_and_a_pod_seen_from_its_claim_is_made_anew() -> None:
+    patch = explain_patch.render(
+        [explain("pod/p", *BUSY, *WANTS, replica("web-0", "node-1"), replica("web-1", "node-1"))]
+    )
+    assert "kubectl patch pod web-" in patch
+    tainted = node("node-1", taints=[{"key": "dedicated", "effect": "NoSchedule"}])
+    patch = explain_patch.render([explain("claim/c", GPU, tainted, gpus("node-1", "gpu-0"), *WANTS)])
+    assert "kubectl get pod p -n ml -o yaml | kubectl patch --local" in patch
+
+
 def test_no_mark_is_needed_where_the_controller_takes_that_pod_anyway() -> None:
     cheap = replica("web-0", "node-1", annotations={"controller.kubernetes.io/pod-deletion-cost": "-5"})
     answer = explain("pod/p", *BUSY, *WANTS, cheap, replica("web-1", "node-1"))
