@@ -7,7 +7,8 @@ requests.
 
 ## Why is this bad
 
-The pod is accepted and scheduled, and then its container cannot be started.
+The pod is accepted and scheduled, and its container is started without devices of the claim: the kubelet hands over
+those that the driver prepared for this request, or for no request in particular.
 
 ## Example
 
@@ -63,7 +64,7 @@ spec:
 
 ## Source
 
-kubernetes/kubernetes pkg/kubelet/cm/dra; api.md section 5.2 and section 6, row 33
+kubernetes/kubernetes pkg/kubelet/cm/dra/claiminfo.go (cdiDevicesAsList); api.md section 5.2 and section 6, row 33
 """
 
 from __future__ import annotations
