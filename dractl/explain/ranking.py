@@ -58,8 +58,10 @@ def rank(nodes: Sequence[NodeAnswer], verdicts: Sequence[NodeVerdict]) -> tuple[
     codes = Counter(firsts)
     if len(codes) >= _MIXED and max(codes.values()) * 2 <= len(firsts):
         why = f"the nodes have {len(codes)} different reasons"
-        if reasons[0].nodes:
-            why += f"; nearest is {reasons[0].nodes[0]}: {reasons[0].message}"
+        # A node that is cordoned is so on purpose: others are nearer.
+        near = next((r for r in reasons if r.plugin != "NodeUnschedulable" and r.nodes), reasons[0])
+        if near.nodes:
+            why += f"; nearest is {near.nodes[0]}: {near.message}"
         reasons.insert(0, Reason("mixed", why, found=tuple(code for code, _ in codes.most_common())))
     return tuple(reasons)
 

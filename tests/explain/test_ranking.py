@@ -105,6 +105,25 @@ def test_many_reasons_are_told_by_the_nearest_node_not_by_their_codes() -> None:
     assert "not-enough" not in answer.headline
 
 
+def test_a_cordoned_node_is_not_called_the_nearest() -> None:
+    cordoned = (
+        node("node-0", unschedulable=True),
+        slice_of("gpu.example.com", "node-0", device("gpu-0"), device("gpu-1")),
+    )
+    objects = (
+        *cordoned,
+        *gpus("node-1", 2),
+        held("h", "node-1", "gpu-0"),
+        *gpus("node-2", 1),
+        node("node-3", taints=[{"key": "broken", "effect": "NoSchedule"}]),
+        node("node-4"),
+        slice_of("gpu.example.com", "node-4", device("gpu-0"), resourceSliceCount=2),
+    )
+    answer = explain(*objects, claim("c", request("r", "gpu", 2)), pod("p", USES))
+    assert answer.reasons[0].code == "mixed"
+    assert "nearest is node-1" in answer.headline
+
+
 def test_two_claims_that_no_node_is_large_enough_for_are_told_together() -> None:
     both = (claim("c", request("r", "gpu", 3)), claim("d", request("r", "gpu", 3)))
     uses = (USES, {"name": "h", "resourceClaimName": "d"})
