@@ -61,6 +61,11 @@ class Reason:
     nearest: str | None = None
     found: tuple[str, ...] = ()
 
+    @property
+    def short(self) -> str:
+        """The message without those who hold the devices."""
+        return self.message.partition("; held by")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class FunnelStage:

@@ -207,7 +207,8 @@ class Explainer:
         if waiting is not None:
             return replace(answer, verdict="blocked", headline=waiting.message, reasons=(waiting,))
         condition = next((c for c in maps_at(pod, "status", "conditions") if c.get("type") == "PodScheduled"), None)
-        said = text_at(condition, "message") if text_at(condition, "status") == "False" else ""
+        failed = text_at(condition, "status") == "False"
+        said = text_at(condition, "message") if failed else ""
         answer = replace(answer, notes=(*answer.notes, *_volumes(pod)))
         foreign = unchecked(said)
         if any(count is None for count, _ in foreign):
@@ -222,11 +223,7 @@ class Explainer:
                 return replace(held_back, scheduler_message=said)
         told = [f"the pod's condition says, of what is not checked here: {of_nodes(*part)}" for part in foreign]
         answer = replace(answer, notes=(*answer.notes, *told))
-        fits_now = (
-            answer.fits
-            and text_at(condition, "status") == "False"
-            and any(n.verdict == "allocatable" for n in answer.nodes)
-        )
+        fits_now = answer.fits and failed and any(n.verdict == "allocatable" for n in answer.nodes)
         return self._not_tried_again(answer, condition or {}) if fits_now else answer
 
     def _held_back(self, answer: Explanation, foreign: Sequence[tuple[int | None, str]]) -> Explanation | None:
@@ -422,7 +419,7 @@ class Explainer:
         if judgement.fits:
             fitting = [n.name for n in judgement.nodes if n.fits]
             return f"fits on {', '.join(fitting[:3])}" + (f" and {len(fitting) - 3} more" if len(fitting) > 3 else "")
-        why = _why(reasons[0]) + _besides(reasons[0], nodes) if reasons else ""
+        why = reasons[0].short + _besides(reasons[0], nodes) if reasons else ""
         if judgement.fatal is not None:
             return f"the scheduler's attempt ends in an error: {why}"
         if judgement.late is not None:
@@ -467,8 +464,7 @@ def _of_one_node(reason: Reason, nodes: Sequence[NodeAnswer], total: int) -> boo
         return False
     if reason.code == "node-filter":
         return len(reason.nodes) < total
-    why = _why(reason)
-    return any(why not in map(_why, node.reasons) for node in nodes)
+    return any(reason.short not in (r.short for r in node.reasons) for node in nodes)
 
 
 def _about_claim(answer: Explanation, claim: str) -> Explanation:
@@ -479,7 +475,7 @@ def _about_claim(answer: Explanation, claim: str) -> Explanation:
         return answer
     if own:
         rest = [r for r in answer.reasons if r.claim != claim]
-        headline = f"the pod {answer.headline}; of this claim: {_why(own[0])}"
+        headline = f"the pod {answer.headline}; of this claim: {own[0].short}"
         return replace(answer, reasons=(*own, *rest), headline=headline)
     return replace(answer, headline=f"the pod waits for its other claim {others[0].claim}, and {answer.headline}")
 
@@ -494,13 +490,8 @@ def _besides(reason: Reason, nodes: Sequence[NodeAnswer]) -> str:
         if other.request is None or ", " in other.request or REASONS[other.code].reach >= STOPPED:
             continue
         if other.claim != reason.claim or other.request.partition("/")[0] not in own:
-            return f"; and {_why(other)}"
+            return f"; and {other.short}"
     return ""
-
-
-def _why(reason: Reason) -> str:
-    """What a reason says, without those who hold the devices."""
-    return reason.message.partition("; held by")[0]
 
 
 def _volumes(pod: Raw) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
     head = f"  {'SUBJECT':<{names}}  {'AGE' if aged else '':<{aged}}{'REASON':<{coded}}"
     lines = [canvas.paint(head.rstrip() if below else f"{head}  WHY", "1")]
     for e, age, code in zip(answers, ages, codes, strict=True):
-        why = e.reasons[0].message.partition("; held by")[0] if e.reasons else e.headline
+        why = e.reasons[0].short if e.reasons else e.headline
         why = _clean(why, canvas)
         left = f"{_mark(e, canvas)} {e.subject.title:<{names}}  {age:<{aged}}{code:<{coded}}"
         if below:
@@ -237,7 +237,7 @@ def _said(node: NodeAnswer) -> tuple[str, str]:
     """Code and message of a node's first reason."""
     if not node.reasons:
         return ("fits" if node.verdict == "allocatable" else node.verdict, "")
-    return node.reasons[0].code, node.reasons[0].message.partition("; held by")[0]
+    return node.reasons[0].code, node.reasons[0].short
 
 
 def _nodes(nodes: Sequence[NodeAnswer], canvas: Canvas, most: int) -> Iterator[str]:
