@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from dractl.explain import ClusterState
+    from dractl.cluster import ClusterState
     from dractl.model import Target
 
 
 def read(source: str, target: Target) -> ClusterState:
     """The ResourceSlices and DeviceClasses of one source."""
-    from dractl.explain import sources
+    from dractl.cluster import sources
 
     if source == "cluster":
-        from dractl.explain import live
+        from dractl.cluster import live
 
         return live.read(live.Login()).state
     found = sources.published(source) if source != "local" else None
@@ -29,8 +29,8 @@ def read(source: str, target: Target) -> ClusterState:
 
 def installed(slices: Iterable[Mapping[str, Any]], target: Target) -> dict[str, dict[str, Any]]:
     """The DeviceClasses that come with the drivers of the slices, as far as dractl knows the drivers."""
+    from dractl.cluster.state import text_at
     from dractl.drivers import Options, find, names
-    from dractl.explain.cluster import text_at
 
     published = {text_at(slice_, "spec", "driver") for slice_ in slices}
     options = Options(node_name="node-1", target=target)
@@ -44,8 +44,8 @@ def rendered(source: str, target: Target) -> ClusterState:
     from pathlib import Path
 
     from dractl.cli.node import read_node
+    from dractl.cluster import sources
     from dractl.drivers import Options, render
-    from dractl.explain import sources
 
     machine = read_node(None, None if source == "local" else Path(source))
     name = machine.host.name or os.environ.get("NODE_NAME") or "node-1"

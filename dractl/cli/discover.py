@@ -158,7 +158,7 @@ def _node_checks(sysfs_root: Path | None) -> tuple[readiness.Check, ...]:
 
 
 def _cluster_checks() -> tuple[readiness.Check, ...]:
-    from dractl.cli.kubectl import get, served
+    from dractl.cluster.kubectl import get, served
     from dractl.drivers.conformance import cluster_checks
 
     kinds = served("resource.k8s.io", "v1")

@@ -15,9 +15,10 @@ from dractl.errors import InputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dractl.explain import ClusterState, Explanation
-    from dractl.explain.live import Login
-    from dractl.explain.sources import Sources
+    from dractl.cluster import ClusterState
+    from dractl.cluster.live import Login
+    from dractl.cluster.sources import Sources
+    from dractl.explain import Explanation
 
 FORMATS = ("text", "json", "html")
 
@@ -92,10 +93,10 @@ def command(
     if patch and output != "text":
         raise UsageError(f"--patch prints YAML, not {output}", hint="-o json has the changes of every fix")
     from dractl.allocation import Features
+    from dractl.cluster import sources as origins
+    from dractl.cluster.live import Login
+    from dractl.cluster.state import text_at
     from dractl.explain import Explainer, Options, everything, find, worst_first
-    from dractl.explain import sources as origins
-    from dractl.explain.cluster import text_at
-    from dractl.explain.live import Login
     from dractl.model.releases import NEWEST
 
     asked_release, gates = common.asked(
@@ -134,7 +135,7 @@ def command(
 
 def _with_kinds(words: list[str]) -> list[str]:
     """``pod NAME NAME``, as kubectl takes it too, is ``pod/NAME pod/NAME``."""
-    from dractl.explain.subjects import KINDS
+    from dractl.cluster.kinds import KINDS
 
     if len(words) < 2 or words[0].lower() not in KINDS or any("/" in word for word in words[1:]):
         return words
@@ -157,8 +158,8 @@ def _read(
     sources: Sources, namespace: str | None, everywhere: bool, login: Login, release: str | None
 ) -> tuple[ClusterState, str | None, Mapping[str, str]]:
     """The objects, the namespace of the question (None: all), and the words for kinds that the cluster knows."""
-    from dractl.explain import sources as origins
-    from dractl.explain.subjects import workload_words
+    from dractl.cluster import sources as origins
+    from dractl.cluster.kinds import workload_words
 
     stdin = sys.stdin.buffer.read() if "-" in sources.files else None
     state = origins.state_of(sources, namespace=namespace, stdin=stdin)
@@ -168,7 +169,7 @@ def _read(
     where = None if everywhere else namespace
     if not sources.live:
         return state, where, {}
-    from dractl.explain import live
+    from dractl.cluster import live
 
     try:
         words = workload_words(sources.names)
@@ -184,7 +185,7 @@ def _read(
 def _devices(source: str, release: str | None) -> ClusterState:
     """Published slices, or what the drivers of a machine would publish."""
     from dractl.cli import devices
-    from dractl.explain import sources as origins
+    from dractl.cluster import sources as origins
     from dractl.model import NEWEST, Target
 
     found = origins.published(source) if source != "local" else None

@@ -215,7 +215,7 @@ def _compare(
 
 def _published(source: str) -> list[dict[str, Any]]:
     if source == "cluster":
-        from dractl.cli import kubectl
+        from dractl.cluster import kubectl
 
         return kubectl.get("resourceslices.resource.k8s.io")
     from dractl.manifests import load

@@ -1,6 +1,7 @@
 """From the scheduler's verdict to reasons, per node and per device, and to fixes that are proven by allocating again.
 
-    from dractl.explain import ClusterState, Explainer, find
+    from dractl.cluster import ClusterState
+    from dractl.explain import Explainer, find
     state = ClusterState.from_documents(load(["dump.yaml"]).documents)
     Explainer(state, Features.for_release("1.36")).explain(find(state, "pod/train-0", None)[0])
 
@@ -14,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dractl.explain.answer import Explanation, Fix, NodeAnswer, Reason
-    from dractl.explain.cluster import ClusterState
     from dractl.explain.explain import Explainer, Options, worst_first
     from dractl.explain.reasons import REASONS, ReasonPage
     from dractl.explain.subjects import Question, everything, find
 
 _HOMES = {
     "answer": "Explanation Fix NodeAnswer Reason",
-    "cluster": "ClusterState",
     "explain": "Explainer Options worst_first",
     "reasons": "REASONS ReasonPage",
     "subjects": "Question everything find",
@@ -30,7 +29,6 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names.spli
 
 __all__ = [
     "REASONS",
-    "ClusterState",
     "Explainer",
     "Explanation",
     "Fix",

@@ -13,11 +13,10 @@ if TYPE_CHECKING:
 
     from dractl.allocation import DeviceID
     from dractl.allocation.survey import PoolSurvey, RequestSurvey
-    from dractl.explain.answer import Holder
-    from dractl.explain.devices import Devices
-    from dractl.explain.judge import Judge
-    from dractl.explain.pods import PodClaim
+    from dractl.cluster.devices import Devices, Holder
     from dractl.model import CapacityRequestPolicy, DeviceClass
+    from dractl.scheduler.attempt import Judge
+    from dractl.scheduler.preenqueue import PodClaim
 
 _DRIVER = re.compile(
     r"""device\.driver\s*==\s*(['"])(?P<driver>[^'"]+)\1|(['"])(?P<other>[^'"]+)\3\s*==\s*device\.driver"""

@@ -5,25 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
+from dractl.cluster.changes import Change, Create, Delete, Patch
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from dractl.cluster.devices import Holder
+
 
 Verdict = Literal["allocated", "allocatable", "unallocatable", "blocked", "error", "undecided"]
 
 # Worst first: what is broken for good, then what waits, then what is fine.
 SEVERITY: tuple[Verdict, ...] = ("error", "blocked", "unallocatable", "undecided", "allocatable", "allocated")
 FITS: frozenset[Verdict] = frozenset({"allocated", "allocatable"})
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """Who holds devices: a claim, and the pod that it is reserved for (None: nobody)."""
-
-    claim: str  # namespace/name
-    devices: tuple[str, ...]  # driver/pool/device
-    pod: str | None = None  # namespace/name
-    since: str | None = None  # RFC 3339, when the claim was allocated
-    finished: bool | None = None  # the pod has ended or is gone; None: not in the source
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,31 +125,6 @@ class NodeAnswer:
     funnel: tuple[FunnelStage, ...] = ()
     allocation: tuple[AllocatedDevice, ...] = ()
     like: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """An RFC 6902 patch of an object of the source, named ``Kind/[namespace/]name``."""
-
-    target: str
-    operations: tuple[Mapping[str, Any], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Delete:
-    """An object to delete (a pod: to end), named ``Kind/[namespace/]name``."""
-
-    target: str
-
-
-@dataclass(frozen=True, slots=True)
-class Create:
-    """An object to create."""
-
-    value: Mapping[str, Any]
-
-
-Change = Patch | Delete | Create
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dractl.allocation.survey import Loss, Survey
     from dractl.explain.about import About
-    from dractl.explain.judge import NodeVerdict
+    from dractl.scheduler.attempt import NodeVerdict
 
 
 def fatal(about: About, verdict: NodeVerdict, survey: Survey) -> Reason:

@@ -6,39 +6,35 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Exhausted, Features
-from dractl.explain import inventory, placed
+from dractl.cluster.devices import Devices
+from dractl.cluster.pods import ended, is_pending
+from dractl.cluster.state import at, list_at, maps_at, text_at
+from dractl.explain import inventory
 from dractl.explain.about import About
-from dractl.explain.answer import (
-    SEVERITY,
-    Explanation,
-    NodeAnswer,
-    Reason,
-    Subject,
-)
-from dractl.explain.binding import failure, given_back, pending, without_allocation
-from dractl.explain.bugs import upstream_bug
-from dractl.explain.cluster import at, list_at, maps_at, text_at
-from dractl.explain.devices import Devices, ended
-from dractl.explain.extended import as_written, granted
+from dractl.explain.answer import SEVERITY, Explanation, NodeAnswer, Reason, Subject
 from dractl.explain.fixes import Case, find_fixes
 from dractl.explain.funnel import funnel, having, whole
-from dractl.explain.judge import Judge, times_out
-from dractl.explain.message import of_nodes, unchecked
 from dractl.explain.node_answers import Study, allocation_of, bundle, bundles, over_nodes, summed
-from dractl.explain.node_filters import declared_features
-from dractl.explain.pods import enter
 from dractl.explain.ranking import rank
 from dractl.explain.reasons import REASONS, STOPPED
-from dractl.explain.subjects import Question, claim_question, is_pending, pods_using
+from dractl.explain.subjects import Question, claim_question, pods_using
 from dractl.explain.together import conflict_on
+from dractl.scheduler import placed
+from dractl.scheduler.attempt import Judge, times_out
+from dractl.scheduler.binding import failure, given_back, pending, without_allocation
+from dractl.scheduler.extended import as_written, granted
+from dractl.scheduler.known_bugs import upstream_bug
+from dractl.scheduler.node_filters import declared_features
+from dractl.scheduler.preenqueue import enter
+from dractl.scheduler.wording import of_nodes, unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from dractl.cluster.state import ClusterState, Key
     from dractl.explain.answer import Conflict, Verdict
-    from dractl.explain.cluster import ClusterState, Key
-    from dractl.explain.judge import Judgement, NodeVerdict
-    from dractl.explain.pods import PodClaim
+    from dractl.scheduler.attempt import Judgement, NodeVerdict
+    from dractl.scheduler.preenqueue import PodClaim
 
     Raw = Mapping[str, Any]
 

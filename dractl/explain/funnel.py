@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dractl.allocation import DeviceID, Loss, RequestSurvey, Stage, Survey
-    from dractl.explain.answer import Holder
-    from dractl.explain.devices import Devices
+    from dractl.cluster.devices import Devices, Holder
 
 _NO_NODES: Mapping[tuple[int, str], int] = MappingProxyType({})
 _NAMES = {

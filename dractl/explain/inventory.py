@@ -6,20 +6,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from dractl.allocation import DeviceID
+from dractl.cluster.devices import result_device
+from dractl.cluster.state import at, maps_at, text_at
 from dractl.explain.about import About, who
 from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Reason, Subject
-from dractl.explain.cluster import at, maps_at, text_at
-from dractl.explain.devices import result_device
 from dractl.explain.selectors import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from dractl.allocation import PoolSurvey, Survey
-    from dractl.explain.devices import Devices
-    from dractl.explain.judge import Judge
+    from dractl.cluster.devices import Devices
     from dractl.explain.subjects import Question
     from dractl.model import Device, DeviceClass, ResourceClaim
+    from dractl.scheduler.attempt import Judge
 
 _HARMLESS = ("None",)  # effects of taints that keep nothing away
 # A claim without any wish, for a class that takes every device: what it cannot have, nobody can.

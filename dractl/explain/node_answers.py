@@ -7,24 +7,24 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Allocated
+from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice, FunnelStage, NodeAnswer, Reason
-from dractl.explain.binding import failure
-from dractl.explain.cluster import map_at, maps_at, text_at
 from dractl.explain.diagnose import reasons_of
-from dractl.explain.extended import IMPLICIT_PREFIX, SPECIAL_NAME, as_written, classes_by_resource, is_extended
 from dractl.explain.funnel import funnel, whole
-from dractl.explain.judge import TIMED_OUT, times_out
 from dractl.explain.stages import of_stage
 from dractl.model.nearest import nearest
+from dractl.scheduler.attempt import TIMED_OUT, times_out
+from dractl.scheduler.binding import failure
+from dractl.scheduler.extended import IMPLICIT_PREFIX, SPECIAL_NAME, as_written, classes_by_resource, is_extended
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.allocation.survey import RequestSurvey, Survey
     from dractl.explain.about import About
-    from dractl.explain.judge import Judgement, NodeVerdict
-    from dractl.explain.pods import PodClaim
     from dractl.explain.subjects import Question
+    from dractl.scheduler.attempt import Judgement, NodeVerdict
+    from dractl.scheduler.preenqueue import PodClaim
 
     Raw = Mapping[str, Any]
 

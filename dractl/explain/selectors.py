@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dractl.allocation import DeviceID
-    from dractl.explain.devices import Devices
+    from dractl.cluster.devices import Devices
 
 _REFERENCE = re.compile(
     r"""device\.(?P<kind>attributes|capacity)

@@ -6,38 +6,19 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from dractl.cluster.kinds import KINDS
+from dractl.cluster.pods import consumers, is_pending
+from dractl.cluster.state import GROUPS, at, map_at, maps_at, text_at
 from dractl.errors import InputError, UsageError
-from dractl.explain.cluster import GROUPS, at, map_at, maps_at, text_at
-from dractl.explain.node_filters import ENDED
-from dractl.explain.pods import PodClaim, consumers
 from dractl.model.nearest import nearest, nearest_names
+from dractl.scheduler.preenqueue import PodClaim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from dractl.explain.cluster import ClusterState, Key
+    from dractl.cluster.state import ClusterState, Key
 
     Raw = Mapping[str, Any]
-
-_WORDS = {
-    "Pod": "po pod pods",
-    "ResourceClaim": "claim claims resourceclaim resourceclaims",
-    "ResourceClaimTemplate": "template templates resourceclaimtemplate resourceclaimtemplates",
-    "Node": "no node nodes",
-    "Deployment": "deploy deployment deployments",
-    "StatefulSet": "sts statefulset statefulsets",
-    "DaemonSet": "ds daemonset daemonsets",
-    "ReplicaSet": "rs replicaset replicasets",
-    "Job": "job jobs",
-    "CronJob": "cj cronjob cronjobs",
-}
-KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
-
-
-def workload_words(names: Iterable[str]) -> list[str]:
-    """The words of ``KIND/NAME`` for kinds that are made of pods, so far as can be told from the word alone."""
-    words = dict.fromkeys(name.partition("/")[0] for name in names if "/" in name)
-    return [word for word in words if KINDS.get(word.lower().partition(".")[0]) not in GROUPS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +145,7 @@ def _made_pods(workload: Question) -> Iterator[Question]:
 def everything(state: ClusterState, namespace: str | None) -> list[Question]:
     """Every pending pod that DRA concerns, every unallocated claim that none of these uses, and workloads of manifests
     whose pods do not exist yet."""
-    from dractl.explain.extended import classes_by_resource, wanted
+    from dractl.scheduler.extended import classes_by_resource, wanted
 
     resources = classes_by_resource(state)
     found: list[Question] = []
@@ -206,11 +187,6 @@ def _claim_keys(namespace: str, pod: Raw) -> Iterable[Key]:
     for entry in [*maps_at(pod, "spec", "resourceClaims"), *maps_at(pod, "status", "resourceClaimStatuses")]:
         if text_at(entry, "resourceClaimName"):
             yield namespace, text_at(entry, "resourceClaimName")
-
-
-def is_pending(pod: Raw) -> bool:
-    """Whether a pod still waits for a node."""
-    return not text_at(pod, "spec", "nodeName") and text_at(pod, "status", "phase") not in ENDED
 
 
 def claim_question(state: ClusterState, question: Question) -> PodClaim:

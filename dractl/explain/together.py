@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from dractl.allocation import DeviceID
     from dractl.allocation.survey import ConstraintSurvey, RequestSurvey, Survey
+    from dractl.cluster.devices import Devices
     from dractl.explain.about import About
-    from dractl.explain.devices import Devices
-    from dractl.explain.judge import NodeVerdict
+    from dractl.scheduler.attempt import NodeVerdict
 
 
 def together(about: About, survey: Survey) -> list[Reason]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.explain.answer import Create, Delete, Patch
+from dractl.cluster.changes import Create, Delete, Patch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dractl.explain.answer import Change, Explanation, Subject
+    from dractl.cluster.changes import Change
+    from dractl.explain.answer import Explanation, Subject
 
 # Objects whose spec cannot be changed in place, and those whose pod template brings new pods when it changes.
 _MADE_ANEW = ("ResourceClaim", "ResourceClaimTemplate", "Pod")

@@ -28,7 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from dractl.allocation import Features  # noqa: E402
-from dractl.explain import ClusterState, Explainer, find  # noqa: E402
+from dractl.cluster import ClusterState  # noqa: E402
+from dractl.explain import Explainer, find  # noqa: E402
 from dractl.manifests import load  # noqa: E402
 from dractl.report.explain_json import as_json  # noqa: E402
 from tests.conftest import shared_dir  # noqa: E402

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl.allocation import AllocatedState, Features
-from dractl.explain import ClusterState, Explainer, Options, find
-from dractl.explain.changes import apply
-from dractl.explain.cluster import add
-from dractl.explain.pods import enter
+from dractl.cluster import ClusterState
+from dractl.cluster.changes import apply
+from dractl.cluster.state import add
+from dractl.explain import Explainer, Options, find
 from dractl.report.explain_json import plain
+from dractl.scheduler.preenqueue import enter
 from tests.conftest import shared_dir
 
 if TYPE_CHECKING:

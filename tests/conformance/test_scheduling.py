@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.explain import ClusterState, Explainer, find
+from dractl.cluster import ClusterState
+from dractl.explain import Explainer, find
 from dractl.manifests import load
 from dractl.report.explain_json import as_json
 from tests.conftest import shared_dir

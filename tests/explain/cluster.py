@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dractl.explain.cluster import ClusterState, add
+from dractl.cluster.state import ClusterState, add
 
 API = "resource.k8s.io/v1"
 

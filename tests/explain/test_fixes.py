@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from dractl.allocation import Features
+from dractl.cluster.changes import Create, Delete, Patch, patched
 from dractl.explain import Explainer, Explanation, find
-from dractl.explain.answer import Create, Delete, Patch, plain
-from dractl.explain.changes import patched
+from dractl.explain.answer import plain
 from dractl.report import explain_patch
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dractl.explain.devices import Devices
+from dractl.cluster.devices import Devices
 from dractl.explain.selectors import conjuncts, misfit, references
 from tests.explain.cluster import device, slice_of, state_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
-from dractl.explain.judge import Judge
+from dractl.scheduler.attempt import Judge
 from tests.explain.cluster import claim, device, device_class, node, request, slice_of, state_of
 
 FEATURES = Features.for_release("1.34", {"DRADeviceTaints": True})

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from dractl.explain.answer import Fix, Patch
-from dractl.explain.changes import PatchError, apply
+from dractl.cluster.changes import Patch, PatchError, apply
+from dractl.explain.answer import Fix
 from dractl.explain.fixes import constraints, expressions, holders, nodes, objects, owners, requests, settings, slices
 from dractl.explain.fixes.candidates import Candidate, Case
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dractl.explain.answer import Explanation
-    from dractl.explain.judge import Judge, Judgement
+    from dractl.scheduler.attempt import Judge, Judgement
 
 __all__ = ["Candidate", "Case", "find_fixes"]
 
@@ -152,7 +152,7 @@ def verify(case: Case, candidate: Candidate) -> tuple[str, ...]:
         state = apply(case.state, candidate.trial)
     except PatchError:
         return ()
-    from dractl.explain.judge import Judge as NewJudge
+    from dractl.scheduler.attempt import Judge as NewJudge
 
     judge = case.judge.after(state) if candidate.features is None else NewJudge(state, candidate.features)
     judgement = _again(case, judge, candidate)

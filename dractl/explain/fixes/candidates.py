@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dractl.explain.answer import Create, Delete, Patch
-from dractl.explain.changes import parse_target, pointer
-from dractl.explain.cluster import at, maps_at, text_at
+from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
+from dractl.cluster.state import at, maps_at, text_at
 from dractl.explain.fixes.owners import WORKLOADS, Owners
 
 if TYPE_CHECKING:
@@ -15,12 +14,13 @@ if TYPE_CHECKING:
 
     from dractl.allocation import Features
     from dractl.allocation.survey import RequestSurvey, Survey
+    from dractl.cluster.changes import Change
+    from dractl.cluster.devices import Devices
     from dractl.explain.about import About
-    from dractl.explain.answer import Change, Reason
-    from dractl.explain.devices import Devices
-    from dractl.explain.judge import Judge, Judgement, NodeVerdict
-    from dractl.explain.pods import PodClaim
+    from dractl.explain.answer import Reason
     from dractl.explain.subjects import Question
+    from dractl.scheduler.attempt import Judge, Judgement, NodeVerdict
+    from dractl.scheduler.preenqueue import PodClaim
 
     Raw = Mapping[str, Any]
 

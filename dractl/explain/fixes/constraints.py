@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.explain.answer import Patch
-from dractl.explain.changes import pointer
-from dractl.explain.cluster import list_at, text_at
+from dractl.cluster.changes import Patch, pointer
+from dractl.cluster.state import list_at, text_at
 from dractl.explain.fixes.candidates import Candidate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.explain.fixes.candidates import Case
-    from dractl.explain.pods import PodClaim
+    from dractl.scheduler.preenqueue import PodClaim
 
 _COARSER = {
     "resource.kubernetes.io/pcieRoot": ("resource.kubernetes.io/numaNode",),

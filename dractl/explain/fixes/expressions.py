@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dractl.cluster.changes import Patch, pointer
+from dractl.cluster.state import maps_at, text_at
 from dractl.explain import selectors
-from dractl.explain.answer import Patch
-from dractl.explain.changes import pointer
-from dractl.explain.cluster import maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dractl.allocation import DeviceID
-    from dractl.explain.devices import Devices
+    from dractl.cluster.devices import Devices
     from dractl.explain.fixes.candidates import Case, Place
     from dractl.explain.selectors import Reference
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from dractl.explain.answer import Delete, Patch
-from dractl.explain.changes import pointer
-from dractl.explain.cluster import maps_at, text_at
+from dractl.cluster.changes import Delete, Patch, pointer
+from dractl.cluster.state import maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate
 from dractl.explain.fixes.owners import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.explain.answer import Holder
+    from dractl.cluster.devices import Holder
     from dractl.explain.fixes.candidates import Case
 
 _MOST = 12  # holders that are tried one by one

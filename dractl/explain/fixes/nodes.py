@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.explain.answer import Patch
-from dractl.explain.changes import pointer
-from dractl.explain.cluster import at, list_at, map_at, maps_at, text_at
+from dractl.cluster.changes import Patch, pointer
+from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate
-from dractl.explain.node_filters import full_name, matches_term, pod_requests, quantity, tolerates
+from dractl.scheduler.node_filters import full_name, matches_term, pod_requests, quantity, tolerates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dractl.explain.fixes.candidates import Case
-    from dractl.explain.judge import NodeVerdict
-    from dractl.explain.node_filters import Rejection
+    from dractl.scheduler.attempt import NodeVerdict
+    from dractl.scheduler.node_filters import Rejection
 
     Raw = Mapping[str, Any]
 
@@ -281,6 +280,6 @@ def add_node(case: Case) -> Iterator[Candidate]:
         "metadata": {"name": "node-1", "labels": {"kubernetes.io/hostname": "node-1"}},
         "status": {"allocatable": allocatable, "capacity": allocatable},
     }
-    from dractl.explain.answer import Create
+    from dractl.cluster.changes import Create
 
     yield Candidate("a node joins", (Create(node),), "node")

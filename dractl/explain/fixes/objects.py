@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.explain.answer import Create, Delete, Patch
-from dractl.explain.changes import pointer
-from dractl.explain.cluster import at, map_at, maps_at, text_at
-from dractl.explain.extended import classes_by_resource, wanted
+from dractl.cluster.changes import Create, Delete, Patch, pointer
+from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate
-from dractl.explain.judge import RESERVED_LIMIT
-from dractl.explain.pods import ADMIN_LABEL
+from dractl.scheduler.attempt import RESERVED_LIMIT
+from dractl.scheduler.extended import classes_by_resource, wanted
+from dractl.scheduler.preenqueue import ADMIN_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dractl.explain.answer import Change
+    from dractl.cluster.changes import Change
     from dractl.explain.fixes.candidates import Case
 
 _API = "resource.k8s.io/v1"

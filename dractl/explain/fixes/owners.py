@@ -11,16 +11,15 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.explain.answer import Delete, Patch
-from dractl.explain.changes import parse_target, pointer
-from dractl.explain.cluster import at, map_at, maps_at, text_at
-from dractl.explain.devices import ended
+from dractl.cluster.changes import Delete, Patch, parse_target, pointer
+from dractl.cluster.pods import ended
+from dractl.cluster.state import at, map_at, maps_at, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from dractl.explain.answer import Change
-    from dractl.explain.cluster import ClusterState, Key
+    from dractl.cluster.changes import Change
+    from dractl.cluster.state import ClusterState, Key
 
     Raw = Mapping[str, Any]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.explain.answer import Patch
-from dractl.explain.changes import pointer
-from dractl.explain.cluster import list_at, map_at
+from dractl.cluster.changes import Patch, pointer
+from dractl.cluster.state import list_at, map_at
 from dractl.explain.fixes.candidates import Candidate
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dractl.explain.answer import Create, Patch
-from dractl.explain.changes import pointer
-from dractl.explain.cluster import list_at, map_at, text_at
+from dractl.cluster.changes import Create, Patch, pointer
+from dractl.cluster.state import list_at, map_at, text_at
 from dractl.explain.fixes.candidates import Candidate
 
 if TYPE_CHECKING:

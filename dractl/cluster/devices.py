@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dractl.allocation import DeviceID
-from dractl.explain.answer import Holder
-from dractl.explain.cluster import list_at, maps_at, text_at
-from dractl.explain.node_filters import ENDED
-from dractl.explain.pods import consumers
+from dractl.cluster.pods import consumers, ended
+from dractl.cluster.state import list_at, maps_at, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from typing import Any
 
-    from dractl.explain.cluster import ClusterState, Key
+    from dractl.cluster.state import ClusterState, Key
     from dractl.model import Device, DeviceAttribute, ResourceSlice
 
     Raw = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds devices: a claim, and the pod that it is reserved for (None: nobody)."""
+
+    claim: str  # namespace/name
+    devices: tuple[str, ...]  # driver/pool/device
+    pod: str | None = None  # namespace/name
+    since: str | None = None  # RFC 3339, when the claim was allocated
+    finished: bool | None = None  # the pod has ended or is gone; None: not in the source
 
 
 class Devices:
@@ -109,10 +119,6 @@ class Devices:
             pod = self.state.get("Pod", (key[0], name))
             finished = None if pod is None and not self.state.has("Pod") else pod is None or ended(pod)
             yield Holder("/".join(key), devices, f"{key[0]}/{name}", since or None, finished)
-
-
-def ended(pod: Raw) -> bool:
-    return text_at(pod, "status", "phase") in ENDED
 
 
 def result_device(result: Raw) -> DeviceID:

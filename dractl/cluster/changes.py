@@ -8,16 +8,40 @@ claims lose the reservation and, when nobody is left, the allocation
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.explain.answer import Create, Delete, Patch
-from dractl.explain.cluster import CLUSTER_SCOPED
+from dractl.cluster.state import CLUSTER_SCOPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from dractl.explain.answer import Change
-    from dractl.explain.cluster import ClusterState, Key
+    from dractl.cluster.state import ClusterState, Key
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """An RFC 6902 patch of an object of the source, named ``Kind/[namespace/]name``."""
+
+    target: str
+    operations: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """An object to delete (a pod: to end), named ``Kind/[namespace/]name``."""
+
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """An object to create."""
+
+    value: Mapping[str, Any]
+
+
+Change = Patch | Delete | Create
 
 
 class PatchError(ValueError):

@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.explain.answer import Reason
-from dractl.explain.cluster import at, list_at, map_at, maps_at, text_at
 from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from dractl.explain.cluster import ClusterState, Key
+    from dractl.cluster.state import ClusterState, Key
     from dractl.model import ResourceClaim
 
     Raw = Mapping[str, Any]
@@ -348,18 +348,3 @@ def devices_by_class(claims: Iterable[Raw]) -> dict[str, int]:
             for name, need in worst.items():
                 total[name] = total.get(name, 0) + need
     return total
-
-
-def consumers(state: ClusterState, claim: Key) -> Sequence[Raw]:
-    """The pods that refer to a claim, by name or through their status."""
-    namespace, name = claim
-    return [
-        pod
-        for (where, _), pod in state.all("Pod").items()
-        if where == namespace
-        and (
-            any(text_at(r, "resourceClaimName") == name for r in maps_at(pod, "spec", "resourceClaims"))
-            or any(text_at(s, "resourceClaimName") == name for s in maps_at(pod, "status", "resourceClaimStatuses"))
-            or text_at(pod, "status", "extendedResourceClaimStatus", "resourceClaimName") == name
-        )
-    ]

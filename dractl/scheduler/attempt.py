@@ -17,22 +17,23 @@ from dractl.allocation import (
     Unsupported,
     apply_taint_rules,
 )
+from dractl.cluster.state import at, maps_at, text_at
 from dractl.errors import Unsupported as UnsupportedError
-from dractl.explain import extended, message
 from dractl.explain.answer import Reason
-from dractl.explain.binding import failure, reserved_for
-from dractl.explain.cluster import at, maps_at, text_at
-from dractl.explain.groups import Groups
-from dractl.explain.node_filters import NodeFilters, Rejection, full_name, matches_term
-from dractl.explain.pods import PodClaim, enter
 from dractl.model.nearest import nearest
+from dractl.scheduler import extended
+from dractl.scheduler import wording as message
+from dractl.scheduler.binding import failure, reserved_for
+from dractl.scheduler.groups import Groups
+from dractl.scheduler.node_filters import NodeFilters, Rejection, full_name, matches_term
+from dractl.scheduler.preenqueue import PodClaim, enter
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
     from dractl.allocation import Verdict as Outcome
     from dractl.cel import Program
-    from dractl.explain.cluster import ClusterState
+    from dractl.cluster.state import ClusterState
     from dractl.model import Node, ResourceSlice
 
     Raw = Mapping[str, Any]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from dractl.allocation import BUGS, Bug
 from dractl.explain.answer import Reason
-from dractl.explain.judge import Judge
+from dractl.scheduler.attempt import Judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from dractl.explain.judge import Judgement
-    from dractl.explain.pods import PodClaim
+    from dractl.scheduler.attempt import Judgement
+    from dractl.scheduler.preenqueue import PodClaim
 
 
 def upstream_bug(

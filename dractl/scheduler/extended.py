@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from dractl.allocation import extended_resources
-from dractl.explain.cluster import at, map_at, maps_at, text_at
-from dractl.explain.node_filters import quantity
-from dractl.explain.pods import PodClaim
+from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.scheduler.node_filters import quantity
+from dractl.scheduler.preenqueue import PodClaim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dractl.allocation import Features
-    from dractl.explain.cluster import ClusterState
+    from dractl.cluster.state import ClusterState
     from dractl.model import ResourceClaim
 
     Raw = Mapping[str, Any]

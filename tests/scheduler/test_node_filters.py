@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dractl.explain.node_filters import NodeFilters, Rejection
+from dractl.scheduler.node_filters import NodeFilters, Rejection
 from tests.explain.cluster import node, pod, state_of
 
 

@@ -6,15 +6,15 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dractl.cluster.kinds import KINDS
+from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, add
 from dractl.errors import InputError
-from dractl.explain.cluster import DEFAULT_NAMESPACE, ClusterState, add
-from dractl.explain.subjects import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from dractl.explain.cluster import Key
+    from dractl.cluster.state import Key
     from dractl.manifests import Inputs
 
 _ENDINGS = (".yaml", ".yml", ".json", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".zip")

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cluster.state import maps_at, text_at
 from dractl.explain.answer import Reason
-from dractl.explain.cluster import maps_at, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from dractl.explain.judge import NodeVerdict
-    from dractl.explain.pods import PodClaim
+    from dractl.scheduler.attempt import NodeVerdict
+    from dractl.scheduler.preenqueue import PodClaim
 
     Raw = Mapping[str, Any]
 

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dractl.explain.cluster import at, list_at, map_at, maps_at, text_at
+from dractl.cluster.pods import ENDED
+from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.model import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 
-    from dractl.explain.cluster import ClusterState
+    from dractl.cluster.state import ClusterState
 
     Raw = Mapping[str, Any]
 
-ENDED = ("Succeeded", "Failed")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 

@@ -14,14 +14,14 @@ import tempfile
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
+from dractl.cluster.kinds import KINDS
+from dractl.cluster.state import ClusterState, add, maps_at, text_at
 from dractl.errors import InputError
-from dractl.explain.cluster import ClusterState, add, maps_at, text_at
-from dractl.explain.subjects import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from dractl.explain.cluster import Key
+    from dractl.cluster.state import Key
 
 _TIMEOUT = 60  # seconds for each kubectl; it gives up by itself after --request-timeout
 _AT_ONCE = 4

@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.explain.cluster import at, text_at
-from dractl.explain.node_filters import matches_term
+from dractl.cluster.state import at, text_at
+from dractl.scheduler.node_filters import matches_term
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping

@@ -13,8 +13,9 @@ import pytest
 
 from dractl.cli import terminal
 from dractl.cli.main import main
+from dractl.cluster import live
 from dractl.errors import InputError, UsageError
-from dractl.explain import find, live
+from dractl.explain import find
 from tests.explain.cluster import claim, device_class, node, pod, request, slice_of
 
 FAKE = """#!{python}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dractl.explain.answer import Create, Delete, Patch
-from dractl.explain.changes import PatchError, apply, parse_target, patched, pointer
+from dractl.cluster.changes import Create, Delete, Patch, PatchError, apply, parse_target, patched, pointer
 from tests.explain.cluster import allocation, claim, node, pod, request, state_of
 
 KEY = ("ml", "eval")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.explain.cluster import map_at, maps_at, text_at
-from dractl.explain.devices import ended
-from dractl.explain.pods import event_about, requests_of
+from dractl.cluster.pods import ended
+from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.scheduler.preenqueue import event_about, requests_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from dractl.explain.cluster import ClusterState
-    from dractl.explain.pods import PodClaim
+    from dractl.cluster.state import ClusterState
+    from dractl.scheduler.preenqueue import PodClaim
 
     Raw = Mapping[str, Any]
 
