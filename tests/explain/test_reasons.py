@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import dractl.explain
+import dractl
 from dractl.explain.reasons import REASONS
 
 CODE = re.compile(r"[a-z]+(?:-[a-z0-9]+)+|tainted|mixed")
@@ -17,7 +17,7 @@ CODE = re.compile(r"[a-z]+(?:-[a-z0-9]+)+|tainted|mixed")
 def given() -> set[str]:
     """The codes that are given to ``Reason`` anywhere in the package."""
     found = set()
-    for path in Path(dractl.explain.__file__).parent.rglob("*.py"):
+    for path in Path(dractl.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if (
                 isinstance(node, ast.Call)
