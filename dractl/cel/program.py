@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dractl.cel.ast import Checked
+    from dractl.cel.conditions import Comparison, Part
+    from dractl.cel.decisions import Decision
     from dractl.cel.device import DeviceLike
     from dractl.cel.environment import Declarations
+    from dractl.cel.lookups import Lookup
     from dractl.cel.tracing import Trace
 
 Admission = Literal["ok", "invalid", "tooComplex", "tooLong"]
@@ -117,6 +120,56 @@ class Program:
         from dractl.cel.tracing import trace
 
         return trace(self._tree, self.declarations, driver, device)
+
+    def decision(self, driver: str, device: DeviceLike) -> Decision:
+        """The part of the expression that made it true, false or an error on a device, and the values it saw.
+        ValueError when the expression does not compile."""
+        from dractl.cel.decisions import decision
+
+        return decision(self.trace(driver, device), self.lookups)
+
+    # -- what it says, for people and rules; read from its tokens where it does not compile ---------------------------
+
+    @cached_property
+    def lookups(self) -> tuple[Lookup, ...]:
+        """The attributes and capacities that it names, in the order of its text."""
+        from dractl.cel.lookups import from_tokens, from_tree
+
+        return from_tokens(self.text) if self.checked is None else from_tree(self.checked)
+
+    @cached_property
+    def conjuncts(self) -> tuple[Part, ...]:
+        """The conditions that must all hold; one, the whole, where it does not compile."""
+        from dractl.cel.conditions import Part, conjuncts
+
+        return (Part(self.text, 0, len(self.text)),) if self.checked is None else conjuncts(self.checked)
+
+    @cached_property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Its comparisons of a lookup or the driver with literals; those of the driver only where it does not
+        compile."""
+        from dractl.cel.conditions import comparisons, driver_comparisons
+
+        return driver_comparisons(self.text) if self.checked is None else comparisons(self.checked, self.lookups)
+
+    @property
+    def drivers(self) -> frozenset[str]:
+        """The drivers that it names as those wanted: ``device.driver == "..."``, or ``in [...]``."""
+        return frozenset(
+            literal.value
+            for found in self.comparisons
+            if found.lookup is None and found.operator in ("==", "in") and not found.negated
+            for literal in found.literals
+        )
+
+    @property
+    def driver(self) -> str | None:
+        """The one driver that a device must have for the expression to hold, where it says so."""
+        for found in self.comparisons:
+            one = found.lookup is None and found.required and found.operator in ("==", "in")
+            if one and len(found.literals) == 1:
+                return str(found.literals[0].value)
+        return None
 
     @property
     def _tree(self) -> Checked:

@@ -38,6 +38,18 @@ class Spans:
         start, end = self.span(node)
         return self.source[start:end]
 
+    def field(self, node: Node) -> int:
+        """Where the name begins in ``operand.name``, ``operand.?name`` and ``has(operand.name)``."""
+        if isinstance(node, Select) and node.test:
+            last = self._at(self.span(node)[1] - 1) - 1
+            return self.tokens[max(last, 0)].content_start
+        following = min(self._at(node.offset) + 1, len(self.tokens) - 1)
+        return self.tokens[following].content_start
+
+    def content(self, literal: Node) -> int:
+        """Where a string literal's own characters begin, after its quote."""
+        return self.tokens[self._at(literal.offset)].content_start
+
     def _span(self, node: Node) -> Span:
         match node:
             case Const():
@@ -112,7 +124,7 @@ class Spans:
                 i -= 1
             opening = self.tokens[i + 1].start if i + 1 < len(self.tokens) else self.tokens[i].start
             return self.tokens[i].start, self._close(opening)
-        start, end = self._operand(node.operand)
+        start, end = self.operand(node.operand)
         if i + 1 < len(self.tokens):
             end = max(end, self.tokens[i + 1].end)
         return start, end
@@ -127,20 +139,20 @@ class Spans:
         if token.text in ("(", "[", "[?") and node.function != "_?._":
             end = self._close(token.start)
             if node.target is not None:
-                return self._operand(node.target)[0], end
+                return self.operand(node.target)[0], end
             if node.function in ("_[_]", "_[?_]"):
-                return self._operand(node.args[0])[0], end
+                return self.operand(node.args[0])[0], end
             return self._chain_start(i - 1), end
         if node.function == "_?._":
-            start, _ = self._operand(node.args[0])
+            start, _ = self.operand(node.args[0])
             following = self.tokens[min(i + 1, len(self.tokens) - 1)]
             return start, following.end
-        spans = [self._operand(child) for child in node.children()]
+        spans = [self.operand(child) for child in node.children()]
         start = min([token.start, *(s for s, _ in spans)])
         end = max([token.end, *(e for _, e in spans)])
         return start, end
 
-    def _operand(self, node: Node) -> Span:
+    def operand(self, node: Node) -> Span:
         """A node with the parentheses around it."""
         start, end = self.span(node)
         while True:

@@ -24,6 +24,34 @@ class Token(NamedTuple):
     start: int
     end: int
 
+    @property
+    def content_start(self) -> int:
+        """Where a name begins, after the quote that opens it if there is one."""
+        if self.kind == "string":
+            return self.start + len(_opening(self.text))
+        return self.start + (self.kind == "quoted")
+
+    @property
+    def content(self) -> str | None:
+        """What a string or a quoted name says; None for other tokens, and for strings with escapes."""
+        if self.kind == "quoted":
+            return self.text[1:-1]
+        if self.kind != "string":
+            return None
+        opening = _opening(self.text)
+        quote = opening.lstrip("rRbB")
+        content = self.text[len(opening) :]
+        if not content.endswith(quote) or ("\\" in content and "r" not in opening.lower()):
+            return None
+        return content.removesuffix(quote)
+
+
+def _opening(text: str) -> str:
+    """The prefix and the quotes that open a string."""
+    prefix = len(text) - len(text.lstrip("rRbB"))
+    quotes = 3 if text[prefix : prefix + 3] in ('"""', "'''") else 1
+    return text[: prefix + quotes]
+
 
 @lru_cache(64)
 def tokenize(source: str) -> tuple[Token, ...]:

@@ -1,0 +1,197 @@
+"""What an expression demands: the conditions that ``&&`` joins, and comparisons of the device with literals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dractl.cel.ast import Call, Comprehension, Const, Ident, ListLiteral, Node, Select
+from dractl.cel.spans import Spans
+from dractl.cel.tokens import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dractl.cel.ast import Checked
+    from dractl.cel.lookups import Lookup
+    from dractl.cel.tokens import Token
+
+_OPERATORS = {"_==_": "==", "_!=_": "!=", "_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "@in": "in"}
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_METHODS = {"isGreaterThan": ">", "isLessThan": "<"}
+_CONVERSIONS = ("quantity", "semver")
+
+
+class Part(NamedTuple):
+    """A part of an expression: its text, and where it stands in the whole (code points, end exclusive)."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Literal(NamedTuple):
+    """A literal that something is compared with.
+
+    ``kind``: the name of its type, ``quantity`` and ``semver`` for ``quantity("80Gi")`` and ``semver("1.2.3")``, whose
+    ``value`` is the string in them. ``text`` is the literal as written, without that call, from ``start`` to ``end``.
+    """
+
+    kind: str
+    value: Any
+    text: str
+    start: int
+    end: int
+
+    @property
+    def key(self) -> tuple[str, Any]:
+        """The same for literals that are equal in CEL: numbers of all types."""
+        return "number" if self.kind in ("int", "uint", "double") else self.kind, self.value
+
+
+class Comparison(NamedTuple):
+    """``lookup OPERATOR literal``, read with the lookup on the left however it is written.
+
+    ``lookup`` is None for ``device.driver``. ``operator``: ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` or ``in``;
+    ``compareTo``, ``isGreaterThan`` and ``isLessThan`` are read as these. ``literals``: one, or those of the list after
+    ``in``. ``default`` is the argument of ``orValue``. ``required``: the whole expression holds only if this does.
+    ``negated``: it stands below a ``!``. ``operand_end`` is where what is compared ends.
+    """
+
+    lookup: Lookup | None
+    operator: str
+    literals: tuple[Literal, ...]
+    start: int
+    end: int
+    operand_end: int
+    default: Literal | None = None
+    required: bool = False
+    negated: bool = False
+
+
+def conjuncts(checked: Checked) -> tuple[Part, ...]:
+    """The conditions that must all hold: one, unless the expression joins several by ``&&``. Each has the parentheses
+    around it, a single one has not."""
+    spans = Spans(checked)
+    nodes = tuple(_joined(checked.root))
+    places = [spans.operand(node) for node in nodes] if len(nodes) > 1 else [spans.span(checked.root)]
+    return tuple(Part(checked.source[start:end], start, end) for start, end in places)
+
+
+def _joined(node: Node) -> Iterator[Node]:
+    if isinstance(node, Call) and node.function == "_&&_":
+        for part in node.args:
+            yield from _joined(part)
+    else:
+        yield node
+
+
+def comparisons(checked: Checked, lookups: Iterable[Lookup]) -> tuple[Comparison, ...]:
+    """Every comparison of a lookup, or of ``device.driver``, with literals only."""
+    reader = _Reader(Spans(checked), {(found.start, found.end): found for found in lookups if not found.tested})
+    return tuple(reader.read(checked.root, True, False))
+
+
+class _Reader:
+    def __init__(self, spans: Spans, lookups: dict[tuple[int, int], Lookup]) -> None:
+        self.spans = spans
+        self.lookups = lookups
+
+    def read(self, node: Node, required: bool, negated: bool) -> Iterator[Comparison]:
+        found = self.comparison(node) if isinstance(node, Call) else None
+        if found is not None:
+            yield found._replace(required=required, negated=negated)
+            return
+        function = node.function if isinstance(node, Call) else ""
+        binds = isinstance(node, Comprehension) and node.binds
+        for child in node.children():
+            holds = required and (function == "_&&_" or (binds and child is node.children()[-1]))
+            yield from self.read(child, holds, negated != (function == "!_"))
+
+    def comparison(self, node: Call) -> Comparison | None:
+        if node.function in _METHODS and node.target is not None:
+            return self.made(node, node.target, _METHODS[node.function], node.args)
+        operator = _OPERATORS.get(node.function)
+        if operator is None or len(node.args) != 2:
+            return None
+        left, right = node.args
+        if operator == "in":
+            return self.made(node, left, operator, right.elements) if isinstance(right, ListLiteral) else None
+        if isinstance(left, Const) or self.literal(left) is not None:
+            left, right, operator = right, left, _FLIPPED.get(operator, operator)
+        if isinstance(left, Call) and left.function == "compareTo" and left.target is not None:
+            zero = isinstance(right, Const) and right.value == 0
+            return self.made(node, left.target, operator, left.args) if zero else None
+        return self.made(node, left, operator, (right,))
+
+    def made(self, node: Call, operand: Node, operator: str, values: Sequence[Node]) -> Comparison | None:
+        literals = tuple(map(self.literal, values))
+        if None in literals:
+            return None
+        default = None
+        end = self.spans.span(operand)[1]
+        if isinstance(operand, Call) and operand.function == "orValue" and operand.target is not None:
+            default = self.literal(operand.args[0])
+            operand = operand.target
+        lookup = self.lookups.get(self.spans.span(operand))
+        if lookup is None and not _is_driver(operand):
+            return None
+        start, stop = self.spans.span(node)
+        known = tuple(literal for literal in literals if literal is not None)
+        return Comparison(lookup, operator, known, start, stop, end, default)
+
+    def literal(self, node: Node) -> Literal | None:
+        if isinstance(node, Const):
+            start, end = self.spans.span(node)
+            return Literal(node.kind, node.value, self.spans.source[start:end], start, end)
+        if isinstance(node, Call) and node.function in _CONVERSIONS and node.args and isinstance(node.args[0], Const):
+            inner = self.literal(node.args[0])
+            return inner._replace(kind=node.function) if inner is not None else None
+        return None
+
+
+def _is_driver(node: Node) -> bool:
+    if isinstance(node, Select):
+        return node.field == "driver" and not node.test and isinstance(node.operand, Ident)
+    return isinstance(node, Ident) and node.name == "device.driver"
+
+
+def driver_comparisons(text: str) -> tuple[Comparison, ...]:
+    """``device.driver == "..."`` and ``device.driver in [...]`` in an expression that does not compile."""
+    tokens = tokenize(text)
+    alternatives = any(token.text in ("||", "?", "!", "!=") for token in tokens)
+    found = []
+    for i in range(len(tokens) - 2):
+        if [token.text for token in tokens[i : i + 3]] != ["device", ".", "driver"]:
+            continue
+        before, after = tokens[max(i - 2, 0) : i], tokens[i + 3 :]
+        literals: list[Token] = []
+        if len(after) > 1 and after[0].text == "==":
+            literals, operator = [after[1]], "=="
+        elif len(before) == 2 and before[1].text == "==":
+            literals, operator = [before[0]], "=="
+        elif len(after) > 1 and (after[0].text, after[1].text) == ("in", "["):
+            end = next((n for n, token in enumerate(after) if token.text == "]"), len(after))
+            literals, operator = [token for token in after[2:end] if token.text != ","], "in"
+        names = [token for token in literals if token.kind == "string" and token.content is not None]
+        if names and len(names) == len(literals):
+            places = [tokens[i].start, tokens[i + 2].end, names[0].start, names[-1].end]
+            strings = tuple(Literal("string", token.content, token.text, token.start, token.end) for token in names)
+            found.append(
+                Comparison(
+                    None, operator, strings, min(places), max(places), tokens[i + 2].end, required=not alternatives
+                )
+            )
+    return tuple(found)
+
+
+def first_arguments(text: str, function: str) -> Iterator[tuple[Part, str]]:
+    """Each call of a global function whose first argument is a plain string: that string without its quotes, and the
+    token after it (``,`` or ``)``). The expression need not compile."""
+    tokens = tokenize(text) if function in text else ()
+    for i, (name, opening, argument, after) in enumerate(zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)):
+        called = name.kind == "name" and name.text == function and opening.text == "("
+        if not called or (i and tokens[i - 1].text in (".", ".?")) or after.text not in (",", ")"):
+            continue
+        if argument.kind == "string" and argument.content is not None:
+            start = argument.content_start
+            yield Part(argument.content, start, start + len(argument.content)), after.text

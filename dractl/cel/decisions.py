@@ -1,0 +1,96 @@
+"""What decided an evaluation: the smallest part that explains the result, and the values that it saw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.cel.tracing import Trace, show
+from dractl.cel.values import Optional
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dractl.cel.lookups import Lookup
+
+
+class Seen(NamedTuple):
+    """Something of the device that was read: ``device.driver``, or an attribute or capacity by ``domain/name``.
+
+    ``value`` is written as in CEL (``"Hopper"``, ``quantity("80Gi")``); None where the device has no such entry.
+    """
+
+    name: str
+    value: str | None
+
+
+class Decision(NamedTuple):
+    """Why an expression is true, false or an error on one device.
+
+    ``text`` is the part that decided, from ``start`` to ``end`` (code points). ``result`` is true, false, or None where
+    ``error`` holds upstream's text. Of ``a && b`` that is the first part that is false, of ``a || b`` the first that is
+    true, of an error the operation that failed; where all parts count, it is the whole.
+    """
+
+    text: str
+    start: int
+    end: int
+    result: bool | None
+    error: str | None
+    seen: tuple[Seen, ...]
+
+
+def decision(trace: Trace, lookups: Iterable[Lookup]) -> Decision:
+    """The decision of a traced evaluation; ``lookups`` are those of its expression."""
+    part = _deciding(trace)
+    result = part.value if isinstance(part.value, bool) and part.error is None else None
+    return Decision(part.text, part.start, part.end, result, part.error, _seen(part, lookups))
+
+
+def _deciding(trace: Trace) -> Trace:
+    if trace.error is not None:
+        cause = next((child for child in trace.children if child.error == trace.error), None)
+        return trace if cause is None else _deciding(cause)
+    if trace.function == "bind" and trace.children:
+        return _deciding(trace.children[-1])
+    if trace.function == "_&&_" and trace.value is False:
+        return _first(trace, False)
+    if trace.function == "_||_" and trace.value is True:
+        return _first(trace, True)
+    if trace.function == "_?_:_" and len(trace.children) > 1:
+        return _deciding(trace.children[-1]) if trace.children[-1].children else trace
+    return trace
+
+
+def _first(trace: Trace, value: bool) -> Trace:
+    """An operand with this value decides, whatever the others are; upstream absorbs their errors."""
+    cause = next((child for child in trace.children if child.error is None and child.value is value), None)
+    return trace if cause is None else _deciding(cause)
+
+
+def _seen(trace: Trace, lookups: Iterable[Lookup]) -> tuple[Seen, ...]:
+    named = {(found.start, found.end): found for found in lookups if found.name is not None}
+    found: dict[str, Seen] = {}
+    for part in _walk(trace):
+        lookup = named.get((part.start, part.end))
+        if lookup is not None:
+            name = lookup.full_name
+            if not lookup.tested or part.value is False:
+                found.setdefault(name, Seen(name, None if lookup.tested else _shown(part)))
+        elif "".join(part.text.split()) in ("device.driver", "device.allowMultipleAllocations") and not part.error:
+            name = "".join(part.text.split())
+            found.setdefault(name, Seen(name, part.shown))
+    return tuple(found.values())
+
+
+def _walk(trace: Trace) -> Iterator[Trace]:
+    yield trace
+    for child in trace.children:
+        yield from _walk(child)
+
+
+def _shown(part: Trace) -> str | None:
+    if part.error is not None:
+        return None
+    if isinstance(part.value, Optional):
+        return show(part.value.value) if part.value.present else None
+    return show(part.value)

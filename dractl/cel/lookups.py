@@ -1,0 +1,199 @@
+"""What an expression looks up in a device, and where each name stands in its text.
+
+Read from the checked tree, or from the tokens where the expression does not compile.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.cel.ast import Call, Comprehension, Const, Ident, Node, Select
+from dractl.cel.spans import Spans
+from dractl.cel.tokens import brackets, tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dractl.cel.ast import Checked
+    from dractl.cel.tokens import Token
+
+_MAPS = ("attributes", "capacity")
+_INDEXING = ("_[_]", "_[?_]", "_?._")
+
+
+class Lookup(NamedTuple):
+    """``device.attributes["domain"].name``: what is looked up, and where. All places are code points.
+
+    ``start`` and ``end`` enclose the whole lookup; ``domain_start`` and ``name_start`` are where the names themselves
+    begin, after a quote. ``name`` is None where the domain's map is used as a whole
+    (``device.attributes["domain"].size()``). ``optional``: written with ``?``, so that an absent entry is no error.
+    ``tested``: the expression only asks whether the entry exists (``"name" in device.attributes["domain"]``,
+    ``has(...)``).
+    """
+
+    kind: str
+    domain: str
+    name: str | None
+    start: int
+    end: int
+    domain_start: int
+    name_start: int
+    optional: bool = False
+    tested: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """``domain/name``; the domain alone where ``name`` is None."""
+        return self.domain if self.name is None else f"{self.domain}/{self.name}"
+
+    @property
+    def name_end(self) -> int:
+        return self.name_start + len(self.name or "")
+
+    @property
+    def domain_end(self) -> int:
+        return self.domain_start + len(self.domain)
+
+
+def from_tree(checked: Checked) -> tuple[Lookup, ...]:
+    """Every lookup whose domain is a literal, in the order of the source; through the variables of ``cel.bind`` too."""
+    finder = _Finder(Spans(checked))
+    finder.visit(checked.root, {})
+    return tuple(sorted(finder.found.values(), key=lambda found: (found.start, found.end)))
+
+
+class _Place(NamedTuple):
+    """What a node stands for: the device, one of its maps, or the map of one domain."""
+
+    kind: str = ""  # "": the device itself
+    domain: str | None = None
+    domain_start: int = 0
+    optional: bool = False
+
+
+_Scope = dict[str, "_Place | None"]
+
+
+class _Finder:
+    def __init__(self, spans: Spans) -> None:
+        self.spans = spans
+        self.found: dict[tuple[int, int, str], Lookup] = {}  # a macro may contain its operand twice
+
+    def visit(self, node: Node, scope: _Scope) -> None:
+        place = self.place(node, scope)
+        if place is not None and place.domain is not None:
+            self.add(place, None, self.spans.span(node), self.spans.span(node)[1])
+
+    def add(
+        self,
+        place: _Place,
+        name: str | None,
+        span: tuple[int, int],
+        name_start: int,
+        *,
+        optional: bool = False,
+        tested: bool = False,
+    ) -> None:
+        found = Lookup(
+            place.kind,
+            place.domain or "",
+            name,
+            *span,
+            place.domain_start,
+            name_start,
+            optional or place.optional,
+            tested,
+        )
+        self.found[*span, found.full_name] = found
+
+    def place(self, node: Node, scope: _Scope) -> _Place | None:
+        """What a node stands for, where that is a map of the device; its parts have been visited then, too."""
+        match node:
+            case Ident(name=name):
+                if name in scope:
+                    return scope[name]
+                before, _, kind = name.rpartition(".")
+                return _Place() if name == "device" else _Place(kind) if before == "device" and kind in _MAPS else None
+            case Select(operand=operand, field=field):
+                return self.step(node, self.place(operand, scope), field, self.spans.field(node), False)
+            case Call(function=function, args=(container, Const(value=str()) as key)) if function in _INDEXING:
+                written = self.spans.field(node) if function == "_?._" else self.spans.content(key)
+                return self.step(node, self.place(container, scope), key.value, written, function != "_[_]")
+            case Call(function="@in", args=(Const(value=str()) as key, container)):
+                self.membership(node, key, self.place(container, scope))
+                return None
+            case Comprehension() if node.binds:
+                return self.place(node.result, {**scope, node.accumulator: self.place(node.init, scope)})
+            case Comprehension():
+                self.visit(node.range, scope)
+                inner: _Scope = {**scope, node.variable: None, node.second: None, node.accumulator: None}
+                for part in node.children()[1:]:
+                    self.visit(part, inner)
+                return None
+        for child in node.children():
+            self.visit(child, scope)
+        return None
+
+    def step(self, node: Node, place: _Place | None, name: str, written: int, optional: bool) -> _Place | None:
+        """An entry of what ``place`` is."""
+        if place is None:
+            return None
+        if not place.kind:
+            return _Place(name) if name in _MAPS else None
+        if place.domain is None:
+            return _Place(place.kind, name, written, optional)
+        tested = isinstance(node, Select) and node.test
+        self.add(place, name, self.spans.span(node), written, optional=optional, tested=tested)
+        return None
+
+    def membership(self, node: Node, key: Const, place: _Place | None) -> None:
+        """``"name" in device.attributes["domain"]`` and ``"domain" in device.attributes``."""
+        if place is None or not place.kind:
+            return
+        span, written = self.spans.span(node), self.spans.content(key)
+        if place.domain is None:
+            self.add(_Place(place.kind, key.value, written), None, span, span[1], tested=True)
+        else:
+            self.add(place, key.value, span, written, tested=True)
+
+
+def from_tokens(text: str) -> tuple[Lookup, ...]:
+    """The same of an expression that does not compile, where the lookups are written out in full."""
+    return tuple(_written(tokenize(text), brackets(text))) if "device" in text else ()
+
+
+def _written(tokens: Sequence[Token], closing: dict[int, int]) -> Iterator[Lookup]:
+    def text(i: int) -> str:
+        return tokens[i].text if 0 <= i < len(tokens) else ""
+
+    def indexed(i: int) -> bool:
+        return text(i) in ("[", "[?") and text(i + 2) == "]" and tokens[i + 1].content is not None
+
+    for i, token in enumerate(tokens):
+        if token.text != "device" or text(i - 1) in (".", ".?") or text(i + 1) != "." or text(i + 2) not in _MAPS:
+            continue
+        if not indexed(i + 3):
+            continue
+        domain, last, name, tested = tokens[i + 4], i + 5, None, False
+        start, end, optional = token.start, tokens[last].end, text(i + 3) == "[?"
+        if text(last + 1) in (".", ".?") and text(last + 3) != "(" and last + 2 < len(tokens):
+            name, optional = tokens[last + 2], optional or text(last + 1) == ".?"
+            end = name.end
+        elif indexed(last + 1):
+            name, optional = tokens[last + 2], optional or text(last + 1) == "[?"
+            end = tokens[last + 3].end
+        elif text(i - 1) == "in" and i > 1 and tokens[i - 2].content is not None:
+            name, tested, start = tokens[i - 2], True, tokens[i - 2].start
+        if text(i - 2) == "has" and text(i - 1) == "(" and closing.get(tokens[i - 1].start, -1) == end:
+            tested, start, end = True, tokens[i - 2].start, end + 1
+        yield Lookup(
+            text(i + 2),
+            domain.content or "",
+            name.text if name and name.kind == "name" else name.content if name else None,
+            start,
+            end,
+            domain.content_start,
+            name.content_start if name else end,
+            optional,
+            tested,
+        )
