@@ -1,60 +1,161 @@
-"""A few questions to a cluster, put to kubectl."""
+"""kubectl as a subprocess: whatever kubectl can log in to, dractl can read. It only gets and shows, never changes.
+
+The Python client is not used: it takes 200 ms to import, and login plug-ins are kubectl's business.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from dractl.errors import InputError
 
-_TIMEOUT = 60  # seconds; kubectl itself gives up after --request-timeout
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TIMEOUT = 60  # seconds for each kubectl; it gives up by itself after --request-timeout
+_AT_ONCE = 6
+_LIMITS = ("--chunk-size=500", "--request-timeout=30s", "--ignore-not-found")
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """The cluster to ask: ``--context`` and ``--kubeconfig`` of kubectl; None leaves the choice to kubectl."""
+
+    context: str | None = None
+    kubeconfig: str | None = None
+
+    @property
+    def arguments(self) -> list[str]:
+        chosen = {"--context": self.context, "--kubeconfig": self.kubeconfig}
+        return [word for option, value in chosen.items() if value for word in (option, value)]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Exit code and output of one kubectl."""
+
+    code: int
+    output: bytes
+    errors: str
+
+    @property
+    def forbidden(self) -> bool:
+        return self.code != 0 and "Forbidden" in self.errors
+
+    @property
+    def unknown_type(self) -> bool:
+        """True if the server does not have the resource."""
+        return self.code != 0 and "doesn't have a resource type" in self.errors
+
+
+def run(login: Login, *commands: Sequence[str]) -> list[Result]:
+    """Runs several kubectl side by side and returns their results in order.
+
+    Raises InputError if kubectl is not on PATH or does not answer within a minute.
+    """
+    program = shutil.which("kubectl")
+    if program is None:
+        raise InputError(
+            "kubectl is not on PATH", hint="install kubectl, or explain a dump: dractl explain -f dump.yaml"
+        )
+    running: list[subprocess.Popen[bytes]] = []
+
+    def one(command: Sequence[str]) -> Result:
+        process = subprocess.Popen(
+            [program, *login.arguments, *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        running.append(process)
+        output, errors = process.communicate(timeout=_TIMEOUT)
+        return Result(process.returncode, output, errors.decode(errors="replace"))
+
+    try:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            try:
+                return list(pool.map(one, commands))
+            except BaseException:  # a timeout, Ctrl-C: the pool must not wait for the others
+                pool.shutdown(wait=False, cancel_futures=True)
+                for process in running:
+                    process.kill()
+                raise
+    except subprocess.TimeoutExpired:
+        raise InputError(
+            f"kubectl did not answer within {_TIMEOUT} seconds",
+            hint="is the cluster reachable? try: kubectl get nodes",
+        ) from None
+
+
+def get_command(resources: str, scope: str | None = None, *options: str) -> list[str]:
+    """``get`` of one or several resources (``nodes,pods``) in namespace ``scope``, or everywhere."""
+    where = ["-n", scope] if scope else ["--all-namespaces"]
+    return ["get", resources, *where, "-o", "json", *_LIMITS, *options]
+
+
+def items(resources: str, result: Result) -> list[dict[str, Any]]:
+    """The objects that a ``get`` printed. Raises InputError if its output is not JSON."""
+    if not result.output.strip():
+        return []  # nothing found
+    try:
+        return [item for item in json.loads(result.output).get("items", []) if isinstance(item, dict)]
+    except (ValueError, AttributeError) as error:
+        raise InputError(f"kubectl get {resources} did not print JSON: {error}") from error
+
+
+def get(resource: str, login: Login | None = None) -> list[dict[str, Any]]:
+    """All objects of a resource in the whole cluster. Raises InputError if they cannot be read."""
+    (result,) = run(login or Login(), get_command(resource))
+    if result.code != 0:
+        raise failed(f"read {resource.partition('.')[0]}", result.errors)
+    return items(resource, result)
 
 
 def served(group: str, version: str) -> frozenset[str]:
-    """The resources that the API server serves in a group's version; empty where it does not know it."""
-    output, errors = _run("get", "--raw", f"/apis/{group}/{version}")
-    if output is None:
-        if "NotFound" in errors or "could not find the requested resource" in errors:
+    """Resources that the API server serves in a version of a group; empty if it does not serve that version."""
+    (result,) = run(Login(), ["get", "--raw", f"/apis/{group}/{version}", "--request-timeout=30s"])
+    if result.code != 0:
+        if "NotFound" in result.errors or "could not find the requested resource" in result.errors:
             return frozenset()
-        raise _failed(errors)
-    resources = _parse(output).get("resources", [])
+        raise failed(f"read what the API server serves in {group}/{version}", result.errors)
+    try:
+        resources = json.loads(result.output).get("resources", [])
+    except (ValueError, AttributeError) as error:
+        raise InputError(f"kubectl get --raw did not print JSON: {error}") from error
     return frozenset(str(item.get("name")) for item in resources)
 
 
-def get(resource: str) -> list[dict[str, Any]]:
-    """All objects of a resource, cluster-wide."""
-    output, errors = _run("get", resource, "--all-namespaces", "-o", "json", "--chunk-size=500")
-    if output is None:
-        raise _failed(errors)
-    items = _parse(output).get("items", [])
-    return [item for item in items if isinstance(item, dict)]
+_UNREACHABLE = (
+    ("connection refused", "is the cluster running, and is the address in the kubeconfig right?"),
+    ("no such host", "the server name in the kubeconfig cannot be resolved"),
+    ("i/o timeout", "the server does not answer: is the VPN up?"),
+    ("Client.Timeout", "the server does not answer in time: is the VPN up?"),
+    ("TLS handshake timeout", "the server does not answer in time"),
+    ("must be logged in", "the login has expired or is missing: log in again, then try kubectl get nodes"),
+    ("Unauthorized", "the login has expired or is missing: log in again, then try kubectl get nodes"),
+    ("certificate has expired", "the certificate in the kubeconfig has expired: get a new one"),
+    ("x509", "the kubeconfig does not trust the server's certificate"),
+    ("getting credentials", "the login program of the kubeconfig failed: run kubectl get nodes to see why"),
+    ("no configuration has been provided", "set KUBECONFIG or --kubeconfig, or explain a dump with -f"),
+    ("does not exist", "kubectl config get-contexts lists the contexts"),
+)
 
 
-def _run(*arguments: str) -> tuple[str | None, str]:
-    import shutil
-    import subprocess
-
-    program = shutil.which("kubectl")
-    if program is None:
-        raise InputError("kubectl is not on PATH", hint="install kubectl: the cluster is asked through it")
-    command = [program, *arguments, "--request-timeout=30s"]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, encoding="utf-8", errors="replace", timeout=_TIMEOUT, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise InputError(f"kubectl did not answer in {_TIMEOUT} s", hint="try: kubectl get nodes") from error
-    return (done.stdout if done.returncode == 0 else None), done.stderr.strip()
+def unreachable(errors: str) -> bool:
+    """True if kubectl could not reach or log in to the cluster at all."""
+    return any(mark in errors for mark, _ in _UNREACHABLE)
 
 
-def _parse(output: str) -> dict[str, Any]:
-    try:
-        value = json.loads(output)
-    except ValueError as error:
-        raise InputError(f"kubectl did not print JSON: {error}") from error
-    return value if isinstance(value, dict) else {}
-
-
-def _failed(errors: str) -> InputError:
-    said = (errors.splitlines() or ["it said nothing"])[-1]
-    return InputError(f"kubectl failed: {said}", hint="kubectl get nodes must work with the same kubeconfig")
+def failed(task: str, errors: str) -> InputError:
+    """One clear error from what kubectl wrote to standard error."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip() and not re.match(r"^[EWI]\d{4} ", line)]
+    last = (lines or [line.strip() for line in errors.splitlines() if line.strip()] or ["no error message"])[-1]
+    last = last.removeprefix("error: ").removeprefix("Error from server ")
+    hint = next((hint for mark, hint in _UNREACHABLE if mark in errors), None)
+    return InputError(f"kubectl cannot {task}: {last}", hint=hint)

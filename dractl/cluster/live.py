@@ -1,20 +1,18 @@
-"""A live cluster, read through ``kubectl get -o json``: whatever kubectl can log in to, explain can read.
+"""A live cluster as a :class:`ClusterState`, read through kubectl in a few parallel calls.
 
-Several kubectl run side by side, each for one kind. What the verdict depends on must be readable; what only adds to the
-answer may be forbidden, and is then named in a note.
+What the verdict depends on must be readable; what only adds to the answer may be forbidden, and a note then says so.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
-import tempfile
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
+from dractl.cluster import kubectl
 from dractl.cluster.kinds import KINDS
+from dractl.cluster.kubectl import Login, Result
 from dractl.cluster.state import ClusterState, add, maps_at, text_at
 from dractl.errors import InputError
 
@@ -23,28 +21,13 @@ if TYPE_CHECKING:
 
     from dractl.cluster.state import Key
 
-_TIMEOUT = 60  # seconds for each kubectl; it gives up by itself after --request-timeout
-_AT_ONCE = 4
-_CHUNK = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Login:
-    """Which cluster, as kubectl is told: ``--context``, ``--kubeconfig``; None: kubectl's own choice."""
-
-    context: str | None = None
-    kubeconfig: str | None = None
-
-    @property
-    def arguments(self) -> list[str]:
-        chosen = {"--context": self.context, "--kubeconfig": self.kubeconfig}
-        return [word for option, value in chosen.items() if value for word in (option, value)]
+__all__ = ["Live", "Login", "read"]
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What was read. ``namespace`` is that of the kubeconfig; ``notes`` say what could not be read; ``kinds`` are those
-    that the words of the question stand for."""
+    """A cluster's objects. ``namespace`` is that of the kubeconfig, ``notes`` name what may not be read, and ``kinds``
+    maps the words of the question to the kinds that the cluster has for them."""
 
     state: ClusterState
     namespace: str
@@ -53,48 +36,75 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True)
-class _Query:
-    """One ``kubectl get``. ``vital``: the verdict depends on it; ``without``: what the answer lacks if not."""
+class _Resource:
+    """One resource to read. ``vital``: there is no verdict without it; ``without``: what the answer lacks else."""
 
-    resource: str
-    namespaced: bool = True
-    vital: bool = True
+    name: str
     without: str = ""
+    namespaced: bool = True
+
+    @property
+    def vital(self) -> bool:
+        return not self.without
+
+    @property
+    def plural(self) -> str:
+        return self.name.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """Resources that one kubectl reads together."""
+
+    resources: tuple[_Resource, ...]
     options: tuple[str, ...] = ()
 
 
-_QUERIES = (
-    _Query("resourceslices.resource.k8s.io", namespaced=False),
-    _Query("resourceclaims.resource.k8s.io"),
-    _Query("deviceclasses.resource.k8s.io", namespaced=False),
-    _Query("nodes", namespaced=False),
-    _Query("pods", vital=False, without="pods of other namespaces: what they take of a node is not counted"),
-    _Query("resourceclaimtemplates.resource.k8s.io", vital=False, without="templates"),
-    _Query("devicetaintrules.resource.k8s.io", namespaced=False, vital=False, without="DeviceTaintRules"),
-    _Query("namespaces", namespaced=False, vital=False, without="labels of namespaces"),
-    _Query("resourcequotas", vital=False, without="quotas"),
-    _Query(
-        "events",
-        vital=False,
-        without="events",
-        options=("--field-selector=reason=FailedResourceClaimCreation",),
+_OTHER_PODS = "pods of other namespaces: what they use on a node is not counted"
+# Warnings of the scheduler repeat the pod's condition; those of kubelets about containers have nothing to do with DRA.
+_NOISE = ("FailedScheduling", "BackOff", "Unhealthy", "FailedMount")
+_CALLS = (
+    _Call(
+        (
+            _Resource("resourceslices.resource.k8s.io", namespaced=False),
+            _Resource("resourceclaims.resource.k8s.io"),
+            _Resource("deviceclasses.resource.k8s.io", namespaced=False),
+            _Resource("resourceclaimtemplates.resource.k8s.io", "templates"),
+        )
     ),
-    _Query(
-        "events",
-        vital=False,
-        without="events",
-        options=("--field-selector=reason=FailedPrepareDynamicResources",),
+    _Call(
+        (
+            _Resource("nodes", namespaced=False),
+            _Resource("pods", _OTHER_PODS),
+            _Resource("namespaces", "labels of namespaces", namespaced=False),
+            _Resource("resourcequotas", "quotas"),
+            _Resource("limitranges", "LimitRanges"),
+            _Resource("persistentvolumeclaims", "volume claims"),
+            _Resource("persistentvolumes", "volumes", namespaced=False),
+            _Resource("storageclasses.storage.k8s.io", "StorageClasses", namespaced=False),
+            _Resource("priorityclasses.scheduling.k8s.io", "PriorityClasses", namespaced=False),
+            _Resource("poddisruptionbudgets.policy", "PodDisruptionBudgets"),
+        )
     ),
+    _Call(
+        (
+            _Resource("deployments.apps", "Deployments"),
+            _Resource("replicasets.apps", "ReplicaSets"),
+            _Resource("statefulsets.apps", "StatefulSets"),
+            _Resource("daemonsets.apps", "DaemonSets"),
+            _Resource("jobs.batch", "Jobs"),
+            _Resource("cronjobs.batch", "CronJobs"),
+        )
+    ),
+    _Call((_Resource("devicetaintrules.resource.k8s.io", "DeviceTaintRules", namespaced=False),)),
+    _Call(
+        (_Resource("events", "events"),),
+        (f"--field-selector=type=Warning,{','.join(f'reason!={reason}' for reason in _NOISE)}",),
+    ),
+    _Call((_Resource("events", "events"),), ("--field-selector=reason=DeviceTaintManagerEviction",)),
 )
-# As kubectl names them, so that nobody else's kind of the same name is read.
-_WORKLOADS = {
-    "Deployment": "deployments.apps",
-    "StatefulSet": "statefulsets.apps",
-    "DaemonSet": "daemonsets.apps",
-    "ReplicaSet": "replicasets.apps",
-    "Job": "jobs.batch",
-    "CronJob": "cronjobs.batch",
-}
+_VERSION = ("version", "-o", "json")
+_NAMESPACE = ("config", "view", "--minify", "-o", "jsonpath={..namespace}")
 _GENERATIONS = 4  # of owners between a workload and its pods: RayJob, RayCluster; CronJob, Job
 
 
@@ -106,136 +116,126 @@ def read(
     workloads: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _: None,
 ) -> Live:
-    """Reads a cluster. ``namespace`` is that of the question, used where reading all namespaces is forbidden, or
-    ``everywhere``; ``workloads`` are the words for kinds with pods of their own that are asked about (``deploy``,
-    ``lws``): only these are read, and what stands between them and their pods. ``tell`` hears what is being read.
+    """Reads a cluster. ``namespace`` is that of the question, used where listing all namespaces is forbidden, or
+    ``everywhere``; ``workloads`` are words for custom kinds that are asked about (``lws``): these are read too, and the
+    kinds between them and their pods. ``tell`` is called with what is being read.
 
-    Raises InputError, with what to do, where kubectl is missing, cannot log in, or may not read what the verdict needs.
+    Raises InputError, with what to do, if kubectl is missing, cannot log in, or may not read what the verdict needs.
     """
-    program = shutil.which("kubectl")
-    if program is None:
-        raise InputError(
-            "kubectl is not on PATH", hint="install kubectl, or explain a dump: dractl explain -f dump.yaml"
-        )
-    base = [program, *login.arguments]
-    tell("asking the cluster for its version")
-    version, configured = _finish([_start([*base, "version", "-o", "json"]), _start(_namespace_command(base))])
-    if version.code != 0 and _unreachable(version.errors):
-        raise _failed("reach the cluster", version.errors)
+    tell("reading the cluster")
+    calls = [kubectl.get_command(",".join(r.name for r in call.resources), None, *call.options) for call in _CALLS]
+    version, configured, *results = kubectl.run(login, _VERSION, _NAMESPACE, *calls)
+    if version.code != 0 and kubectl.unreachable(version.errors):
+        raise kubectl.failed("reach the cluster", version.errors)
     where = namespace or configured.output.decode(errors="replace").strip() or "default"
-    kinds: dict[str, dict[Key, Mapping[str, Any]]] = {}
-    notes: list[str] = []
-    for start in range(0, len(_QUERIES), _AT_ONCE):
-        queries = _QUERIES[start : start + _AT_ONCE]
-        resources = ", ".join(query.resource.partition(".")[0] for query in queries)
-        tell(f"reading {resources} ({start + len(queries)} of {len(_QUERIES)})")
-        finished = _finish([_start(_command(base, query)) for query in queries])
-        for query, result in zip(queries, finished, strict=True):
-            _take(kinds, notes, base, query, result, where)
+    reading = _Reading(login, where, {}, [], [])
+    for call, result in zip(_CALLS, results, strict=True):
+        reading.take(call, result)
     scope = None if everywhere else where
     named: dict[str, str] = {}
     for word in workloads:
+        if KINDS.get(word.lower()) is not None:
+            continue
         tell(f"reading {word}")
-        found = _workloads(base, _WORKLOADS.get(KINDS.get(word.lower(), ""), word), scope, notes)
+        found = reading.optional(word, scope)
         named |= {word.lower(): text_at(item, "kind") for item in found[:1]}
-        for item in found:
-            add(kinds, item, where)
-    if workloads:
-        _between(kinds, notes, base, scope, where, tell)
-    return Live(ClusterState(kinds, release=_release(version.output)), where, tuple(notes), named)
+    reading.owners(scope, tell)
+    refused = [f"not allowed to read {', '.join(dict.fromkeys(reading.refused))}"] if reading.refused else []
+    notes = (*refused, *dict.fromkeys(reading.notes))
+    return Live(ClusterState(reading.kinds, release=_release(version.output)), where, notes, named)
 
 
-def _command(base: Sequence[str], query: _Query, namespace: str | None = None) -> list[str]:
-    scope = [] if not query.namespaced else ["-n", namespace] if namespace else ["--all-namespaces"]
-    limits = [f"--chunk-size={_CHUNK}", "--request-timeout=30s", "--ignore-not-found"]
-    return [*base, "get", query.resource, *scope, "-o", "json", *limits, *query.options]
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What has been read so far, and what may not be read (``refused``); they grow with each answer."""
 
+    login: Login
+    namespace: str
+    kinds: dict[str, dict[Key, Mapping[str, Any]]]
+    refused: list[str]
+    notes: list[str]
 
-def _namespace_command(base: Sequence[str]) -> list[str]:
-    return [*base, "config", "view", "--minify", "-o", "jsonpath={..namespace}"]
-
-
-def _take(
-    kinds: dict[str, dict[Key, Mapping[str, Any]]],
-    notes: list[str],
-    base: Sequence[str],
-    query: _Query,
-    result: _Result,
-    namespace: str,
-) -> None:
-    """Puts what a query gave where it belongs, or says what is missing."""
-    if result.code != 0 and "doesn't have a resource type" in result.errors:
-        if query.vital:
-            name = query.resource.partition(".")[0]
-            raise InputError(
-                f"the cluster serves no {name}: dynamic resource allocation is off, or its API group is not enabled",
-                hint="kubectl api-resources --api-group=resource.k8s.io shows what it serves",
-            )
-        return  # a kind that this release does not have
-    if result.code != 0 and "Forbidden" in result.errors and not query.vital:
-        notes.append(f"not allowed to read {query.without}")
-        if not query.namespaced:
+    def take(self, call: _Call, result: Result) -> None:
+        """Adds what one call printed; if it failed, asks for each of its resources alone to learn which."""
+        if result.code == 0:
+            self._add(kubectl.items(call.resources[0].plural, result))
             return
-        (result,) = _finish([_start(_command(base, query, namespace))])
-        if result.code != 0 and "Forbidden" in result.errors:
-            return
-    if result.code != 0:
-        raise _failed(f"read {query.resource.partition('.')[0]}", result.errors)
-    for item in _items(query.resource, result):
-        add(kinds, item, namespace)
+        results = [result]
+        if len(call.resources) > 1:
+            commands = [kubectl.get_command(resource.name, None, *call.options) for resource in call.resources]
+            results = kubectl.run(self.login, *commands)
+        for resource, one in zip(call.resources, results, strict=True):
+            self._take_one(resource, one, call.options)
+
+    def _take_one(self, resource: _Resource, result: Result, options: tuple[str, ...]) -> None:
+        if result.unknown_type:
+            if resource.vital:
+                raise InputError(
+                    f"the cluster serves no {resource.plural}: dynamic resource allocation is off, or its API group "
+                    "is not enabled",
+                    hint="kubectl api-resources --api-group=resource.k8s.io lists what it serves",
+                )
+            return  # this release does not have the resource
+        if result.forbidden and not resource.vital:
+            self.refused.append(resource.without)
+            if not resource.namespaced:
+                return
+            (result,) = kubectl.run(self.login, kubectl.get_command(resource.name, self.namespace, *options))
+            if result.forbidden:
+                return
+        if result.forbidden:
+            raise _forbidden(resource, result)
+        if result.code != 0:
+            raise kubectl.failed(f"read {resource.plural}", result.errors)
+        self._add(kubectl.items(resource.plural, result))
+
+    def optional(self, resource: str, scope: str | None) -> list[dict[str, Any]]:
+        """Reads all objects of a resource; none if the cluster does not have it or it may not be read."""
+        (result,) = kubectl.run(self.login, kubectl.get_command(resource, scope))
+        if result.unknown_type:
+            return []
+        if result.forbidden:
+            self.notes.append(f"not allowed to read {resource}: ask about their pods one by one")
+            return []
+        if result.code != 0:
+            raise kubectl.failed(f"read {resource.partition('.')[0]}", result.errors)
+        found = kubectl.items(resource, result)
+        self._add(found)
+        return found
+
+    def owners(self, scope: str | None, tell: Callable[[str], None]) -> None:
+        """Reads the custom kinds that own pods, and their owners, for a few generations."""
+        known = {"Node"}  # owns the pods that its kubelet makes from files
+        newest = [value for key, value in self.kinds.get("Pod", {}).items() if scope in (None, key[0])]
+        for _ in range(_GENERATIONS):
+            owners = {
+                (text_at(owner, "kind"), text_at(owner, "apiVersion"))
+                for value in newest
+                for owner in maps_at(value, "metadata", "ownerReferences")
+            }
+            wanted = sorted(pair for pair in owners if pair[0] not in known and not self.kinds.get(pair[0]))
+            newest = [value for kind, _ in owners if kind not in known for value in self.kinds.get(kind, {}).values()]
+            for kind, api_version in wanted:
+                tell(f"reading {kind}")
+                group, _, version = api_version.rpartition("/")
+                newest += self.optional(".".join(filter(None, (kind.lower(), version, group))), scope)
+            known |= {kind for kind, _ in owners}
+            if not newest:
+                return
+
+    def _add(self, objects: Sequence[dict[str, Any]]) -> None:
+        for item in objects:
+            add(self.kinds, item, self.namespace)
 
 
-def _items(resource: str, result: _Result) -> list[dict[str, Any]]:
-    if not result.output.strip():
-        return []  # nothing found
-    try:
-        return [item for item in json.loads(result.output).get("items", []) if isinstance(item, dict)]
-    except (ValueError, AttributeError) as error:
-        raise InputError(f"kubectl get {resource} did not print JSON: {error}") from error
-
-
-def _workloads(base: Sequence[str], resource: str, namespace: str | None, notes: list[str]) -> list[dict[str, Any]]:
-    """All objects of a kind; none of a kind that the cluster does not have, or that may not be read."""
-    (result,) = _finish([_start(_command(base, _Query(resource), namespace))])
-    if result.code != 0 and "doesn't have a resource type" in result.errors:
-        return []
-    if result.code != 0 and "Forbidden" in result.errors:
-        notes.append(f"not allowed to read {resource}: their pods can be asked about one by one")
-        return []
-    if result.code != 0:
-        raise _failed(f"read {resource.partition('.')[0]}", result.errors)
-    return _items(resource, result)
-
-
-def _between(
-    kinds: dict[str, dict[Key, Mapping[str, Any]]],
-    notes: list[str],
-    base: Sequence[str],
-    scope: str | None,
-    namespace: str,
-    tell: Callable[[str], None],
-) -> None:
-    """Reads the owners of pods, and theirs, as far as their kinds are not there yet."""
-    known = {"Node"}  # owns the pods that its kubelet makes from files
-    newest = [value for key, value in kinds.get("Pod", {}).items() if scope in (None, key[0])]
-    for _ in range(_GENERATIONS):
-        owners = {
-            (text_at(owner, "kind"), text_at(owner, "apiVersion"))
-            for value in newest
-            for owner in maps_at(value, "metadata", "ownerReferences")
-        }
-        wanted = sorted(pair for pair in owners if pair[0] not in known and not kinds.get(pair[0]))
-        newest = [value for kind, _ in owners for value in kinds.get(kind, {}).values() if kind not in known]
-        for kind, api_version in wanted:
-            tell(f"reading {kind}")
-            group, _, version = api_version.rpartition("/")
-            found = _workloads(base, ".".join(filter(None, (kind.lower(), version, group))), scope, notes)
-            newest += found
-            for item in found:
-                add(kinds, item, namespace)
-        known |= {kind for kind, _ in owners}
-        if not newest:
-            return
+def _forbidden(resource: _Resource, result: Result) -> InputError:
+    error = kubectl.failed(f"read {resource.plural}", result.errors)
+    needed = ",".join(r.name for call in _CALLS for r in call.resources if r.vital)
+    return InputError(
+        error.message,
+        hint="the verdict needs these in the whole cluster; an administrator can allow it: kubectl create clusterrole "
+        f"dractl --verb=get,list --resource={needed},pods",
+    )
 
 
 def _release(output: bytes) -> str | None:
@@ -245,83 +245,3 @@ def _release(output: bytes) -> str | None:
         return None
     major, minor = text_at(server, "major"), re.match(r"\d+", text_at(server, "minor"))
     return f"{major}.{minor[0]}" if major.isdigit() and minor else None
-
-
-# -- running kubectl --
-
-
-@dataclass(frozen=True, slots=True)
-class _Running:
-    process: subprocess.Popen[bytes]
-    output: IO[bytes]
-    errors: IO[bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class _Result:
-    code: int
-    output: bytes
-    errors: str
-
-
-def _start(command: list[str]) -> _Running:
-    # Files, not pipes: several large answers arrive at the same time, and nobody reads them until all are there.
-    output, errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
-    return _Running(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors), output, errors)
-
-
-def _finish(running: Sequence[_Running]) -> list[_Result]:
-    results = []
-    try:
-        for one in running:
-            try:
-                code = one.process.wait(_TIMEOUT)
-            except subprocess.TimeoutExpired:
-                raise InputError(
-                    f"kubectl did not answer within {_TIMEOUT} seconds",
-                    hint="is the cluster reachable? try: kubectl get nodes",
-                ) from None
-            one.output.seek(0)
-            one.errors.seek(0)
-            results.append(_Result(code, one.output.read(), one.errors.read().decode(errors="replace")))
-    finally:
-        for one in running:
-            if one.process.poll() is None:
-                one.process.kill()
-                one.process.wait()
-            one.output.close()
-            one.errors.close()
-    return results
-
-
-_UNREACHABLE = (
-    ("connection refused", "is the cluster running, and the kubeconfig's address right?"),
-    ("no such host", "the server's name in the kubeconfig cannot be resolved"),
-    ("i/o timeout", "the server does not answer: is the VPN up?"),
-    ("Client.Timeout", "the server does not answer in time: is the VPN up?"),
-    ("TLS handshake timeout", "the server does not answer in time"),
-    ("must be logged in", "the login has expired or is missing: log in again, then try kubectl get nodes"),
-    ("Unauthorized", "the login has expired or is missing: log in again, then try kubectl get nodes"),
-    ("certificate has expired", "the certificate in the kubeconfig has expired: fetch a new one"),
-    ("x509", "the server's certificate is not trusted by the kubeconfig"),
-    ("getting credentials", "the kubeconfig's login program failed: run kubectl get nodes to see it"),
-    ("no configuration has been provided", "set KUBECONFIG or --kubeconfig, or explain a dump with -f"),
-    ("does not exist", "kubectl config get-contexts shows the contexts"),
-)
-
-
-def _unreachable(errors: str) -> bool:
-    return any(mark in errors for mark, _ in _UNREACHABLE)
-
-
-def _failed(what: str, errors: str) -> InputError:
-    """One clear message from what kubectl said."""
-    lines = [line.strip() for line in errors.splitlines() if line.strip() and not re.match(r"^[EWI]\d{4} ", line)]
-    said = (lines or [line.strip() for line in errors.splitlines() if line.strip()] or ["it said nothing"])[-1]
-    said = said.removeprefix("error: ").removeprefix("Error from server ")
-    hint = next((hint for mark, hint in _UNREACHABLE if mark in errors), None)
-    if hint is None and "orbidden" in errors:
-        hint = (
-            "explain needs to get and list resourceslices, resourceclaims, deviceclasses and nodes in the whole cluster"
-        )
-    return InputError(f"kubectl cannot {what}: {said}", hint=hint)

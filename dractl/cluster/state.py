@@ -33,10 +33,25 @@ GROUPS = {
     "Namespace": "",
     "ResourceQuota": "",
     "Event": "",
+    "LimitRange": "",
     "PersistentVolumeClaim": "",
+    "PersistentVolume": "",
+    "StorageClass": "storage.k8s.io",
     "PriorityClass": "scheduling.k8s.io",
+    "PodDisruptionBudget": "policy",
 }
-CLUSTER_SCOPED = frozenset({"DeviceClass", "ResourceSlice", "DeviceTaintRule", "Node", "Namespace", "PriorityClass"})
+CLUSTER_SCOPED = frozenset(
+    {
+        "DeviceClass",
+        "ResourceSlice",
+        "DeviceTaintRule",
+        "Node",
+        "Namespace",
+        "PersistentVolume",
+        "StorageClass",
+        "PriorityClass",
+    }
+)
 DEFAULT_NAMESPACE = "default"
 
 _NONE: Mapping[Key, Mapping[str, Any]] = MappingProxyType({})
