@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dractl.cel.device import Field
 from dractl.cel.environment import Environment, attribute_environment, environment
-from dractl.cel.program import EvalError, Issue, Program
+from dractl.cel.issues import Issue
+from dractl.cel.program import EvalError, Program
 
 __all__ = ["Environment", "EvalError", "Field", "Issue", "Program", "attribute_environment", "environment"]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from dractl.cel import checks
 from dractl.cel.ast import Checked, decode
 from dractl.cel.cost import estimate
+from dractl.cel.issues import Issue
 from dractl.cel.places import render
-from dractl.cel.program import Admission, Issue, Program
+from dractl.cel.program import Admission, Program
 from dractl.cel.rewrite import rewritten
 from dractl.cel.values import COST_LIMIT, CelError
 

@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from dractl.cel.issues import Issue
 from dractl.cel.places import expected_bool, issue_at, line_starts, may_be_bool, short_type
-from dractl.cel.program import Issue
 from dractl.cel.rewrite import FLATTEN
 from dractl.cel.tokens import DEEPEST, Token, brackets, depth, operand_start, tokenize
 

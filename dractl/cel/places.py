@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from functools import lru_cache
 
-from dractl.cel.program import Issue
+from dractl.cel.issues import Issue
 
 _TYPES = (
     ("google.protobuf.Duration", "duration"),

@@ -15,21 +15,11 @@ if TYPE_CHECKING:
     from dractl.cel.decisions import Decision
     from dractl.cel.device import DeviceLike
     from dractl.cel.environment import Declarations
+    from dractl.cel.issues import Issue
     from dractl.cel.lookups import Lookup
     from dractl.cel.tracing import Trace
 
 Admission = Literal["ok", "invalid", "tooComplex", "tooLong"]
-
-
-class Issue(NamedTuple):
-    """One thing that is wrong with an expression. ``offset`` counts code points into it, ``line`` and ``column`` are
-    1-based as upstream prints them; all three are None for what has no place (the output type, a constant that
-    fails)."""
-
-    message: str
-    offset: int | None = None
-    line: int | None = None
-    column: int | None = None
 
 
 class EvalError(NamedTuple):

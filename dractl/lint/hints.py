@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from dractl.lint.fixes import value_at
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.cel import Issue
     from dractl.manifests import Document
     from dractl.model import Target
     from dractl.validation.violation import Violation
 
-_OPERANDS = re.compile(
-    r"found no matching overload for '_(==|!=|<|<=|>|>=)_' applied to '\(([^()]+(?:\([^()]*\))?), (.+?)\)'"
-)
 _QUANTITY = "kubernetes.Quantity"
 _DEVICE = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 _GATES = ("DRAConsumableCapacity", "DRAListTypeAttributes")  # they add to what selectors may say
@@ -25,7 +24,7 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
     match violation.rule:
         case "RC-13" | "DC-04":
             written = value_at(document, violation.path)
-            return _expression(written, violation.message, target) if isinstance(written, str) else None
+            return _expression(written, violation.issues, target) if isinstance(written, str) else None
         case "RC-14" | "DC-05":
             return _cost(value_at(document, violation.path), target)
         case "RC-24" if "multiple fields" in violation.message:  # what the API server says where neither is set
@@ -52,27 +51,26 @@ def _version(written: object) -> str:
         return "a version has three numbers without leading zeros: 550.8.1"
 
 
-def _expression(written: str, message: str, target: Target) -> str | None:
-    if "token recognition error at: '= '" in message:
-        return "two values are compared by =="
-    operands = _OPERANDS.search(message)
+def _expression(written: str, issues: Sequence[Issue], target: Target) -> str | None:
+    if any(issue.is_assignment for issue in issues):
+        return "use == to compare values"
+    operands = next((issue.operands for issue in issues if issue.operands), None)
     if operands:
-        operator, left, right = operands.groups()
-        for side in (left, right):
+        for side in (operands.left, operands.right):
             if side.startswith("map("):
                 return _name_one(side)
-        if left == right == _QUANTITY:
-            return f"quantities are compared by a.compareTo(b) {operator} 0, or by isGreaterThan and isLessThan"
-        if _QUANTITY in (left, right):
-            return f'a capacity is a quantity: write a.compareTo(quantity("10Gi")) {operator} 0'
-    result = re.search(r"must evaluate to bool or the unknown type, not (map\(.*)", message)
-    if result:
-        return _name_one(result[1])
-    unknown = re.search(r"undeclared reference to '(\w+)'|undefined field '(\w+)'", message)
-    if unknown and unknown[1] in _DEVICE:
-        return f"write device.{unknown[1]}"
+        if operands.left == operands.right == _QUANTITY:
+            return f"compare quantities with a.compareTo(b) {operands.operator} 0, or with isGreaterThan and isLessThan"
+        if _QUANTITY in operands[1:]:
+            return f'a capacity is a quantity: write a.compareTo(quantity("10Gi")) {operands.operator} 0'
+    output = next((issue.output for issue in issues if issue.output), "")
+    if output.startswith("map("):
+        return _name_one(output)
+    undeclared = next((issue.undeclared for issue in issues if issue.undeclared or issue.undefined), None)
+    if undeclared in _DEVICE:
+        return f"write device.{undeclared}"
     later = _later(written, target)
-    if later is None and unknown and unknown[2]:
+    if later is None and undeclared is None and any(issue.undefined for issue in issues):
         return f"a device has {', '.join(_DEVICE[:3])}"
     return later
 
@@ -83,8 +81,8 @@ def _cost(written: object, target: Target) -> str:
     if isinstance(written, str) and "!=" in written:
         with_equal = environment(target, "new").compile(written.replace("!=", "=="))
         if with_equal.admission == "ok":
-            return "the estimate for != has no bound where quantities are compared: write !(a == b)"
-    return "the estimate takes every list and text for as long as one can be: avoid loops (all, exists) in loops"
+            return "the estimate for != is unbounded where quantities are compared: write !(a == b)"
+    return "the estimate assumes lists and strings of maximum length: avoid loops (all, exists) inside loops"
 
 
 def _name_one(kind: str) -> str:

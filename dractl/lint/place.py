@@ -10,10 +10,13 @@ from dractl.lint.fixes import for_violation, replacement
 from dractl.manifests import Position
 
 if TYPE_CHECKING:
+    from dractl.cel import Issue
     from dractl.lint.advice import Advice
     from dractl.manifests import Broken, Document
     from dractl.model import Target
     from dractl.validation.violation import Path, Violation
+
+_MAX_FURTHER = 4
 
 
 class Placed(NamedTuple):
@@ -72,20 +75,29 @@ def from_violation(document: Document, violation: Violation, target: Target) -> 
 
 
 def _said(document: Document, violation: Violation) -> tuple[str, tuple[Related, ...], Api | None]:
-    """The server's own sentence; causes begin with their field, as kubectl prints them. What it says about a CEL
-    expression in several lines, that expression included, becomes a sentence and further places."""
+    """The server's own sentence; causes begin with their field, as kubectl prints them. Of a CEL expression, which the
+    server repeats with all its issues in several lines, the first issue; the others are further places."""
     message = violation.message
     if violation.field and violation.type and violation.type.startswith("FieldValue"):
         message = f"{violation.field}: {message}"
-    if violation.type and violation.path and violation.path[-1] == "expression":
-        from dractl.lint.compilation import compilation
-
-        short = compilation(document, violation)
-        if short:
-            places = [(text, document.locate(violation.path, offset=offset)) for text, offset in short.further]
-            related = tuple(Related(text, position) for text, position in places)
-            return short.message, related, Api(violation.type, violation.field, message)
+    if violation.issues:
+        first, *further = violation.issues
+        places = [(_short(issue), document.locate(violation.path, offset=issue.offset)) for issue in further]
+        related = tuple(Related(text, position) for text, position in places[:_MAX_FURTHER])
+        return _sentence(first), related, Api(violation.type or "", violation.field, message)
     return message, (), Api(violation.type, violation.field) if violation.type else None
+
+
+def _sentence(issue: Issue) -> str:
+    if issue.offset is not None:
+        return f"the expression does not compile: {_short(issue)}"
+    return (
+        f"the expression {issue.message}" if issue.message.startswith("must ") else f"the expression: {issue.message}"
+    )
+
+
+def _short(issue: Issue) -> str:
+    return issue.message.replace(" (in container '')", "")
 
 
 def _help(document: Document, violation: Violation, target: Target) -> str | None:

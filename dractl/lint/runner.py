@@ -87,7 +87,9 @@ def _merged(violations: Iterable[Violation]) -> list[Violation]:
         cause = (violation.type, violation.field, violation.path) if violation.field else (id(violation),)
         first = found.setdefault(cause, violation)
         if first is not violation and violation.message not in first.message:
-            found[cause] = first._replace(message=f"{first.message}; {violation.message}")
+            found[cause] = first._replace(
+                message=f"{first.message}; {violation.message}", issues=first.issues + violation.issues
+            )
     return list(found.values())
 
 

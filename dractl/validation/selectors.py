@@ -63,7 +63,8 @@ def _error(rule: str, place: Place, program: Program) -> Violation:
     if program.error_type == "InternalError":
         return internal(rule, place, program.error or "")
     offset = program.issues[0].offset if program.issues else None
-    return invalid(rule, place, program.error or "", place.text, offset=offset)
+    violation = invalid(rule, place, program.error or "", place.text, offset=offset)
+    return violation._replace(issues=program.issues)
 
 
 def derived_attribute(rules: tuple[str, str], place: Place, target: Target, costs: list[int]) -> Iterator[Violation]:

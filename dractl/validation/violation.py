@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dractl.cel import Issue
+
 Path = tuple[str | int, ...]
 """Keys and indices from the root of a document to a value."""
 
@@ -22,6 +24,7 @@ class Violation(NamedTuple):
     ``path``: the place in the document as it was written; ``key`` is true where the key at that place is at fault, not
     its value; ``offset`` counts code points inside the scalar there.
     ``allowed``: the values or names that would be right; ``nearest``: the one that was probably meant.
+    ``issues``: what is wrong with a CEL expression, one by one; ``message`` has them all as one string.
     """
 
     rule: str
@@ -33,6 +36,7 @@ class Violation(NamedTuple):
     offset: int | None = None
     allowed: tuple[str, ...] = ()
     nearest: str | None = None
+    issues: tuple[Issue, ...] = ()
 
 
 def dotted(path: Iterable[str | int]) -> str:

@@ -1,0 +1,63 @@
+"""What is wrong with an expression, as a value."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_OPERANDS = re.compile(
+    r"found no matching overload for '_(==|!=|<|<=|>|>=)_' applied to '\(([^()]+(?:\([^()]*\))?), (.+?)\)'"
+)
+_UNDECLARED = re.compile(r"undeclared reference to '(\w+)'")
+_UNDEFINED = re.compile(r"undefined field '(\w+)'")
+_OUTPUT = re.compile(r"must evaluate to .+, not (.+)")
+
+
+class Operands(NamedTuple):
+    """The types that an operator cannot compare, as cel-go prints them."""
+
+    operator: str
+    left: str
+    right: str
+
+
+class Issue(NamedTuple):
+    """One thing that is wrong with an expression. ``message`` is upstream's.
+
+    ``offset`` counts code points into the expression, ``line`` and ``column`` are 1-based as upstream prints them; all
+    three are None for what has no place (the output type, a constant that fails).
+    """
+
+    message: str
+    offset: int | None = None
+    line: int | None = None
+    column: int | None = None
+
+    @property
+    def operands(self) -> Operands | None:
+        """Of a comparison that has no overload for its operands."""
+        found = _OPERANDS.search(self.message)
+        return Operands(found[1], found[2], found[3]) if found else None
+
+    @property
+    def undeclared(self) -> str | None:
+        """The variable or function that does not exist."""
+        found = _UNDECLARED.search(self.message)
+        return found[1] if found else None
+
+    @property
+    def undefined(self) -> str | None:
+        """The field that ``device`` does not have."""
+        found = _UNDEFINED.search(self.message)
+        return found[1] if found else None
+
+    @property
+    def output(self) -> str | None:
+        """The type of an expression that has to be of another."""
+        found = _OUTPUT.search(self.message)
+        return found[1] if found else None
+
+    @property
+    def is_assignment(self) -> bool:
+        """Whether ``=`` stands where ``==`` belongs."""
+        return "token recognition error at: '= '" in self.message
