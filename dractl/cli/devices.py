@@ -54,6 +54,8 @@ def rendered(source: str, target: Target) -> ClusterState:
     )
     for notice in rendering.notices:
         terminal.notice(notice)
+    for driver, why in rendering.unpublished.items():
+        terminal.notice(f"{driver} publishes nothing here: {why}")
     if not rendering.slices:
         hint = "`dractl discover` shows the hardware"
         raise InputError(f"--devices {source}: no driver that dractl knows would publish a device here", hint=hint)

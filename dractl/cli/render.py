@@ -99,8 +99,10 @@ def command(
     rendering = _render(machine, options, drivers, nodes, device_classes=device_classes)
     for notice in rendering.notices:
         terminal.notice(notice)
-    if not rendering.slices and not rendering.notices:
-        terminal.notice(f"nothing to publish: here is no hardware of {', '.join(drivers or by_default())}")
+    for driver_name, why in rendering.unpublished.items():
+        terminal.complain(f"{driver_name} publishes nothing: {why}")
+    if not (rendering.slices or rendering.notices or rendering.unpublished):
+        terminal.notice(f"nothing to publish: no hardware found for {', '.join(drivers or by_default())}")
     if diff is not None:
         found = _compare(diff, rendering, name, drivers or list(by_default()), output, output_file)
         raise typer.Exit(1 if found else 0)
@@ -112,6 +114,8 @@ def command(
         else objects.to_yaml(rendering.objects, rendering.comments)
     )
     common.write_report(shown, output_file)
+    if rendering.unpublished:
+        raise typer.Exit(1)
 
 
 def _machine(sysfs_root: Path | None, snapshot: Path | None, hardware: str | None) -> Machine:
@@ -190,6 +194,7 @@ def _render(machine: Machine, options: Options, drivers: list[str], nodes: int, 
         parts[0],
         slices=tuple(item for part in parts for item in part.slices),
         comments={name: lines for part in parts for name, lines in part.comments.items()},
+        unpublished={name: why for part in parts for name, why in part.unpublished.items()},
     )
 
 

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from dractl.drivers.profile import Attribute, Capacity, Catalogue, Inventory, Options, Profile, Setting
+from dractl.drivers.profile import (
+    Attribute,
+    Capacity,
+    Catalogue,
+    Inventory,
+    Options,
+    Profile,
+    Setting,
+    Slice,
+    Taint,
+    one_slice,
+)
 from dractl.drivers.registry import by_default, find, names
 from dractl.drivers.rendering import Rendering, render
 
@@ -15,8 +26,11 @@ __all__ = [
     "Profile",
     "Rendering",
     "Setting",
+    "Slice",
+    "Taint",
     "by_default",
     "find",
     "names",
+    "one_slice",
     "render",
 ]

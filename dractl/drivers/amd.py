@@ -9,7 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.profile import Attribute, Capacity, Catalogue, Inventory, Options, device_class, version_index
+from dractl.drivers.profile import (
+    Attribute,
+    Capacity,
+    Catalogue,
+    Inventory,
+    Options,
+    device_class,
+    one_slice,
+    version_index,
+)
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT, bus_id, numa_node, pcie_root
 from dractl.drivers.values import binary_quantity, typed, version
 
@@ -25,23 +34,32 @@ CATALOGUE = Catalogue(
     versions=("2025.10", "2026.8", "main"),
     released="2026.8",
     attributes=(
-        Attribute("type", "string", "amdgpu or amdgpu-partition; amdgpu-vfio devices are of type vfio"),
-        Attribute("productName", "string", "such as AMD Instinct MI300X OAM", optional=True),
-        Attribute("numaNode", "int", "the PCI function's NUMA node, -1 where there is none", "2026.8", optional=True),
-        Attribute("driverVersion", "version", "of amdgpu, its first three parts", optional=True),
-        Attribute("driverVersionFull", "string", "of amdgpu", "2026.8", optional=True),
-        Attribute("deviceID", "string", "the PCI device id; up to 2025.10 KFD's unique id", optional=True),
-        Attribute("partitionProfile", "string", "compute and memory partition, such as spx_nps1", optional=True),
+        Attribute("type", "string", "kind of device", values=("amdgpu", "amdgpu-partition", "vfio")),
+        Attribute(
+            "productName",
+            "string",
+            "KFD's name, blanks as _ and without parentheses, such as AMD_Instinct_MI300X_OAM; empty if unknown",
+        ),
+        Attribute("numaNode", "int", "the PCI function's NUMA node, -1 where there is none", "2026.8"),
+        Attribute(
+            "driverVersion", "version", "of amdgpu, its first three parts", when="where the module has a version file"
+        ),
+        Attribute("driverVersionFull", "string", "of amdgpu", "2026.8", when="where the module has a version file"),
+        Attribute("deviceID", "string", "the PCI device id; in 2025.10 KFD's unique id, decimal"),
+        Attribute(
+            "partitionProfile",
+            "string",
+            "compute and memory partition, such as spx_nps1",
+            when="where the GPU can be partitioned",
+        ),
         Attribute("pciAddr", "string", "PCI address", removed="2026.8"),
         Attribute("cardIndex", "int", "N of /dev/dri/cardN", removed="2026.8"),
         Attribute("renderIndex", "int", "N of /dev/dri/renderDN", removed="2026.8"),
-        Attribute("family", "string", "GPU family (not rendered)", removed="2026.8", optional=True),
-        Attribute(
-            "driverSrcVersion", "string", "source version of the module (not rendered)", removed="2026.8", optional=True
-        ),
-        Attribute(PCI_BUS_ID, "string", "the PCI address", "2026.8", optional=True),
-        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17", optional=True),
-        Attribute(NUMA_NODE, "int", "the PCI function's NUMA node, standard", "main", optional=True),
+        Attribute("family", "string", "GPU family, as libdrm says (not rendered)", removed="2026.8"),
+        Attribute("driverSrcVersion", "string", "source version of the module (not rendered)", removed="2026.8"),
+        Attribute(PCI_BUS_ID, "string", "the PCI address", "2026.8", when="where it has the common form"),
+        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17", when="where the root can be told"),
+        Attribute(NUMA_NODE, "int", "the PCI function's NUMA node", "main", when="where the function has a NUMA node"),
     ),
     capacities=(
         Capacity("memory", "VRAM as KFD's first memory bank has it"),
@@ -81,7 +99,7 @@ class _Amd:
                 pci = machine.pci.get(gpu.bdf) if gpu.bdf is not None else None
                 devices.append(_device(gpu, pci, release))
         devices.sort(key=lambda device: device["name"])
-        return Inventory(tuple(devices), notices=tuple(notices))
+        return Inventory(one_slice(devices), notices=tuple(notices))
 
 
 PROFILE = _Amd()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.profile import Attribute, Catalogue, Inventory, Options, device_class, version_index
+from dractl.drivers.profile import Attribute, Catalogue, Inventory, Options, device_class, one_slice, version_index
 from dractl.drivers.values import typed
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ CATALOGUE = Catalogue(
     versions=("0.1", "0.2", "0.3", "0.4", "0.5"),
     released="0.4",
     attributes=(
-        Attribute("type", "string", "channel or daemon"),
+        Attribute("type", "string", "kind of device", values=("channel", "daemon")),
         Attribute("id", "int", "0: one channel a node is published of the 2048 that there are"),
     ),
     notes=("the NVLink clique is a node label (nvidia.com/gpu.clique), not an attribute",),
@@ -50,9 +50,10 @@ class _ComputeDomain:
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         version_index(CATALOGUE, NAME, options.versions.get(NAME))
-        return Inventory(
-            tuple({"name": f"{kind}-0", "attributes": typed({"type": kind, "id": 0})} for kind in ("channel", "daemon"))
+        devices = (
+            {"name": f"{kind}-0", "attributes": typed({"type": kind, "id": 0})} for kind in ("channel", "daemon")
         )
+        return Inventory(one_slice(devices))
 
 
 PROFILE = _ComputeDomain()

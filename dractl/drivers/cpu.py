@@ -16,6 +16,7 @@ from dractl.drivers.profile import (
     Inventory,
     Options,
     Setting,
+    Slice,
     device_class,
     version_index,
 )
@@ -57,7 +58,7 @@ CATALOGUE = Catalogue(
         Attribute("dra.cpu/coreID", "int", "physical core", devices=("individual",)),
         Attribute("dra.cpu/cacheL3ID", "int", "L3 cache", devices=("individual",)),
         Attribute("dra.cpu/coreType", "string", "standard, p-core or e-core", devices=("individual",)),
-        Attribute(PCIE_ROOT, "strings", "PCIe roots near these CPUs; with exposePCIeRoots", "0.2", optional=True),
+        Attribute(PCIE_ROOT, "strings", "PCIe roots near these CPUs", "0.2", when="with exposePCIeRoots, on amd64"),
     ),
     capacities=(Capacity("dra.cpu/cpu", "CPUs of the group that a claim can have a part of", devices=("grouped",)),),
     settings=_SETTINGS,
@@ -88,8 +89,12 @@ class _Cpu:
         if any(core.numa_node is None for core in machine.cpus.cores):
             notices.append("CPUs whose NUMA node /sys does not show are left out, as the driver leaves them out")
         if mode == "individual":
-            return Inventory(tuple(_individual(machine, cpus, reserved, options)), notices=tuple(notices))
-        return Inventory(tuple(_grouped(machine, cpus, reserved, group_by, options)), notices=tuple(notices))
+            devices = _individual(machine, cpus, reserved, options)
+        else:
+            devices = _grouped(machine, cpus, reserved, group_by, options)
+        size = 64 if options.setting(NAME, "exposePCIeRoots") == "true" else 128
+        slices = tuple(Slice(tuple(devices[start : start + size])) for start in range(0, len(devices), size))
+        return Inventory(slices, notices=tuple(notices))
 
 
 PROFILE = _Cpu()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.drivers.ghw import is_network
-from dractl.drivers.profile import Attribute, Catalogue, Inventory, Options, device_class, version_index
+from dractl.drivers.profile import Attribute, Catalogue, Inventory, Options, device_class, one_slice, version_index
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT, numa_node, pcie_root
 from dractl.drivers.values import typed
 
@@ -29,39 +29,81 @@ _FOUR_DIGITS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _MAX_TEXT = 64  # resourceapi.DeviceAttributeMaxValueLength
 
+_WITH_INTERFACE, _PCI = "where it has an interface", "of PCI functions"
+# github.com/vishvananda/netlink LinkOperState.String
+_STATES = ("unknown", "not-present", "down", "lower-layer-down", "testing", "dormant", "up")
+
 CATALOGUE = Catalogue(
     title="network interfaces and RDMA devices (dranet)",
     source="kubernetes-sigs/dranet pkg/inventory/db.go, pkg/apis/attributes.go",
     versions=("1.0", "1.1", "1.2", "1.3", "1.4", "main"),
     released="1.4",
     attributes=(
-        Attribute("dra.net/ifName", "string", "the interface", optional=True),
-        Attribute("dra.net/mac", "string", "hardware address", optional=True),
-        Attribute("dra.net/mtu", "int", "MTU", optional=True),
-        Attribute("dra.net/encapsulation", "string", "ether, infiniband, …", optional=True),
-        Attribute("dra.net/alias", "string", "the interface's alias, often empty", optional=True),
-        Attribute("dra.net/state", "string", "operational state: up, down, unknown, …", optional=True),
-        Attribute("dra.net/type", "string", "link kind: device, bond, vlan, bridge, ipoib, …", optional=True),
-        Attribute("dra.net/ipv4", "string", "global addresses, joined by commas, at most 64 bytes", optional=True),
-        Attribute("dra.net/ipv6", "string", "global addresses, joined by commas, at most 64 bytes", optional=True),
-        Attribute("dra.net/ebpf", "bool", "whether eBPF programs are attached (not rendered)", optional=True),
-        Attribute("dra.net/tcFilterNames", "string", "tc filters (not rendered)", optional=True),
-        Attribute("dra.net/tcxProgramNames", "string", "tcx programs (not rendered)", optional=True),
-        Attribute("dra.net/sriov", "bool", "whether it is an SR-IOV physical function", optional=True),
-        Attribute("dra.net/sriovVfs", "int", "its virtual functions", optional=True),
-        Attribute("dra.net/isSriovVf", "bool", "true of virtual functions, else absent", "1.1", optional=True),
-        Attribute("dra.net/virtual", "bool", "whether there is no hardware behind it", optional=True),
-        Attribute("dra.net/rdma", "bool", "whether it has an RDMA device"),
+        Attribute("dra.net/ifName", "string", "the interface", when=_WITH_INTERFACE),
+        Attribute("dra.net/mac", "string", "hardware address; empty if the interface has none", when=_WITH_INTERFACE),
+        Attribute("dra.net/mtu", "int", "MTU", when=_WITH_INTERFACE),
+        Attribute("dra.net/encapsulation", "string", "ether, infiniband, …", when=_WITH_INTERFACE),
+        Attribute("dra.net/alias", "string", "the interface's alias, often empty", when=_WITH_INTERFACE),
+        Attribute("dra.net/state", "string", "operational state", when=_WITH_INTERFACE, values=_STATES),
+        Attribute("dra.net/type", "string", "link kind: device, bond, vlan, bridge, ipoib, …", when=_WITH_INTERFACE),
         Attribute(
-            "dra.net/rdmaDevice", "string", "its RDMA device; up to 1.4 only without interface", "1.1", optional=True
+            "dra.net/ipv4",
+            "string",
+            "global addresses with their prefix lengths, joined by commas; from 1.3 on cut at 64 bytes",
+            when="where the interface has such an address",
         ),
-        Attribute("dra.net/pciAddress", "string", "PCI address", optional=True),
-        Attribute("dra.net/pciVendor", "string", "vendor's name in pci.ids", optional=True),
-        Attribute("dra.net/pciDevice", "string", "device's name in pci.ids", optional=True),
-        Attribute("dra.net/pciSubsystem", "string", "subsystem id, four hexadecimal digits", optional=True),
-        Attribute("dra.net/numaNode", "int", "the PCI function's NUMA node", optional=True),
-        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17", optional=True),
-        Attribute(NUMA_NODE, "int", "the PCI function's NUMA node, standard", "main", optional=True),
+        Attribute(
+            "dra.net/ipv6",
+            "string",
+            "global addresses with their prefix lengths, joined by commas; from 1.3 on cut at 64 bytes",
+            when="where the interface has such an address",
+        ),
+        Attribute("dra.net/ebpf", "bool", "true if eBPF programs are attached by tc or tcx", when=_WITH_INTERFACE),
+        Attribute(
+            "dra.net/tcFilterNames", "string", "eBPF programs attached by tc", when="where there are such programs"
+        ),
+        Attribute(
+            "dra.net/tcxProgramNames", "string", "eBPF programs attached by tcx", when="where there are such programs"
+        ),
+        Attribute("dra.net/sriov", "bool", "true for a function that can have VFs", when=_WITH_INTERFACE),
+        Attribute("dra.net/sriovVfs", "int", "number of its VFs", when="where sriov is true"),
+        Attribute(
+            "dra.net/isSriovVf",
+            "bool",
+            "always true",
+            "1.1",
+            when="of virtual functions with interface",
+            values=(True,),
+        ),
+        Attribute("dra.net/virtual", "bool", "true if no hardware is behind the interface", when=_WITH_INTERFACE),
+        Attribute("dra.net/rdma", "bool", "true if it has an RDMA device"),
+        Attribute(
+            "dra.net/rdmaDevice",
+            "string",
+            "its RDMA device",
+            "1.1",
+            when="where rdma is true; up to 1.4 only of functions without interface",
+        ),
+        Attribute("dra.net/pciAddress", "string", "PCI address", when=_PCI),
+        Attribute(
+            "dra.net/pciVendor", "string", "vendor name of dranet's own pci.ids; unknown if it has none", when=_PCI
+        ),
+        Attribute(
+            "dra.net/pciDevice", "string", "device name of dranet's own pci.ids; unknown if it has none", when=_PCI
+        ),
+        Attribute("dra.net/pciSubsystem", "string", "subsystem device id, four hexadecimal digits", when=_PCI),
+        Attribute("dra.net/numaNode", "int", "the PCI function's NUMA node", when="of PCI functions with a NUMA node"),
+        Attribute(
+            PCIE_ROOT, "string", "PCIe root complex, such as pci0000:17", when="of PCI functions whose root can be told"
+        ),
+        Attribute(
+            NUMA_NODE,
+            "int",
+            "the PCI function's NUMA node; with the gate also equally near nodes of its socket",
+            "main",
+            when="of PCI functions with a NUMA node",
+            list_with="listTypeAttributes",
+        ),
     ),
     notes=(
         "PCI functions are named pci-<address>, other interfaces by their own name or net-<base32 of it>",
@@ -111,7 +153,7 @@ class _Dranet:
         if unbound:
             shown = ", ".join(unbound[:4]) + (f" and {len(unbound) - 4} more" if len(unbound) > 4 else "")
             notices = (f"{NAME}: not published, no kernel driver makes an interface of them: {shown}",)
-        return Inventory(devices, notices=notices)
+        return Inventory(one_slice(devices), notices=notices)
 
 
 PROFILE = _Dranet()

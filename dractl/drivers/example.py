@@ -15,7 +15,9 @@ from dractl.drivers.profile import (
     Inventory,
     Options,
     Setting,
+    Slice,
     device_class,
+    one_slice,
     version_index,
 )
 from dractl.drivers.values import binary_quantity, decimal_quantity, typed
@@ -35,12 +37,12 @@ CATALOGUE = Catalogue(
     released="0.4",
     attributes=(
         Attribute("index", "int", "number of the GPU"),
-        Attribute("uuid", "string", "made by Go's random generator from the node's name (not rendered)", optional=True),
-        Attribute("model", "string", "LATEST-GPU-MODEL"),
-        Attribute("driverVersion", "version", "1.0.0"),
-        Attribute("partition", "int", "number of the partition", optional=True),
-        Attribute("partitionable", "bool", "true where GPUs are partitioned", optional=True),
-        Attribute("full", "bool", "true of a partitioned GPU as a whole", optional=True),
+        Attribute("uuid", "string", "from Go's random generator, seeded with the node name (not rendered)"),
+        Attribute("model", "string", "the model", values=("LATEST-GPU-MODEL",)),
+        Attribute("driverVersion", "version", "the driver version", values=("1.0.0",)),
+        Attribute("partition", "int", "number of the partition", when="of partitions, with partitionsPerGPU"),
+        Attribute("partitionable", "bool", "always true", when="with partitionsPerGPU", values=(True,)),
+        Attribute("full", "bool", "always true", when="of whole GPUs, with partitionsPerGPU", values=(True,)),
     ),
     capacities=(Capacity("memory", "80Gi a GPU"), Capacity("compute", "100 a GPU")),
     settings=(
@@ -69,12 +71,6 @@ class _Example:
         shared = options.setting(NAME, "allowMultipleAllocations") or "false"
         if shared not in ("false", "true"):
             raise UsageError(f"{NAME}: allowMultipleAllocations is true or false, not {shared!r}")
-        if shared == "true" and parts and _MEMORY % (parts * _GIB):
-            raise UsageError(
-                f"{NAME}: the API server refuses shared partitions of which each is not a whole number of GiB: "
-                f"80Gi in {parts}",
-                hint="partitionsPerGPU must divide 80",
-            )
         devices: list[dict[str, Any]] = []
         counters: list[dict[str, Any]] = []
         for number in range(count):
@@ -89,7 +85,8 @@ class _Example:
                 devices.append(_device(f"gpu-{number}-partition-{part}", own, parts, shared == "true", name))
             whole = {**facts, "partitionable": True, "full": True}
             devices.append(_device(f"gpu-{number}-full", whole, 1, shared == "true", name))
-        return Inventory(tuple(devices), counter_sets=tuple(counters))
+        parts_of_all = (Slice(counter_sets=tuple(counters)), Slice(tuple(devices)))  # gpu.go EnumerateDevices
+        return Inventory(parts_of_all if counters else one_slice(devices))
 
 
 PROFILE = _Example()

@@ -17,6 +17,7 @@ from dractl.drivers.profile import (
     Options,
     Setting,
     device_class,
+    one_slice,
     version_index,
 )
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
@@ -84,7 +85,7 @@ CATALOGUE = Catalogue(
         Attribute("type", "string", "gpu or vf"),
         Attribute("pciId", "string", "PCI device id, such as 0x56c0"),
         Attribute("pciAddress", "string", "PCI address; deprecated"),
-        Attribute("pciRoot", "string", "bus of the PCIe root; deprecated", optional=True),
+        Attribute("pciRoot", "string", "bus of the PCIe root; deprecated", when="where the root can be told"),
         Attribute("health", "string", "Unknown, Healthy or Unhealthy, as xpumd says"),
         Attribute(PCI_BUS_ID, "string", "the PCI address"),
         Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17; empty where it cannot be told"),
@@ -123,7 +124,7 @@ class _Intel:
         notices = (
             [f"{NAME}: capacity memory is not rendered: only the kernel driver tells it, not /sys"] if devices else []
         )
-        return Inventory(tuple(devices), notices=tuple(notices))
+        return Inventory(one_slice(devices), notices=tuple(notices))
 
 
 PROFILE = _Intel()

@@ -9,7 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.profile import Attribute, Capacity, Catalogue, Inventory, Options, device_class, version_index
+from dractl.drivers.profile import (
+    Attribute,
+    Capacity,
+    Catalogue,
+    Inventory,
+    Options,
+    Slice,
+    device_class,
+    version_index,
+)
 from dractl.drivers.standard import NUMA_NODE
 from dractl.drivers.values import binary_quantity, typed
 
@@ -85,11 +94,10 @@ class _Memory:
                     remarks.append("pageSize and requestPolicy are left out: the size of pages is unknown here")
                 if remarks:
                     comments[device["name"]] = "; ".join(remarks)
-        devices = [device for page in sorted(slices) for device in slices[page]]
-        if devices:
+        if slices:
             notices.append(f"{NAME}: the driver's own device names end in six random characters, not in a number")
-        apart = tuple(tuple(device["name"] for device in slices[page]) for page in sorted(slices))
-        return Inventory(tuple(devices), apart=apart, comments=comments, notices=tuple(notices))
+        apart = tuple(Slice(tuple(slices[page])) for page in sorted(slices))
+        return Inventory(apart, comments, tuple(notices))
 
 
 PROFILE = _Memory()

@@ -13,7 +13,7 @@ from dractl.drivers.nvidia_catalogue import CATALOGUE, NAME, VENDOR, since
 from dractl.drivers.nvidia_devices import full, partial, static_mig
 from dractl.drivers.nvidia_partitions import is_partitionable, partitions
 from dractl.drivers.nvidia_vfio import vfio_devices
-from dractl.drivers.profile import Catalogue, Inventory, Options, device_class
+from dractl.drivers.profile import Catalogue, Inventory, Options, Slice, device_class, one_slice
 from dractl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,7 +52,11 @@ class _Nvidia:
         finds_vfio = passed and since(options, "0.4")
         found = _known_to_nvml(machine, options, dynamic=dynamic, vfio=finds_vfio)
         if shares is not None:
-            found = replace(found, devices=tuple(nvidia_shares.shared(device, shares) for device in found.devices))
+            shared = tuple(
+                replace(one, devices=tuple(nvidia_shares.shared(device, shares) for device in one.devices))
+                for one in found.slices
+            )
+            found = replace(found, slices=shared)
         if passed and not finds_vfio:
             why = f"{NAME}: 0.3 (25.12) has the gate PassthroughSupport, but finds no vfio device with it"
             return replace(found, notices=(*found.notices, why))
@@ -62,7 +66,7 @@ class _Nvidia:
         comments = {device["name"]: f"unknown here: {', '.join(unknown)}" for device, unknown in vfio if unknown}
         return replace(
             found,
-            devices=found.devices + tuple(device for device, _ in vfio),
+            slices=one_slice((*found.devices, *(device for device, _ in vfio))),
             comments={**found.comments, **comments},
         )
 
@@ -74,7 +78,7 @@ def _known_to_nvml(machine: Machine, options: Options, *, dynamic: bool, vfio: b
     """Full GPUs, MIG devices and, with ``dynamic``, partitions; ``vfio`` says whether there are vfio devices, too."""
     devices: list[dict[str, Any]] = []
     counter_sets: list[dict[str, Any]] = []
-    apart: list[tuple[str, ...]] = []
+    apart: list[Slice] = []
     comments: dict[str, str] = {}
     notices: list[str] = []
     taken = {gpu.minor for gpu in machine.gpus if gpu.minor is not None}
@@ -101,9 +105,8 @@ def _known_to_nvml(machine: Machine, options: Options, *, dynamic: bool, vfio: b
             devices.append(device)
         elif dynamic and is_partitionable(gpu):
             found, counters = partitions(gpu, machine, pci, options)
-            devices += found
             counter_sets.append(counters)
-            apart.append(tuple(device["name"] for device in found))
+            apart.append(Slice(tuple(found)))
         elif gpu.mig_mode:
             found = [static_mig(gpu, mig, machine, pci, options) for mig in gpu.mig_devices]
             if not found:
@@ -119,7 +122,13 @@ def _known_to_nvml(machine: Machine, options: Options, *, dynamic: bool, vfio: b
         )
     if dynamic and not counter_sets:
         notices.append(f"{NAME}: DynamicMIG changes nothing here, no GPU's MIG profiles are known and usable")
-    return Inventory(tuple(devices), tuple(counter_sets), tuple(apart), comments, tuple(notices))
+    slices = (*apart, *one_slice(devices))
+    if counter_sets and options.target.at_least("1.35"):
+        slices = (Slice(counter_sets=tuple(counter_sets)), *slices)
+    elif counter_sets:
+        combined = zip(apart, counter_sets, strict=True)
+        slices = (*(replace(one, counter_sets=(counters,)) for one, counters in combined), *one_slice(devices))
+    return Inventory(slices, comments, tuple(notices))
 
 
 def _gate(name: str, options: Options) -> bool:

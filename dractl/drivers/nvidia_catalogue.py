@@ -9,6 +9,7 @@ import re
 
 from dractl.drivers.profile import Attribute, Capacity, Catalogue, Options, Setting, version_index
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT
+from dractl.probes.nvml import ARCHITECTURES, BRANDS
 
 NAME = "gpu.nvidia.com"
 VENDOR = "0x10de"
@@ -23,36 +24,72 @@ CATALOGUE = Catalogue(
     versions=("0.1", "0.2", "0.3", "0.4", "0.5"),
     released="0.4",
     attributes=(
-        Attribute("type", "string", "gpu, mig or vfio"),
+        Attribute("type", "string", "kind of device", values=("gpu", "mig", "vfio")),
         Attribute("uuid", "string", "NVML's UUID: GPU-… or MIG-…; of vfio devices made from the PCI address"),
         Attribute("productName", "string", "such as NVIDIA H100 80GB HBM3; of vfio devices the name of pci.ids"),
-        Attribute("brand", "string", "such as Nvidia, Tesla, GeForce", devices=_GPU_OR_MIG),
-        Attribute("architecture", "string", "such as Ampere, Ada Lovelace, Hopper, Blackwell", devices=_GPU_OR_MIG),
+        Attribute("brand", "string", "as go-nvlib names it", devices=_GPU_OR_MIG, values=tuple(BRANDS.values())),
+        Attribute(
+            "architecture", "string", "as go-nvlib names it", devices=_GPU_OR_MIG, values=tuple(ARCHITECTURES.values())
+        ),
         Attribute("cudaComputeCapability", "version", "such as 9.0.0", devices=_GPU_OR_MIG),
         Attribute("driverVersion", "version", "of the kernel driver, such as 580.65.6", devices=_GPU_OR_MIG),
         Attribute("cudaDriverVersion", "version", "the newest CUDA it runs, such as 13.0.0", devices=_GPU_OR_MIG),
-        Attribute("addressingMode", "string", "ATS, HMM or None", "0.3", optional=True, devices=_GPU_OR_MIG),
+        Attribute(
+            "addressingMode",
+            "string",
+            "how the GPU addresses host memory",
+            "0.3",
+            when="where the platform supports it; not of partitions in 0.3",
+            devices=_GPU_OR_MIG,
+            values=("ATS", "HMM", "None"),
+        ),
         Attribute("parentUUID", "string", "the GPU that a MIG device is part of", devices=("mig",)),
         Attribute("profile", "string", "of a MIG device, such as 1g.5gb", devices=("mig",)),
-        Attribute("minor", "int", "the GPU's minor number", removed="0.2"),
-        Attribute("index", "int", "the GPU's NVML index", removed="0.2"),
+        Attribute("minor", "int", "the GPU's minor number", removed="0.2", devices=("gpu",)),
+        Attribute("index", "int", "the NVML index of the GPU, or of the MIG device on its GPU", removed="0.2"),
         Attribute("parentIndex", "int", "the NVML index of a MIG device's GPU", removed="0.2", devices=("mig",)),
         Attribute("pcieBusID", "string", "the PCI address before it was standardized", removed="0.3"),
-        Attribute("vendorID", "string", "0x10de", "0.4", devices=("vfio",)),
+        Attribute("vendorID", "string", "the PCI vendor id", "0.4", devices=("vfio",), values=("0x10de",)),
         Attribute("deviceID", "string", "the PCI device id", "0.4", devices=("vfio",)),
         Attribute("numa", "int", "the PCI function's NUMA node, -1 included", "0.4", "0.5", devices=("vfio",)),
-        Attribute("iommuFDEnabled", "bool", "whether /dev/iommu exists", "0.4", devices=("vfio",)),
-        Attribute("gpuModuleID", "int", "with gate FabricManagerPartitioning", "0.5", optional=True),
+        Attribute("iommuFDEnabled", "bool", "true if /dev/iommu exists", "0.4", devices=("vfio",)),
+        Attribute(
+            "gpuModuleID",
+            "int",
+            "NVML's module id of the GPU",
+            "0.5",
+            when="with fabricManagerPartitioning, unless it is 0",
+            devices=("gpu", "vfio"),
+        ),
         *(
-            Attribute(f"partition{size}", "int", "the NVSwitch partition of that size", "0.5", optional=True)
+            Attribute(
+                f"partition{size}",
+                "int",
+                f"the NVSwitch partition of {size} GPUs (not rendered)",
+                "0.5",
+                when="with fabricManagerPartitioning",
+                devices=("gpu", "vfio"),
+            )
             for size in (1, 2, 4, 8)
         ),
         Attribute(PCI_BUS_ID, "string", "the PCI address", "0.3"),
-        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17", optional=True),
-        Attribute(NUMA_NODE, "int", "the PCI function's NUMA node", "0.5", optional=True),
+        Attribute(
+            PCIE_ROOT,
+            "string",
+            "the PCIe root complex, such as pci0000:17",
+            when="where the root can be told; not of partitions in 0.3",
+        ),
+        Attribute(
+            NUMA_NODE,
+            "int",
+            "the PCI function's NUMA node",
+            "0.5",
+            when="where the function has a NUMA node",
+            list_with="listTypeAttributes",
+        ),
     ),
     capacities=(
-        Capacity("memory", "total memory; absent where NVML tells none (unified memory)", devices=_GPU_OR_MIG),
+        Capacity("memory", "total memory", when="unless NVML tells none (unified memory; 0.4 on)", devices=_GPU_OR_MIG),
         *(
             Capacity(name, f"number of {what}", devices=("mig",))
             for name, what in (
@@ -64,11 +101,17 @@ CATALOGUE = Catalogue(
                 ("ofaEngines", "optical flow engines"),
             )
         ),
-        Capacity(
-            "memorySlice0 to memorySlice7", "1 for each memory slice that the MIG device covers", devices=("mig",)
+        *(
+            Capacity(
+                f"memorySlice{number}",
+                "1 for a memory slice that the MIG device covers",
+                when="of the memory slices that it covers; not of partitions",
+                devices=("mig",),
+            )
+            for number in range(8)
         ),
         Capacity("addressableMemory", "sum of the 64-bit BARs, rounded up to a power of two", "0.4", devices=("vfio",)),
-        Capacity("shares", "with consumableShares=N: N, of which a claim takes one", "0.5", devices=_GPU_OR_MIG),
+        Capacity("shares", "N, of which a claim takes one", "0.5", when="with consumableShares=N", devices=_GPU_OR_MIG),
     ),
     settings=(
         Setting(

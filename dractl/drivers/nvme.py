@@ -9,7 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.profile import Attribute, Capacity, Catalogue, Inventory, Options, device_class, version_index
+from dractl.drivers.profile import (
+    Attribute,
+    Capacity,
+    Catalogue,
+    Inventory,
+    Options,
+    device_class,
+    one_slice,
+    version_index,
+)
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT, bus_id, numa_node, pcie_root
 from dractl.drivers.values import binary_quantity, typed
 from dractl.topology import cpulist
@@ -91,7 +100,7 @@ class _Nvme:
                     f"{NAME}: {controller.name} is published, although LVM or RAID holds a disk of it as a whole: "
                     "the driver looks at partitions only"
                 )
-        return Inventory(tuple(devices), comments=comments, notices=tuple(notices))
+        return Inventory(one_slice(devices), comments, tuple(notices))
 
 
 PROFILE = _Nvme()

@@ -1,4 +1,4 @@
-"""What a driver profile is: how one DRA driver turns a node's hardware into devices, and what it says about them."""
+"""Driver profiles: how one DRA driver turns a node's hardware into devices, and what their attributes mean."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from dractl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from dractl.model.releases import Target
     from dractl.topology.machine import Machine
@@ -21,9 +21,11 @@ Type = Literal["string", "int", "bool", "version", "strings", "ints"]
 class Attribute:
     """One row of a driver's attribute catalogue.
 
-    ``name`` is as the driver writes it in a ResourceSlice: a bare name belongs to the driver's own domain. ``since`` is
-    the first version of :attr:`Profile.versions` that publishes it, ``removed`` the first that no longer does.
-    ``devices`` are the values of the driver's ``type`` attribute that have it, where not all do.
+    ``name`` is spelled as in the driver's ResourceSlices: a bare name belongs to the driver's own domain. ``since`` is
+    the first version of :attr:`Catalogue.versions` that publishes it, ``removed`` the first that no longer does.
+    ``devices`` are the values of the driver's ``type`` attribute that have it (empty: all). ``when`` is the condition
+    under which such a device has it; empty means always. ``values`` is the complete list of values, where there is one.
+    ``list_with`` names the driver option with which the value is a list instead of a scalar.
     """
 
     name: str
@@ -31,18 +33,44 @@ class Attribute:
     about: str
     since: str | None = None
     removed: str | None = None
-    optional: bool = False
+    when: str = ""
     devices: tuple[str, ...] = ()
+    values: tuple[str | int | bool, ...] = ()
+    list_with: str | None = None
+
+    @property
+    def optional(self) -> bool:
+        """True if a device may lack the attribute, so that an unguarded lookup in CEL can fail."""
+        return bool(self.when)
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """One row of a driver's capacity catalogue, named as in a ResourceSlice."""
+    """One row of a driver's capacity catalogue; the fields mean what they mean for an :class:`Attribute`."""
 
     name: str
     about: str
     since: str | None = None
+    removed: str | None = None
+    when: str = ""
     devices: tuple[str, ...] = ()
+
+    @property
+    def optional(self) -> bool:
+        """True if a device may lack the capacity."""
+        return bool(self.when)
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A taint that the driver puts on its own devices. ``value`` describes the taint's value; empty: it has none."""
+
+    key: str
+    effects: tuple[str, ...]
+    about: str
+    value: str = ""
+    since: str | None = None
+    when: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +84,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """What a driver publishes, as data: for ``dractl rule DRIVER``, completion and misspelt names."""
+    """What a driver publishes, as data: for ``dractl rule DRIVER``, lint and completion."""
 
     title: str
     source: str
@@ -64,6 +92,7 @@ class Catalogue:
     released: str
     attributes: tuple[Attribute, ...]
     capacities: tuple[Capacity, ...] = ()
+    taints: tuple[Taint, ...] = ()
     settings: tuple[Setting, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -82,22 +111,57 @@ class Options:
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def setting(self, driver: str, name: str) -> str | None:
+        """The value given for a driver option, or None."""
         return self.settings.get(driver, {}).get(name)
+
+    def flag(self, driver: str, name: str) -> bool:
+        """A driver option that is true or false (the default); raises UsageError for other values."""
+        value = self.setting(driver, name) or "false"
+        if value not in ("false", "true"):
+            raise UsageError(f"{driver}: {name} must be true or false, not {value!r}")
+        return value == "true"
 
 
 @dataclass(frozen=True, slots=True)
-class Inventory:
-    """The devices that a driver would publish, in its own order, and what a person should know about them.
+class Slice:
+    """One ResourceSlice as the driver hands it to the helper library, which publishes it unchanged.
 
-    A device is the mapping of a ``resource.k8s.io/v1`` Device, a counter set that of a CounterSet. ``apart`` are names
-    of devices that the driver puts into a slice of their own. ``comments`` belong to devices by name.
+    A device is the mapping of a ``resource.k8s.io/v1`` Device, a counter set that of a CounterSet.
     """
 
     devices: tuple[dict[str, Any], ...] = ()
     counter_sets: tuple[dict[str, Any], ...] = ()
-    apart: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What a driver would publish for a node, in its own order.
+
+    ``comments`` explain single devices, by name; ``notices`` are for the user. ``unpublished`` says why the driver
+    publishes nothing at all: it does not start on this machine. It is None where the driver runs, even if there is no
+    device. (That the API server refuses a slice is found by :func:`dractl.drivers.render`.)
+    """
+
+    slices: tuple[Slice, ...] = ()
     comments: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+    unpublished: str | None = None
+
+    @property
+    def devices(self) -> tuple[dict[str, Any], ...]:
+        """The devices of all slices."""
+        return tuple(device for one in self.slices for device in one.devices)
+
+    @property
+    def counter_sets(self) -> tuple[dict[str, Any], ...]:
+        """The counter sets of all slices."""
+        return tuple(counters for one in self.slices for counters in one.counter_sets)
+
+
+def one_slice(devices: Iterable[dict[str, Any]]) -> tuple[Slice, ...]:
+    """The devices in a single slice, as most drivers publish them; no slice if there are none."""
+    held = tuple(devices)
+    return (Slice(held),) if held else ()
 
 
 class Profile(Protocol):
@@ -112,7 +176,7 @@ class Profile(Protocol):
     def catalogue(self) -> Catalogue: ...
 
     def present(self, machine: Machine) -> bool:
-        """Whether the machine has hardware of this driver."""
+        """True if the machine has hardware of this driver."""
         ...
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
@@ -128,9 +192,9 @@ _VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?\Z")
 
 
 def version_index(catalogue: Catalogue, driver: str, text: str | None) -> int:
-    """The place in ``catalogue.versions`` of a version as people write it (``v0.4.1``, ``main``); default: the release.
+    """Index in ``catalogue.versions`` of a version as users write it (``v0.4.1``, ``main``); None is the release.
 
-    A version newer than all known is taken as the newest. Raises UsageError for what is no version or an older one.
+    A version newer than the newest known counts as that. Raises UsageError for anything else that is not known.
     """
     known = catalogue.versions
     if text is None:
@@ -140,17 +204,17 @@ def version_index(catalogue: Catalogue, driver: str, text: str | None) -> int:
     match = _VERSION.match(text)
     hint = f"dractl knows {', '.join(known)}"
     if match is None:
-        raise UsageError(f"{text!r} is no version of {driver}", hint=hint)
+        raise UsageError(f"{text!r} is not a version of {driver}", hint=hint)
     wanted = (int(match[1]), int(match[2]))
     numbered = [(tuple(map(int, name.split("."))), index) for index, name in enumerate(known) if name[0].isdigit()]
     fitting = [index for version, index in numbered if version <= wanted]
     if not fitting:
-        raise UsageError(f"{driver} {text} is older than what dractl knows of it", hint=hint)
+        raise UsageError(f"{driver} {text} is older than the versions dractl knows", hint=hint)
     return max(fitting)
 
 
 def device_class(name: str, expression: str, **spec: Any) -> dict[str, Any]:
-    """A DeviceClass of one selector."""
+    """A DeviceClass with one selector."""
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "DeviceClass",

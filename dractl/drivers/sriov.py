@@ -21,6 +21,7 @@ from dractl.drivers.profile import (
     Options,
     Setting,
     device_class,
+    one_slice,
     version_index,
 )
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 NAME = "sriovnetwork.k8snetworkplumbingwg.io"
 _MULTUS = "k8s.cni.cncf.io"
-_MAX_DEVICES = 128  # resourceapi.ResourceSliceMaxDevices
 _UPLINK = re.compile(r"p\d+\Z")  # the physical port's phys_port_name (k8snetworkplumbingwg/sriovnet physPortRepRegex)
 _LINK_TYPES = {"ether": "ethernet", "infiniband": "infiniband"}
 # NormalizeLinkType; the CRD allows no other.
@@ -67,9 +67,11 @@ CATALOGUE = Catalogue(
         Attribute(f"{NAME}/linkType", "string", "ethernet, infiniband or unknown"),
         Attribute(f"{NAME}/rdmaCapable", "bool", "whether the virtual function has an RDMA device"),
         Attribute(
-            f"{NAME}/resourceName", "string", "one that people give, in a DeviceAttributes object", optional=True
+            f"{NAME}/resourceName", "string", "a name that users choose", when="set by a DeviceAttributes object"
         ),
-        Attribute(f"{_MULTUS}/resourceName", "string", "likewise; Multus compares it", optional=True),
+        Attribute(
+            f"{_MULTUS}/resourceName", "string", "likewise; Multus compares it", when="set by a DeviceAttributes object"
+        ),
         Attribute(f"{_MULTUS}/deviceID", "string", "the virtual function's PCI address, for Multus"),
         Attribute(PCI_BUS_ID, "string", "the virtual function's PCI address"),
         Attribute(
@@ -127,12 +129,7 @@ class _Sriov:
         if unknown_modes:
             shown = ", ".join(unknown_modes)
             notices.append(f"{NAME}: EswitchMode of the VFs of {shown} is left out: only devlink tells it")
-        if len(devices) > _MAX_DEVICES:
-            notices.append(
-                f"{NAME}: the driver has all devices in one slice, which an API server refuses above {_MAX_DEVICES}: "
-                f"a policy should select fewer than these {len(devices)}"
-            )
-        return Inventory(tuple(devices), notices=tuple(notices))
+        return Inventory(one_slice(devices), notices=tuple(notices))
 
 
 PROFILE = _Sriov()

@@ -1,11 +1,13 @@
-"""What a driver publishes: its attributes, capacities, options and classes, as text and JSON."""
+"""What a driver publishes: attributes, capacities, taints and options, as text and JSON."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dractl.drivers.profile import Attribute, Taint
+
 if TYPE_CHECKING:
-    from dractl.drivers import Attribute, Capacity, Profile
+    from dractl.drivers.profile import Capacity, Profile
     from dractl.report.canvas import Canvas
 
 SCHEMA = "dractl/driver/v1"
@@ -16,14 +18,15 @@ def to_json(profile: Profile) -> dict[str, Any]:
     from dataclasses import asdict
 
     catalogue = {key: value for key, value in asdict(profile.catalogue).items() if value not in (None, (), "")}
-    for kind in ("attributes", "capacities", "settings"):
-        rows = catalogue.get(kind, ())
-        catalogue[kind] = [{k: v for k, v in row.items() if v not in (None, (), False)} for row in rows]
+    for kind in ("attributes", "capacities", "taints", "settings"):
+        rows = [{k: v for k, v in row.items() if v not in (None, (), "")} for row in catalogue.get(kind, ())]
+        if rows or kind != "taints":
+            catalogue[kind] = [{**row, "optional": True} if "when" in row and kind != "taints" else row for row in rows]
     return {"schema": SCHEMA, "driver": profile.name, **catalogue}
 
 
 def to_text(profile: Profile, canvas: Canvas) -> str:
-    """A page: how the driver's attributes are written in CEL, which there are, of what type and since when."""
+    """A page: attributes as CEL selects them, with type, meaning, values, and when a device has them."""
     catalogue = profile.catalogue
     lines = [f"{profile.name}  {catalogue.title}", f"Source: {catalogue.source}"]
     lines.append(f"Versions: {', '.join(catalogue.versions)} (rendered by default: {catalogue.released})")
@@ -36,6 +39,10 @@ def to_text(profile: Profile, canvas: Canvas) -> str:
         lines += ["", "Capacities"]
         wide = max(len(row.name) for row in catalogue.capacities)
         lines += [f"  {row.name:<{wide}}  {row.about}{_when(row)}" for row in catalogue.capacities]
+    if catalogue.taints:
+        lines += ["", "Taints"]
+        wide = max(len(_taint(row)) for row in catalogue.taints)
+        lines += [f"  {_taint(row):<{wide}}  {row.about}{_when(row)}" for row in catalogue.taints]
     if catalogue.settings:
         lines += ["", f"Options (dractl render --driver-option {profile.name}:NAME=VALUE)"]
         wide = max(len(row.name) for row in catalogue.settings)
@@ -52,14 +59,22 @@ def _in_cel(name: str, driver: str) -> str:
     return f'device.attributes["{domain or driver}"].{identifier}'
 
 
-def _when(row: Attribute | Capacity) -> str:
+def _taint(row: Taint) -> str:
+    return f"{row.key}{'=' + row.value if row.value else ''}:{'|'.join(row.effects)}"
+
+
+def _when(row: Attribute | Capacity | Taint) -> str:
     said = []
-    if row.devices:
+    if isinstance(row, Attribute) and row.values:
+        said.append(f"one of {', '.join(str(v).lower() if isinstance(v, bool) else str(v) for v in row.values)}")
+    if not isinstance(row, Taint) and row.devices:
         said.append(f"of {', '.join(row.devices)}")
     if row.since:
         said.append(f"since {row.since}")
-    if getattr(row, "removed", None):
-        said.append(f"until {row.removed}")  # type: ignore[union-attr]
-    if getattr(row, "optional", False):
-        said.append("may be absent")
+    if not isinstance(row, Taint) and row.removed:
+        said.append(f"until {row.removed}")
+    if isinstance(row, Attribute) and row.list_with:
+        said.append(f"a list with {row.list_with}")
+    if row.when:
+        said.append(row.when if isinstance(row, Taint) else f"may be absent: only {row.when}")
     return f" ({'; '.join(said)})" if said else ""

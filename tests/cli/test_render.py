@@ -191,7 +191,7 @@ def test_partial_gpus_are_marked(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["--kubernetes-version", "1.99x"], 2, ""),
         (["--driver", "gpu.nvdia.com"], 2, "did you mean gpu.nvidia.com"),
         (["--driver-version", "0.4"], 2, "of which driver?"),
-        (["--driver-version", "gpu.nvidia.com=x"], 2, "is no version"),
+        (["--driver-version", "gpu.nvidia.com=x"], 2, "is not a version"),
         (["--driver-option", "dra.cpu:groupby=socket"], 2, "has no option 'groupby'"),
         (["--driver-option", "groupBy=socket"], 2, "DRIVER:NAME=VALUE"),
         (["--node-name", "Not_A_Name"], 2, "no name of a node"),
@@ -227,7 +227,7 @@ def test_nothing_to_publish_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--hardware", "nvme") == 0
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "no hardware of gpu.nvidia.com, " in captured.err
+    assert "no hardware found for gpu.nvidia.com, " in captured.err
 
 
 def test_help_names_the_drivers_that_have_to_be_named() -> None:

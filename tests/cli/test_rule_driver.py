@@ -27,7 +27,9 @@ def test_attributes_are_shown_as_expressions_select_them(capsys: pytest.CaptureF
     assert architecture[:2] == ['device.attributes["gpu.nvidia.com"].architecture', "string"]
     (numa,) = (line for line in lines if "].numaNode" in line)
     assert numa.startswith('  device.attributes["resource.kubernetes.io"].numaNode ')
-    assert numa.endswith("(since 0.5; may be absent)")
+    assert numa.endswith(
+        "(since 0.5; a list with listTypeAttributes; may be absent: only where the function has a NUMA node)"
+    )
 
 
 def test_a_driver_that_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dractl.drivers import Options, find, render
-from dractl.errors import Unsupported, UsageError
+from dractl.errors import UsageError
 from dractl.model.releases import Target
 from dractl.topology import Gpu, Machine, PciDevice, SrIov
 from dractl.topology.machine import Amdgpu, Fabric
@@ -130,14 +130,30 @@ def test_partitions_with_counters() -> None:
 
 
 def test_counters_and_limits() -> None:
-    specs = example(numDevices="20", partitionsPerGPU="4")
-    assert [len(spec.get("sharedCounters", ())) for spec in specs] == [8, 8, 4, 0, 0]
-    assert [len(spec.get("devices", ())) for spec in specs] == [0, 0, 0, 64, 36]
-    (both,) = example("1.34", {"DRAPartitionableDevices": True}, numDevices="2", partitionsPerGPU="2")
-    assert both["sharedCounters"]
-    assert both["devices"]
-    with pytest.raises(Unsupported):
-        example("1.34", {"DRAPartitionableDevices": True}, numDevices="20", partitionsPerGPU="4")
+    """gpu.go EnumerateDevices: one slice of counter sets and one of devices, however many there are."""
+    specs = example(numDevices="8", partitionsPerGPU="4")
+    assert [len(spec.get("sharedCounters", ())) for spec in specs] == [8, 0]
+    assert [len(spec.get("devices", ())) for spec in specs] == [0, 40]
+
+
+@pytest.mark.parametrize(
+    ("release", "settings", "message"),
+    [
+        ("1.37", {"numDevices": "9", "partitionsPerGPU": "1"}, "spec.sharedCounters: Too many: 9"),
+        ("1.37", {"numDevices": "8", "partitionsPerGPU": "8"}, "spec.devices: Too many: 72"),
+        ("1.34", {"numDevices": "1", "partitionsPerGPU": "1"}, "counterSet"),  # counters and devices are apart
+        # seen with kube-apiserver 1.37: requestPolicy.validRange.step: value is not a multiple of a given step (1Gi)
+        ("1.37", {"allowMultipleAllocations": "true", "partitionsPerGPU": "3"}, "multiple of a given step (1Gi)"),
+    ],
+)
+def test_what_the_api_server_refuses_of_the_example_driver(
+    release: str, settings: dict[str, str], message: str
+) -> None:
+    target = Target.of(release, {"DRAPartitionableDevices": True, "DRAConsumableCapacity": True})
+    options = Options("node-1", target, settings={"gpu.example.com": settings})
+    found = render(Machine(), options, ["gpu.example.com"])
+    assert found.slices == ()
+    assert message in found.unpublished["gpu.example.com"]
 
 
 def test_shared_capacity() -> None:
@@ -155,8 +171,6 @@ def test_shared_capacity() -> None:
         {"numDevices": "x"},
         {"numDevices": "9999"},
         {"allowMultipleAllocations": "yes"},
-        # seen with kube-apiserver 1.37: requestPolicy.validRange.step: value is not a multiple of a given step (1Gi)
-        {"allowMultipleAllocations": "true", "partitionsPerGPU": "3"},
         {"partitionsPerGPU": "-1"},
     ],
 )

@@ -18,12 +18,23 @@ def options(release: str = "1.37", gates: dict[str, bool] | None = None, **rest)
     return Options("node-1", Target.of(release, gates or {}), **rest)
 
 
-@pytest.mark.parametrize(("count", "sizes"), [(1, [1]), (128, [128]), (129, [128, 1]), (300, [128, 128, 44])])
-def test_a_slice_holds_at_most_128_devices(count: int, sizes: list[int]) -> None:
-    found = render(machine(f"{count}xnic,roots={max(1, count // 2)},numa=1"), options(), ["dra.net"]).slices
+@pytest.mark.parametrize(("cpus", "sizes"), [(128, [128]), (130, [128, 2]), (300, [128, 128, 44])])
+def test_the_cpu_driver_puts_at_most_128_devices_into_a_slice(cpus: int, sizes: list[int]) -> None:
+    individual = options(settings={"dra.cpu": {"mode": "individual"}})
+    found = render(machine(f"cpus={cpus},threads=1,numa=2"), individual, ["dra.cpu"]).slices
     assert [len(item["spec"]["devices"]) for item in found] == sizes
     assert {item["spec"]["pool"]["resourceSliceCount"] for item in found} == {len(sizes)}
     assert len({item["metadata"]["name"] for item in found}) == len(sizes)
+
+
+def test_a_driver_with_one_slice_publishes_nothing_above_128_devices() -> None:
+    """dranet, pkg/driver/dra_hooks.go: one slice, which the helper library does not split."""
+    assert len(render(machine("128xnic,roots=64"), options(), ["dra.net"]).slices) == 1
+    found = render(machine("129xnic,roots=64"), options(), ["dra.net"])
+    assert found.slices == ()
+    assert found.unpublished == {
+        "dra.net": "the API server refuses its ResourceSlice: spec.devices: Too many: 129: must have at most 128 items"
+    }
 
 
 def test_a_slice_with_list_attributes_holds_at_most_64() -> None:
@@ -32,8 +43,8 @@ def test_a_slice_with_list_attributes_holds_at_most_64() -> None:
     gated = options(gates={"DRAListTypeAttributes": True}, settings=settings)
     assert [len(s["spec"]["devices"]) for s in render(node, gated, ["dra.cpu"]).slices] == [64, 64, 2]
     plain = render(node, options(settings=settings), ["dra.cpu"])
-    assert [len(s["spec"]["devices"]) for s in plain.slices] == [128, 2]
-    assert all("resource.kubernetes.io/pcieRoot" not in d["attributes"] for d in plain.slices[0]["spec"]["devices"])
+    assert plain.slices == ()
+    assert "must specify one of: `int`" in plain.unpublished["dra.cpu"]  # the server drops the list, then minds that
     assert any("DRAListTypeAttributes" in notice for notice in plain.notices)
 
 
@@ -57,14 +68,14 @@ def test_releases_without_v1_are_refused(release: str) -> None:
         render(machine("H100"), options(release))
 
 
-def test_texts_that_no_attribute_can_hold_are_left_out() -> None:
+def test_a_string_that_no_attribute_can_hold_takes_the_slice_with_it() -> None:
     node = machine("nic")
     (function,) = (f for f in node.pci_devices if f.kind == "nic")
     long = replace(function, device_name="é" * 33)
     node = replace(node, pci_devices=(long,))
     found = render(node, options(), ["dra.net"])
-    assert "dra.net/pciDevice" not in found.slices[0]["spec"]["devices"][0]["attributes"]
-    assert any("dra.net/pciDevice is longer than 64 bytes" in notice for notice in found.notices)
+    assert found.slices == ()
+    assert "[dra.net/pciDevice].string: Too long" in found.unpublished["dra.net"]
 
 
 def test_drivers_whose_hardware_is_absent_are_not_rendered_unless_named() -> None:

@@ -189,7 +189,7 @@ def test_a_link_type_that_the_policy_does_not_have() -> None:
         inventory(X710, linkType="wifi")
 
 
-def test_more_devices_than_a_slice_can_have_are_named() -> None:
+def test_more_devices_than_a_slice_can_have_are_refused() -> None:
     cards = [physical(f"0000:{bus:02x}:00.0", "0x8086", "0x1592") for bus in (1, 2)]
     functions = [
         virtual(f"{card.bdf[:8]}{1 + number // 8:02x}.{number % 8}", card.bdf, number, "0x1889")
@@ -200,10 +200,14 @@ def test_more_devices_than_a_slice_can_have_are_named() -> None:
         pci_devices=(*cards, *functions),
         net_interfaces=tuple(interface(f"eth{n}", card.bdf) for n, card in enumerate(cards)),
     )
-    found = inventory(machine)
-    assert len(found.devices) == 200
-    assert any("one slice, which an API server refuses above 128" in notice for notice in found.notices)
-    assert not any("refuses" in notice for notice in inventory(machine, pfNames="eth0").notices)
+    assert len(inventory(machine).devices) == 200
+    options = Options("node-1", Target.of("1.37"))
+    found = render(machine, options, [NAME])
+    assert found.slices == ()
+    assert "spec.devices: Too many: 200" in found.unpublished[NAME]
+    chosen = render(machine, replace(options, settings={NAME: {"pfNames": "eth0"}}), [NAME])
+    assert not chosen.unpublished
+    assert len(chosen.slices[0]["spec"]["devices"]) == 100
 
 
 def test_a_tree_with_virtual_functions(tmp_path: Path) -> None:
