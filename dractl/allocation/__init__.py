@@ -14,6 +14,15 @@ from __future__ import annotations
 from dractl.allocation.allocator import DEFAULT_BUDGET, Allocator
 from dractl.allocation.bugs import BUGS, Bug
 from dractl.allocation.extended import ExtendedResources, backing_classes, extended_resources
+from dractl.allocation.faults import (
+    DanglingCounter,
+    DanglingCounterSet,
+    DuplicateCounterSet,
+    DuplicateDevice,
+    Fault,
+    FaultKind,
+    PoolFault,
+)
 from dractl.allocation.features import Features
 from dractl.allocation.result import (
     FILTER_TIMEOUT,
@@ -51,13 +60,20 @@ __all__ = [
     "Bug",
     "ConstraintSurvey",
     "Cost",
+    "DanglingCounter",
+    "DanglingCounterSet",
     "DeviceID",
+    "DuplicateCounterSet",
+    "DuplicateDevice",
     "Exhausted",
     "ExtendedResources",
     "Fatal",
+    "Fault",
+    "FaultKind",
     "Features",
     "Loss",
     "NodeError",
+    "PoolFault",
     "PoolSurvey",
     "RequestSurvey",
     "Stage",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dractl.allocation.build import Builder, Built, RequestFault
+from dractl.allocation.bugs import BUGS
+from dractl.allocation.build import Builder, Built
+from dractl.allocation.faults import AttemptFailed, Fault
 from dractl.allocation.matching import Matcher
-from dractl.allocation.pools import GatherFault, SliceIndex
+from dractl.allocation.pools import SliceIndex
 from dractl.allocation.result import (
     Allocated,
     Cost,
     Exhausted,
     Fatal,
     NodeError,
-    ResultFault,
     Unallocatable,
     Unsupported,
     Verdict,
@@ -90,12 +90,6 @@ class Allocator:
             other._index = SliceIndex(slices, self.features, self.behaviour)
         return other
 
-    def without_upstream_bugs(self) -> Allocator:
-        """The same question to a scheduler without the known bugs of its release: where the verdict differs, one of
-        them decides."""
-        features = replace(self.features, upstream_bugs=False)
-        return Allocator(self.slices, self.classes, state=self.state, features=features)
-
     def allocate(self, node: Node, claims: Sequence[ResourceClaim], budget: int | None = None) -> Verdict:
         """The verdict on a pod's unallocated claims, in the order of the pod, on one node.
 
@@ -109,8 +103,8 @@ class Allocator:
             pools = self._index.gather(node)
             builder = Builder(self.features, self.behaviour, self._matcher, self.classes, self.state, node, pools)
             built = builder.build(claims)
-        except (GatherFault, RequestFault) as fault:
-            return Fatal(text=str(fault))
+        except AttemptFailed as failed:
+            return Fatal(fault=failed.fault)
         return self._verdict(built, self._search(built.problem, DEFAULT_BUDGET if budget is None else budget), node)
 
     def survey(self, node: Node, claims: Sequence[ResourceClaim]) -> Survey:
@@ -137,16 +131,16 @@ class Allocator:
             case OutOfBudget():
                 return Exhausted(cost, unordered)
             case Abort():
-                return Fatal(cost, unordered, _abort_text(built, outcome), outcome.reason.startswith("panic"))
+                return Fatal(cost, unordered, fault=_abort_fault(built, outcome))
             case NoSolution():
                 if not built.behaviour.lenient_pools and any(pool.invalid is not None for pool in built.pools):
-                    return NodeError(cost, unordered, "invalid resource pools were encountered")
+                    return NodeError(cost, unordered)
                 return Unallocatable(cost, unordered)
             case Solution():
                 try:
                     return Allocated(cost, unordered, allocation_results(built, outcome, node))
-                except ResultFault as fault:
-                    return Fatal(cost, unordered, str(fault))
+                except AttemptFailed as failed:
+                    return Fatal(cost, unordered, fault=failed.fault)
 
 
 def _check(node: object, claims: Iterable[object]) -> None:
@@ -170,23 +164,34 @@ def _by_name(classes: Iterable[DeviceClass] | Mapping[str, DeviceClass]) -> dict
     return found
 
 
-def _abort_text(built: Built, abort: Abort) -> str:
+def _abort_fault(built: Built, abort: Abort) -> Fault:
+    """What ended a search, in upstream's words."""
     asked = built.asked[abort.slot]
+    ref = asked.ref
     match abort.reason:
         case "device":
-            return built.faults[abort.slot, abort.device]
+            return built.fault(abort.slot, abort.device)
         case "constraint":
             device = built.candidate(abort.device).id
-            return f"{asked.place}: cannot add device {device} because a claim constraint would not be satisfied"
+            text = f"cannot add device {device} because a claim constraint would not be satisfied"
+            return Fault("constraint", f"{asked.place}: {text}", ref.claim, ref, device, constraint=abort.detail[0])
         case "derived":
             constraint = asked.claim.spec.devices.constraints[abort.detail[0]]
             attribute = constraint.match_attribute or constraint.distinct_attribute
             derived = next(d for d in asked.spec.derived_attributes if d.name == attribute)
-            return built.attributes.fault_text(built.candidate(abort.device), derived.name, derived.expression)
+            candidate = built.candidate(abort.device)
+            text = built.attributes.fault_text(candidate, derived.name, derived.expression)
+            return Fault("derived", text, ref.claim, ref, candidate.id, constraint=abort.detail[0])
         case "limit":
-            return "allocation max size exceeded"
+            return Fault("limit", "allocation max size exceeded", ref.claim)
         case "panic-nil":
-            return "runtime error: invalid memory address or nil pointer dereference"
+            text = "runtime error: invalid memory address or nil pointer dereference"
+            return Fault("panic", text, ref.claim, ref, issue=_issue("all-with-counters"))
         case "panic-index":
             index, length = abort.detail
-            return f"runtime error: index out of range [{index}] with length {length}"
+            text = f"runtime error: index out of range [{index}] with length {length}"
+            return Fault("panic", text, ref.claim, ref, issue=_issue("recheck-by-position"))
+
+
+def _issue(bug: str) -> str:
+    return next(f"kubernetes#{known.issue}" for known in BUGS if known.name == bug)

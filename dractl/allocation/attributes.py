@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from dractl.allocation.derived import DerivedAttributes
     from dractl.allocation.features import Behaviour, Features
     from dractl.allocation.matching import Matcher
-    from dractl.allocation.pools import Candidate
+    from dractl.allocation.pools import PoolDevice
     from dractl.allocation.problem import Scalar, Value
     from dractl.model import DeviceAttribute
 
 
-def lookup(candidate: Candidate, attribute: str) -> DeviceAttribute | None:
+def lookup(candidate: PoolDevice, attribute: str) -> DeviceAttribute | None:
     """An attribute by its full name, or by its bare name if the domain is the driver's (lookupAttribute)."""
     attributes = candidate.device.attributes
     if attribute in attributes:
@@ -35,7 +35,7 @@ class AttributeReader:
         self.behaviour = behaviour
         self.matcher = matcher
 
-    def value(self, candidate: Candidate, attribute: str, *, lists: bool, identity: bool) -> Value:
+    def value(self, candidate: PoolDevice, attribute: str, *, lists: bool, identity: bool) -> Value:
         """``identity``: values are equal only if they are the same device's (1.34 compares pointers)."""
         found = lookup(candidate, attribute)
         if found is None:
@@ -44,7 +44,7 @@ class AttributeReader:
             return ("device", candidate.id)
         return as_value(found, lists=lists)
 
-    def derived(self, candidate: Candidate, expression: str, *, lists: bool) -> Value:
+    def derived(self, candidate: PoolDevice, expression: str, *, lists: bool) -> Value:
         """The value of a derived attribute; FAULT where it cannot be evaluated."""
         from dractl.allocation.derived import DerivedFault
 
@@ -54,7 +54,7 @@ class AttributeReader:
             return FAULT
         return as_value(found, lists=lists)
 
-    def fault_text(self, candidate: Candidate, attribute: str, expression: str) -> str:
+    def fault_text(self, candidate: PoolDevice, attribute: str, expression: str) -> str:
         """What upstream says where a derived attribute is FAULT."""
         from dractl.allocation.derived import DerivedFault
 

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dractl.allocation.attributes import AttributeReader
 from dractl.allocation.capacity import Arithmetic, CapacityFault, Unfit, consumption, nano
 from dractl.allocation.counters import build_counters
+from dractl.allocation.faults import AttemptFailed, Fault
 from dractl.allocation.matching import Failure, Question
 from dractl.allocation.nodes import SelectorFault, node_matches
 from dractl.allocation.problem import Constraint, Problem, Rules, Slot, Vector
 from dractl.allocation.taints import preventing
+from dractl.model.names import RequestRef
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dractl.allocation.faults import FaultKind
     from dractl.allocation.features import Behaviour, Features
     from dractl.allocation.matching import Answer, Matcher
-    from dractl.allocation.pools import Candidate, Pool
+    from dractl.allocation.pools import Pool, PoolDevice
     from dractl.allocation.problem import ConstraintKind, Value
-    from dractl.allocation.state import AllocatedState
+    from dractl.allocation.state import AllocatedState, DeviceID
     from dractl.model import (
         DeviceClass,
         DeviceConstraint,
@@ -42,14 +45,9 @@ RESULTS_MAX = 32
 NODE_OPERATIONS = "DRAOptionalNodeOperations"
 
 
-class RequestFault(Exception):
-    """A request that cannot be handled: the attempt ends. The text is upstream's."""
-
-
-def object_name(claim: ResourceClaim) -> str:
-    """``namespace/name`` as upstream's messages have it."""
-    namespace = claim.metadata.namespace
-    return f"{namespace}/{claim.metadata.name}" if namespace else claim.metadata.name
+# What stops the search at a device: a selector, a node selector that cannot be parsed (upstream's text), a capacity, or
+# None for a pool that contradicts itself.
+Obstacle = Failure | str | CapacityFault | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +90,19 @@ class Asked:
         return None if self.spec.capacity is None else self.spec.capacity.requests
 
     @property
+    def ref(self) -> RequestRef:
+        """The request, for messages and faults."""
+        alternative = None if self.alternative is None else self.alternative.name
+        return RequestRef(self.claim.metadata.full_name, self.request.name, alternative)
+
+    @property
     def place(self) -> str:
-        """As upstream's messages begin."""
-        return f"claim {object_name(self.claim)}, request {self.name}"
+        """The beginning of upstream's messages; of an alternative they give its own name only."""
+        return _place(self.ref)
+
+    def failed(self, kind: FaultKind, text: str, **about: Any) -> AttemptFailed:
+        """The exception for a fault of this request."""
+        return _failed(kind, self.ref, text, **about)
 
     def named_by(self, requests: Sequence[str]) -> bool:
         """Whether a list of request names means this one; ``request`` means its alternatives too."""
@@ -112,7 +120,7 @@ class Asked:
 class Offer(NamedTuple):
     """A device in the order of the search, or a pool that ends the attempt when it is reached."""
 
-    candidate: Candidate | None
+    candidate: PoolDevice | None
     pool: Pool
 
 
@@ -129,16 +137,27 @@ class Built:
     problem: Problem
     node_operations: bool
     arithmetic: Arithmetic
-    faults: dict[tuple[int, int], str]  # (slot, device) -> text
+    obstacles: dict[tuple[int, int], Obstacle]  # (slot, device) -> what stops the search there
     attributes: AttributeReader
     unordered: bool = False
     _consumed: dict[tuple[int, int], dict[str, Quantity]] = field(default_factory=dict)
 
-    def candidate(self, device: int) -> Candidate:
+    def candidate(self, device: int) -> PoolDevice:
         """The device of a number."""
         candidate = self.offers[device].candidate
         assert candidate is not None
         return candidate
+
+    def fault(self, slot: int, device: int) -> Fault:
+        """What ends the search at a device that it tries for a slot."""
+        asked, offer = self.asked[slot], self.offers[device]
+        if offer.candidate is None:
+            assert offer.pool.invalid is not None
+            text = f"pool {offer.pool.name} is invalid: {offer.pool.invalid.text}"
+            return Fault("pool-reached", text, asked.ref.claim, asked.ref, pool=offer.pool.id)
+        obstacle = self.obstacles[slot, device]
+        assert obstacle is not None
+        return obstacle_fault(asked, offer.candidate.id, obstacle)
 
     def consumed(self, slot: int, device: int) -> dict[str, Quantity]:
         """What a share of a device consumes for a slot."""
@@ -185,7 +204,7 @@ class Builder:
             self.offers.extend([Offer(candidate, pool) for candidate in pool.devices])
         self.asked: list[Asked] = []
         self.slots: list[Slot] = []
-        self.faults: dict[tuple[int, int], str] = {}
+        self.obstacles: dict[tuple[int, int], Obstacle] = {}
         self.attributes = AttributeReader(features, behaviour, matcher)
         devices = [(n, offer.candidate) for n, offer in enumerate(self.offers) if offer.candidate is not None]
         self.multi = 0
@@ -215,7 +234,7 @@ class Builder:
     # -- all claims ---------------------------------------------------------------------------------------------------
 
     def build(self, claims: Sequence[ResourceClaim]) -> Built:
-        """Raises RequestFault where the attempt ends before the search."""
+        """Raises AttemptFailed where the attempt ends before the search."""
         requests: list[tuple[int, ...]] = []
         choices: list[bool] = []
         constraints: list[tuple[DeviceConstraint, ...]] = []
@@ -267,22 +286,21 @@ class Builder:
             problem,
             self.experimental and self.features.at_least("1.37") and self.features.enabled(NODE_OPERATIONS),
             self.arithmetic,
-            self.faults,
+            self.obstacles,
             self.attributes,
             unordered=not self.behaviour.ordered and self._several_pools(),
         )
 
     def _claim(self, index: int, claim: ResourceClaim, requests: list[tuple[int, ...]], choices: list[bool]) -> None:
-        name = object_name(claim)
+        name = claim.metadata.full_name
         per_request = self.features.at_least("1.37")
         total = 0
         for request in claim.spec.devices.requests:
             number = len(requests)
             if request.first_available and not self.features.enabled("DRAPrioritizedList"):
-                raise RequestFault(
-                    f"claim {name}, request {request.name}: "
-                    "has subrequests, but the DRAPrioritizedList feature is disabled"
-                )
+                gate = "DRAPrioritizedList"
+                text = f"has subrequests, but the {gate} feature is disabled"
+                raise _failed("gate-off", RequestRef(name, request.name), text, gate=gate)
             self._check_capacity_gate(name, request)
             first = len(self.slots)
             if request.first_available:
@@ -296,36 +314,36 @@ class Builder:
             requests.append(tuple(range(first, len(self.slots))))
             choices.append(bool(request.first_available))
             if per_request and wanted > RESULTS_MAX - total:
-                raise RequestFault(
-                    f"claim {name}, request {request.name}: adding {wanted} devices exceeds the claim limit of "
-                    f"{RESULTS_MAX}, with {total} already accounted for"
-                )
+                text = f"adding {wanted} devices exceeds the claim limit of {RESULTS_MAX}, with {total} already"
+                raise _failed("limit", RequestRef(name, request.name), f"{text} accounted for")
             total += wanted
         if total > RESULTS_MAX:
-            raise RequestFault(
-                f"claim {name}: number of requested devices {total} exceeds the claim limit of {RESULTS_MAX}"
-            )
+            text = f"claim {name}: number of requested devices {total} exceeds the claim limit of {RESULTS_MAX}"
+            raise AttemptFailed(Fault("limit", text, name))
 
     def _check_capacity_gate(self, claim: str, request: DeviceRequest) -> None:
         if not self.behaviour.shares or self.consumable:
             return
-        text = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
+        gate = "DRAConsumableCapacity"
+        text = f"has capacity requests, but the {gate} feature is disabled"
         if request.exactly is not None and request.exactly.capacity is not None:
-            raise RequestFault(f"claim {claim}, request {request.name}: {text}")
+            raise _failed("gate-off", RequestRef(claim, request.name), text, gate=gate)
         for alternative in request.first_available:
             if alternative.capacity is not None:
                 if self.features.release == "1.34":
-                    raise RequestFault(f"claim {claim}, request {request.name}: {text}")
-                raise RequestFault(f"claim {claim}, subrequest {alternative.name}: {text}")
+                    raise _failed("gate-off", RequestRef(claim, request.name), text, gate=gate)
+                ref = RequestRef(claim, request.name, alternative.name)
+                text = f"claim {claim}, subrequest {alternative.name}: {text}"
+                raise AttemptFailed(Fault("gate-off", text, claim, ref, gate=gate))
 
     def _check_constraints(self, claim: ResourceClaim) -> None:
         for index, constraint in enumerate(claim.spec.devices.constraints):
             if constraint.match_attribute is not None:
                 continue
             if constraint.distinct_attribute is None or not self.behaviour.shares:
-                raise RequestFault(
-                    f"claim {object_name(claim)}, constraint #{index}: empty constraint (unsupported constraint type?)"
-                )
+                name = claim.metadata.full_name
+                text = f"claim {name}, constraint #{index}: empty constraint (unsupported constraint type?)"
+                raise AttemptFailed(Fault("constraint-empty", text, name, constraint=index))
 
     # -- one request --------------------------------------------------------------------------------------------------
 
@@ -334,25 +352,26 @@ class Builder:
     ) -> Asked:
         """The request with its class. Raises RequestFault."""
         spec = alternative if alternative is not None else request.exactly
-        name = request.name if alternative is None else alternative.name
-        place = f"claim {object_name(claim)}, request {name}"
+        ref = RequestRef(claim.metadata.full_name, request.name, None if alternative is None else alternative.name)
         if spec is None:
-            raise RequestFault(f"{place}: missing device class name (unsupported request type?)")
+            raise _failed("class-unnamed", ref, "missing device class name (unsupported request type?)")
         if spec.derived_attributes and self.features.at_least("1.37") and not self._derives:
-            raise RequestFault(f"{place}: cannot handle request with derived attributes, the feature is disabled")
+            text = "cannot handle request with derived attributes, the feature is disabled"
+            raise _failed("gate-off", ref, text, gate="DRADerivedAttributes")
         for position, selector in enumerate(spec.selectors):
             if selector.cel is None:
-                raise RequestFault(f"{place}, selector #{position}: CEL expression empty (unsupported selector type?)")
+                text = f"{_place(ref)}, selector #{position}: CEL expression empty (unsupported selector type?)"
+                raise AttemptFailed(Fault("selector-empty", text, ref.claim, ref))
         if getattr(spec, "admin_access", None) is not None and not self.features.enabled("DRAAdminAccess"):
-            raise RequestFault(f"{place}: admin access is requested, but the feature is disabled")
+            text = "admin access is requested, but the feature is disabled"
+            raise _failed("gate-off", ref, text, gate="DRAAdminAccess")
         if not spec.device_class_name:
-            raise RequestFault(f"{place}: missing device class name (unsupported request type?)")
+            raise _failed("class-unnamed", ref, "missing device class name (unsupported request type?)")
         device_class = self.classes.get(spec.device_class_name)
         if device_class is None:
             missing = spec.device_class_name
-            raise RequestFault(
-                f'{place}: could not retrieve device class {missing}: deviceclass.resource.k8s.io "{missing}" not found'
-            )
+            text = f'could not retrieve device class {missing}: deviceclass.resource.k8s.io "{missing}" not found'
+            raise _failed("class-missing", ref, text, device_class=missing)
         return Asked(claim, index, request, alternative, spec, device_class)
 
     @property
@@ -381,14 +400,15 @@ class Builder:
             selectable, faults = self._selectable(slot_number, asked)
             wants = self._wants(slot_number, asked, selectable)
             need = asked.count
-            for device in self._fault_devices(slot_number):
-                faults |= 1 << device
+            for number_, device in self.obstacles:
+                if number_ == slot_number:
+                    faults |= 1 << device
         elif asked.mode == "All":
             every, selectable, wants = self._every(slot_number, asked, position)
             faults = 0
             need = len(every)
         else:
-            raise RequestFault(f"{asked.place}: unsupported count mode {asked.mode}")
+            raise asked.failed("mode", f"unsupported count mode {asked.mode}")
         slot = Slot(
             claim=index,
             request=number,
@@ -405,9 +425,6 @@ class Builder:
         self.slots.append(slot)
         return slot
 
-    def _fault_devices(self, slot: int) -> list[int]:
-        return [device for number, device in self.faults if number == slot]
-
     def _selectable(self, slot: int, asked: Asked) -> tuple[int, int]:
         """The devices that the selectors take, and those at which the search ends."""
         question = asked.question()
@@ -421,11 +438,11 @@ class Builder:
                     selectable |= 1 << first + offset
                 elif answer is not False:
                     faults |= 1 << first + offset
-                    self.faults[slot, first + offset] = _failure_text(answer, asked.claim)
+                    self.obstacles[slot, first + offset] = answer
         for number, offer in enumerate(self.offers):
             if offer.candidate is None:
                 faults |= 1 << number
-                self.faults[slot, number] = f"pool {offer.pool.name} is invalid: {offer.pool.invalid}"
+                self.obstacles[slot, number] = None
         return selectable, faults
 
     def _answers(self, question: Question, pool: Pool) -> list[Answer | str]:
@@ -452,22 +469,21 @@ class Builder:
             before = self.asked[slot - 1]
             asked = before if before.mode == "All" else asked
         question = asked.question()
-        place = self.asked[slot].place
         every: list[int] = []
         for index, pool in enumerate(self.pools):
             if pool.incomplete:
-                raise RequestFault(
-                    f"{place}: asks for all devices, but resource pool {pool} is currently being updated"
-                )
+                text = f"asks for all devices, but resource pool {pool} is currently being updated"
+                raise self.asked[slot].failed("pool-incomplete", text, pool=pool.id)
             if pool.invalid is not None:
-                raise RequestFault(f"{place}: asks for all devices, but resource pool {pool} is currently invalid")
+                text = f"asks for all devices, but resource pool {pool} is currently invalid"
+                raise self.asked[slot].failed("pool-invalid", text, pool=pool.id)
             first = self.base[index]
             for offset, answer in enumerate(self._answers(question, pool)):
                 if answer is True:
                     if self._large_enough(self.asked[slot], first + offset):
                         every.append(first + offset)
                 elif answer is not False:
-                    raise RequestFault(_failure_text(answer, asked.claim))
+                    raise AttemptFailed(obstacle_fault(self.asked[slot], pool.devices[offset].id, answer))
         selectable = 0
         for device in every:
             selectable |= 1 << device
@@ -483,7 +499,8 @@ class Builder:
             return not asked.capacity
         found = self._vector(asked, device)
         if isinstance(found, CapacityFault):
-            raise RequestFault(f"{asked.place}: checking capacity for device {candidate.id.device}: {found}")
+            text = f"checking capacity for device {candidate.id.device}: {found}"
+            raise asked.failed("capacity", text, device=candidate.id)
         if isinstance(found, Unfit):
             return False
         if self.features.at_least("1.37"):
@@ -556,9 +573,7 @@ class Builder:
             found = self._vector(asked, device)
             if isinstance(found, CapacityFault):
                 if selectable >> device & 1:
-                    self.faults[slot, device] = (
-                        f"{asked.place}: checking capacity for device {offer.candidate.id}: {found}"
-                    )
+                    self.obstacles[slot, device] = found
                 wants.append(None)
             else:
                 wants.append(None if isinstance(found, Unfit) else found)
@@ -638,5 +653,21 @@ class Builder:
         return list(pairwise([*starts, len(self.offers)]))
 
 
-def _failure_text(answer: Answer | str, claim: ResourceClaim) -> str:
-    return answer.message(object_name(claim)) if isinstance(answer, Failure) else str(answer)
+def obstacle_fault(asked: Asked, device: DeviceID, obstacle: Failure | str | CapacityFault) -> Fault:
+    """What stops the search at a device, in upstream's words."""
+    ref = asked.ref
+    if isinstance(obstacle, Failure):
+        return Fault("selector", obstacle.message(ref.claim), ref.claim, ref, device)
+    if isinstance(obstacle, CapacityFault):
+        text = f"{asked.place}: checking capacity for device {device}: {obstacle}"
+        return Fault("capacity", text, ref.claim, ref, device)
+    return Fault("node-selector", obstacle, ref.claim, ref, device)
+
+
+def _failed(kind: FaultKind, request: RequestRef, text: str, **about: Any) -> AttemptFailed:
+    """The exception for a fault of a request; upstream's message begins with the request's place."""
+    return AttemptFailed(Fault(kind, f"{_place(request)}: {text}", request.claim, request, **about))
+
+
+def _place(request: RequestRef) -> str:
+    return f"claim {request.claim}, request {request.alternative or request.name}"

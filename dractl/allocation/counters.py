@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dractl.allocation.build import Builder
     from dractl.allocation.features import Behaviour
-    from dractl.allocation.pools import Candidate, Pool
+    from dractl.allocation.pools import Pool, PoolDevice
     from dractl.allocation.state import AllocatedState
     from dractl.model import Device, Quantity, ResourceSlice
 
@@ -123,7 +123,7 @@ def build_counters(builder: Builder) -> Counters:
     return Counters(tuple(charges), ledgers, groups, baseline)
 
 
-def _ledger_key(behaviour: Behaviour, candidate: Candidate, pool: Pool) -> tuple[Hashable, Hashable]:
+def _ledger_key(behaviour: Behaviour, candidate: PoolDevice, pool: Pool) -> tuple[Hashable, Hashable]:
     if behaviour.counters_in_slice:
         return candidate.slice.metadata.name, candidate.slice.metadata.name
     if "pool-name-key" in behaviour.bugs:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.allocation.attributes import lookup
-from dractl.allocation.build import NODE_OPERATIONS, Builder, RequestFault, object_name
+from dractl.allocation.build import NODE_OPERATIONS, Builder
 from dractl.allocation.capacity import CapacityFault, Unfit, consumption, nano
 from dractl.allocation.counters import available_counters, is_allocated, shares_count
+from dractl.allocation.faults import AttemptFailed, Fault
 from dractl.allocation.matching import Failure
 from dractl.allocation.nodes import SelectorFault, node_matches
-from dractl.allocation.pools import GatherFault
 from dractl.allocation.survey import (
     ConstraintSurvey,
     Loss,
@@ -21,6 +21,7 @@ from dractl.allocation.survey import (
     ValueGroup,
 )
 from dractl.allocation.taints import preventing
+from dractl.model.names import RequestRef
 from dractl.model.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
 
     from dractl.allocation.allocator import Allocator
     from dractl.allocation.build import Asked
-    from dractl.allocation.pools import Candidate, Pool
+    from dractl.allocation.pools import Pool, PoolDevice
     from dractl.allocation.problem import Value
     from dractl.allocation.state import DeviceID
     from dractl.allocation.survey import StageName
     from dractl.model import Node, ResourceClaim
 
-_Offer = tuple["Candidate", "Pool"]
+_Offer = tuple["PoolDevice", "Pool"]
 
 
 def survey(allocator: Allocator, node: Node, claims: Sequence[ResourceClaim]) -> Survey:
@@ -42,12 +43,12 @@ def survey(allocator: Allocator, node: Node, claims: Sequence[ResourceClaim]) ->
     name = node.metadata.name
     index, matcher, behaviour = allocator._index, allocator._matcher, allocator.behaviour
     if index is None or matcher is None or behaviour is None:
-        return Survey(name, (), (), (), allocator.features.unsupported_text)
+        return Survey(name, (), (), (), Fault("unsupported", allocator.features.unsupported_text))
     try:
         pools = index.gather(node)
         obsolete = index.obsolete(node)
-    except GatherFault as fault:
-        return Survey(name, (), (), (), str(fault))
+    except AttemptFailed as failed:
+        return Survey(name, (), (), (), failed.fault)
     builder = Builder(allocator.features, behaviour, matcher, allocator.classes, allocator.state, node, pools)
     funnel = _Funnel(builder)
     requests: list[RequestSurvey] = []
@@ -69,7 +70,7 @@ def _pool(pool: Pool) -> PoolSurvey:
         driver=pool.driver,
         pool=pool.name,
         state=pool.state,
-        reason=pool.invalid,
+        fault=pool.invalid,
         generation=pool.generation,
         slices=pool.found,
         expected=pool.expected,
@@ -94,25 +95,26 @@ class _Funnel:
         for request in claim.spec.devices.requests:
             alternatives = request.first_available or (None,)
             for alternative in alternatives:
-                full = request.name if alternative is None else f"{request.name}/{alternative.name}"
+                ref = RequestRef(
+                    claim.metadata.full_name, request.name, None if alternative is None else alternative.name
+                )
                 spec = alternative if alternative is not None else request.exactly
                 try:
                     asked = self.builder.ask(number, claim, request, alternative)
-                except RequestFault as fault:
+                except AttemptFailed as failed:
                     found.append(
                         (
                             None,
                             RequestSurvey(
-                                claim=object_name(claim),
+                                ref=ref,
                                 claim_index=number,
-                                request=full,
                                 device_class=spec.device_class_name if spec is not None else "",
                                 mode=(spec.allocation_mode if spec is not None else None) or "ExactCount",
                                 wanted=(spec.count if spec is not None else None) or 1,
                                 offered=(),
                                 stages=(),
                                 candidates=(),
-                                error=str(fault),
+                                fault=failed.fault,
                             ),
                         )
                     )
@@ -169,9 +171,8 @@ class _Funnel:
                     attribute=attribute,
                 )
         return RequestSurvey(
-            claim=object_name(asked.claim),
+            ref=asked.ref,
             claim_index=asked.claim_index,
-            request=asked.full_name,
             device_class=asked.spec.device_class_name,
             mode=asked.mode,
             wanted=matched if asked.mode == "All" else asked.count,
@@ -197,7 +198,7 @@ class _Funnel:
         if answer is True:
             return None
         if isinstance(answer, Failure):
-            return Loss(candidate.id, "selector-error", answer.message(object_name(asked.claim)))
+            return Loss(candidate.id, "selector-error", answer.message(asked.claim.metadata.full_name))
         return Loss(candidate.id, "selector-false", "the selector is false")
 
     def _node(self, offer: _Offer) -> Loss | None:
@@ -254,7 +255,7 @@ class _Funnel:
                 return _short(candidate.id, counter_set, counter, Quantity(), free)
         return None
 
-    def _is_shared(self, candidate: Candidate) -> bool:
+    def _is_shared(self, candidate: PoolDevice) -> bool:
         return self.builder.consumable and bool(candidate.device.mapping.get("allowMultipleAllocations"))
 
     def _taints(self, offer: _Offer, asked: Asked) -> Loss | None:
@@ -335,7 +336,7 @@ class _Funnel:
             matching = constraint.match_attribute is not None
             found.append(
                 ConstraintSurvey(
-                    claim=object_name(claim),
+                    claim=claim.metadata.full_name,
                     claim_index=number,
                     constraint=index,
                     kind="matchAttribute" if matching else "distinctAttribute",
@@ -346,7 +347,7 @@ class _Funnel:
             )
         return found
 
-    def _value_texts(self, candidate: Candidate, attribute: str, asked: Asked) -> tuple[str, ...]:
+    def _value_texts(self, candidate: PoolDevice, attribute: str, asked: Asked) -> tuple[str, ...]:
         reader = self.builder.attributes
         lists = self.builder.compares_lists
         expression = next((d.expression for d in asked.spec.derived_attributes if d.name == attribute), None)

@@ -15,7 +15,7 @@ from dractl.model.slices import Device
 
 if TYPE_CHECKING:
     from dractl.allocation.features import Behaviour, Features
-    from dractl.allocation.pools import Candidate, Pool
+    from dractl.allocation.pools import Pool, PoolDevice
     from dractl.cel import Program
 
 _HINT = (  # cel/errors.go EnhanceRuntimeError
@@ -71,7 +71,7 @@ class Matcher:
             program = self._programs[text] = self.environment.compile(text)
         return program
 
-    def ask(self, question: Question, candidate: Candidate) -> Answer:
+    def ask(self, question: Question, candidate: PoolDevice) -> Answer:
         """Whether the class and the request take a device."""
         for index, text in enumerate(question.class_selectors):
             answer = self.one(text, candidate, index, f"class {question.device_class}")
@@ -83,7 +83,7 @@ class Matcher:
                 return answer
         return True
 
-    def one(self, text: str, candidate: Candidate, index: int, scope: str | None) -> Answer:
+    def one(self, text: str, candidate: PoolDevice, index: int, scope: str | None) -> Answer:
         """What one selector says of a device."""
         program = self.program(text)
         if not program.ok:

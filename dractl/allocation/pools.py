@@ -1,7 +1,7 @@
-"""The pools that a node sees: their slices, whether they are complete and valid, and in which order they are walked.
+"""The pools that a node sees: their slices, whether they are complete and valid, and the order of the search.
 
-GatherPools in k8s.io/dynamic-resource-allocation/structured/internal/*/pools_*.go. Out-dated slices are left out
-silently, and so is a whole pool whose newer slices are all meant for other nodes.
+GatherPools in k8s.io/dynamic-resource-allocation/structured/internal/*/pools_*.go. Slices of older generations are
+dropped silently, and so is a whole pool whose newest slices are all for other nodes.
 """
 
 from __future__ import annotations
@@ -9,25 +9,30 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from dractl.allocation.faults import (
+    AttemptFailed,
+    DanglingCounter,
+    DanglingCounterSet,
+    DuplicateCounterSet,
+    DuplicateDevice,
+    Fault,
+)
 from dractl.allocation.nodes import SelectorFault, node_matches
 from dractl.allocation.state import DeviceID
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
+    from dractl.allocation.faults import PoolFault
     from dractl.allocation.features import Behaviour, Features
     from dractl.model import Device, Node, Quantity, ResourceSlice
 
 PoolID = tuple[str, str]
 
 
-class GatherFault(Exception):
-    """The pools cannot be gathered; the text is upstream's."""
-
-
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A device of a pool that is meant for the node."""
+class PoolDevice:
+    """A device of a pool that the node can use."""
 
     id: DeviceID
     device: Device
@@ -38,8 +43,7 @@ class Candidate:
 class Pool:
     """A pool as one node sees it.
 
-    ``slices`` hold the devices for the node, ``others`` those for other nodes (their devices matter for counters).
-    ``invalid`` is the reason in upstream's words.
+    ``slices`` have the devices for the node, ``others`` those for other nodes, which matter for counters.
     """
 
     driver: str
@@ -51,10 +55,10 @@ class Pool:
     others: tuple[ResourceSlice, ...] = ()
     counter_sets: Mapping[str, Mapping[str, Quantity]] = field(default_factory=dict)
     incomplete: bool = False
-    invalid: str | None = None
-    devices: tuple[Candidate, ...] = ()
+    invalid: PoolFault | None = None
+    devices: tuple[PoolDevice, ...] = ()
     binding: bool = False
-    memory: dict[Hashable, Any] = field(default_factory=dict)  # what is known of its devices, for all nodes that see it
+    memory: dict[Hashable, Any] = field(default_factory=dict)  # answers about its devices, for all nodes that see it
 
     @property
     def id(self) -> PoolID:
@@ -71,12 +75,12 @@ class Pool:
 
 
 def has_binding_conditions(slice_: ResourceSlice) -> bool:
-    """Whether any device has the field, even if it is empty."""
+    """True if any device has the field bindingConditions, even an empty one."""
     return any(device.mapping.get("bindingConditions") is not None for device in slice_.spec.devices)
 
 
 def uses_groups(slice_: ResourceSlice) -> bool:
-    """Whether any device declares compatibility groups."""
+    """True if any device declares compatibility groups."""
     return any(
         consumption.compatibility_groups
         for device in slice_.spec.devices
@@ -86,7 +90,7 @@ def uses_groups(slice_: ResourceSlice) -> bool:
 
 
 class SliceIndex:
-    """All slices of a cluster, found by node and by pool; pools that many nodes see are built once."""
+    """All slices of a cluster by node and by pool. Pools that many nodes see are built once."""
 
     def __init__(self, slices: Sequence[ResourceSlice], features: Features, behaviour: Behaviour) -> None:
         self.features = features
@@ -108,9 +112,9 @@ class SliceIndex:
                 self._shared.append(number)
 
     def gather(self, node: Node) -> tuple[Pool, ...]:
-        """The pools in the order in which the scheduler walks them; where that is random, sorted.
+        """The pools in the scheduler's order; sorted where that is random.
 
-        Raises GatherFault where the scheduler fails.
+        Raises AttemptFailed where the scheduler fails.
         """
         own = self._by_node.get(node.metadata.name, [])
         numbers = [*own, *self._shared] if self.behaviour.ordered else sorted([*own, *self._shared])
@@ -139,7 +143,7 @@ class SliceIndex:
         return [(key, generation, devices) for key, (generation, devices) in gone.items()]
 
     def _ignore(self, number: int) -> bool:
-        """Slices with a field whose gate is off."""
+        """True for a slice with a field whose gate is off."""
         ignored = self._ignored.get(number)
         if ignored is None:
             slice_ = self.slices[number]
@@ -162,8 +166,7 @@ class SliceIndex:
             if spec.node_name or spec.all_nodes or spec.node_selector is not None:
                 return node_matches(node, spec.node_name, spec.all_nodes, spec.node_selector)
         except SelectorFault as fault:
-            text = f"failed to perform node selection for slice {slice_.metadata.name}: {fault}"
-            raise GatherFault(f"gather pool information: {text}") from None
+            raise _unparsable(slice_, f"slice {slice_.metadata.name}", fault) from None
         if not spec.per_device_node_selection:
             return False
         for device in spec.devices:
@@ -172,8 +175,7 @@ class SliceIndex:
                     return True
             except SelectorFault as fault:
                 place = f"device {device.name} in slice {slice_.metadata.name}"
-                text = f"failed to perform node selection for {place}: {fault}"
-                raise GatherFault(f"gather pool information: {text}") from None
+                raise _unparsable(slice_, place, fault) from None
         return False
 
     def _moves_back(self, number: int) -> bool:
@@ -203,7 +205,7 @@ class SliceIndex:
         return None if pool is _OBSOLETE else pool
 
     def _build(self, key: PoolID, numbers: list[int]) -> Pool | None:
-        """The pool, or None where a newer generation makes it obsolete."""
+        """The pool, or None if a newer generation makes it obsolete."""
         first = self.slices[numbers[0]].spec.pool
         everywhere = numbers
         complete = len(numbers) == first.resource_slice_count
@@ -249,7 +251,7 @@ class SliceIndex:
             pool.binding = any(map(has_binding_conditions, device_slices))
         pool.slices, pool.others = tuple(device_slices), tuple(others)
         pool.devices = tuple(
-            Candidate(DeviceID(pool.driver, pool.name, device.name), device, slice_)
+            PoolDevice(DeviceID(pool.driver, pool.name, device.name), device, slice_)
             for slice_ in device_slices
             for device in slice_.spec.devices
         )
@@ -261,12 +263,12 @@ class SliceIndex:
         device_slices: list[ResourceSlice],
         counter_slices: list[ResourceSlice],
         others: list[ResourceSlice],
-    ) -> str | None:
+    ) -> PoolFault | None:
         sets: dict[str, Mapping[str, Quantity]] = {}
         for slice_ in counter_slices:
             for counter_set in slice_.spec.shared_counters:
                 if counter_set.name in sets:
-                    return f"duplicate counter set name {counter_set.name}"
+                    return DuplicateCounterSet(counter_set.name)
                 sets[counter_set.name] = counter_set.counters
         pool.counter_sets = sets
         checked = own if self.behaviour.counter_slices_everywhere else device_slices
@@ -276,24 +278,32 @@ class SliceIndex:
 _OBSOLETE = Pool("", "", 0, 0, 0)
 
 
-def _duplicate_device(slices: Iterable[ResourceSlice]) -> str | None:
+def _unparsable(slice_: ResourceSlice, place: str, fault: SelectorFault) -> AttemptFailed:
+    """The node selector of a slice, or of one of its devices, cannot be parsed."""
+    text = f"gather pool information: failed to perform node selection for {place}: {fault}"
+    return AttemptFailed(Fault("node-selector", text, pool=(slice_.spec.driver, slice_.spec.pool.name)))
+
+
+def _duplicate_device(slices: Iterable[ResourceSlice]) -> DuplicateDevice | None:
     seen: set[str] = set()
     for slice_ in slices:
         for device in slice_.spec.devices:
             if device.name in seen:
-                return f"duplicate device name {device.name}"
+                return DuplicateDevice(device.name)
             seen.add(device.name)
     return None
 
 
-def _dangling_counter(sets: Mapping[str, Mapping[str, Quantity]], slices: Iterable[ResourceSlice]) -> str | None:
+def _dangling_counter(
+    sets: Mapping[str, Mapping[str, Quantity]], slices: Iterable[ResourceSlice]
+) -> DanglingCounterSet | DanglingCounter | None:
     for slice_ in slices:
         for device in slice_.spec.devices:
             for consumption in device.consumes_counters:
                 counters = sets.get(consumption.counter_set)
                 if counters is None:
-                    return f"counter set {consumption.counter_set} not found"
+                    return DanglingCounterSet(consumption.counter_set, device.name)
                 for name in consumption.counters:
                     if name not in counters:
-                        return f"counter {name} not found in counter set {consumption.counter_set}"
+                        return DanglingCounter(consumption.counter_set, name, device.name)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dractl.allocation.faults import AttemptFailed, Fault
 from dractl.model.claims import (
     AllocationResult,
     DeviceAllocationConfiguration,
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from dractl.allocation.build import Asked, Built
     from dractl.allocation.features import Behaviour
-    from dractl.allocation.pools import Candidate
+    from dractl.allocation.pools import PoolDevice
     from dractl.allocation.search import Solution
     from dractl.model import Node, ResourceClaim
 
@@ -79,27 +80,34 @@ class Unallocatable(Verdict):
         return "cannot allocate all claims"
 
 
+INVALID_POOLS = Fault("pools-invalid", "invalid resource pools were encountered")
+
+
 @dataclass(frozen=True, slots=True)
 class NodeError(Verdict):
     """An error that rejects this node only."""
 
-    text: str = ""
+    fault: Fault = INVALID_POOLS
 
     @property
     def message(self) -> str:
-        return self.text
+        return self.fault.text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fatal(Verdict):
-    """An error that ends the scheduling attempt for all nodes; with ``panics`` kube-scheduler itself crashes."""
+    """An error that ends the scheduling attempt for all nodes."""
 
-    text: str = ""
-    panics: bool = False
+    fault: Fault
+
+    @property
+    def panics(self) -> bool:
+        """True if kube-scheduler itself crashes."""
+        return self.fault.kind == "panic"
 
     @property
     def message(self) -> str:
-        return self.text
+        return self.fault.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +130,8 @@ class Unsupported(Verdict):
         return self.text
 
 
-class ResultFault(Exception):
-    """The allocation cannot be written down; the text is upstream's."""
-
-
 def allocation_results(built: Built, solution: Solution, node: Node) -> tuple[AllocationResult, ...]:
-    """One result a claim. Raises ResultFault."""
+    """The allocation of each claim. Raises AttemptFailed for one that upstream cannot write down."""
     features = built.features
     results = []
     for index, claim in enumerate(built.claims):
@@ -210,7 +214,7 @@ def _config(claim: ResourceClaim, chosen: Sequence[Asked], *, once: bool) -> tup
 
 
 def _node_selector(
-    candidates: Sequence[Candidate], node: Node, behaviour: Behaviour, claim: ResourceClaim
+    candidates: Sequence[PoolDevice], node: Node, behaviour: Behaviour, claim: ResourceClaim
 ) -> NodeSelector | None:
     """Where the claim can be used: on this node, on the nodes that all slices have in common, or everywhere (None)."""
     fields: list[NodeSelectorRequirement] = []
@@ -226,10 +230,9 @@ def _node_selector(
             continue
         terms = source.node_selector.node_selector_terms
         if len(terms) > 1:
-            raise ResultFault(
-                f"create NodeSelector for claim {claim.metadata.name}: "
-                f"unsupported ResourceSlice.NodeSelector with {len(terms)} terms"
-            )
+            text = f"unsupported ResourceSlice.NodeSelector with {len(terms)} terms"
+            text = f"create NodeSelector for claim {claim.metadata.name}: {text}"
+            raise AttemptFailed(Fault("result", text, claim.metadata.full_name, device=candidate.id))
         _extend(fields, terms[0].match_fields)
         _extend(labels, terms[0].match_expressions)
     if not fields and not labels:

@@ -453,7 +453,7 @@ class Search:
                 raise _Aborted("derived", number, device, (position, 0)) from None
             if not added:
                 if slot.every is not None:
-                    raise _Aborted("constraint", number, device)
+                    raise _Aborted("constraint", number, device, (position, 0))
                 self._reject(_Undo(number, device, charged, groups, position, None, was_shared=False), index)
                 return None
 

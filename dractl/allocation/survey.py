@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from dractl.allocation.faults import Fault, PoolFault
     from dractl.allocation.state import DeviceID
+    from dractl.model.names import RequestRef
 
 StageName = Literal[
     "class-selector",  # one stage for each selector of the class
@@ -76,28 +78,37 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class RequestSurvey:
-    """The funnel of one request, or of one alternative of a request with ``firstAvailable`` (``request/alternative``).
+    """The stages of one request, or of one alternative of a request with ``firstAvailable``.
 
     ``wanted`` is the number of devices: the count, or for All as many as the selectors match. ``candidates`` are what
-    the last stage keeps. ``error`` is the scheduler's text where the request itself cannot be handled (class missing,
-    gate off ...); it has no stages then.
+    the last stage keeps. ``fault`` is set where the request itself cannot be handled (class missing, gate off ...); it
+    has no stages then.
     """
 
-    claim: str  # namespace/name
+    ref: RequestRef
     claim_index: int
-    request: str
     device_class: str
     mode: str
     wanted: int
     offered: tuple[DeviceID, ...]  # devices of the node's usable pools, before any stage
     stages: tuple[Stage, ...]
     candidates: tuple[DeviceID, ...]
-    error: str | None = None
+    fault: Fault | None = None
+
+    @property
+    def claim(self) -> str:
+        """``namespace/name`` of the claim."""
+        return self.ref.claim
+
+    @property
+    def request(self) -> str:
+        """``request`` or ``request/alternative``."""
+        return str(self.ref)
 
     @property
     def enough(self) -> bool:
-        """Whether the request, alone, has as many candidates as it wants."""
-        if self.error is not None:
+        """True if the request, alone, has as many candidates as it wants."""
+        if self.fault is not None:
             return False
         return len(self.candidates) >= max(self.wanted, 1 if self.mode == "All" else 0)
 
@@ -109,7 +120,7 @@ class PoolSurvey:
     driver: str
     pool: str
     state: Literal["usable", "incomplete", "invalid", "obsolete"]
-    reason: str | None  # of an invalid pool, in the scheduler's words
+    fault: PoolFault | None  # of an invalid pool
     generation: int
     slices: int  # slices of that generation, of the whole cluster
     expected: int  # resourceSliceCount
@@ -151,4 +162,4 @@ class Survey:
     pools: tuple[PoolSurvey, ...]
     requests: tuple[RequestSurvey, ...]
     constraints: tuple[ConstraintSurvey, ...]
-    error: str | None = None  # the pools could not be gathered: the scheduler's text
+    fault: Fault | None = None  # the pools could not be gathered

@@ -42,6 +42,11 @@ class ObjectMeta:
     finalizers: tuple[str, ...]
     generation: int | None
 
+    @property
+    def full_name(self) -> str:
+        """``namespace/name``, or the name alone of a cluster-scoped object."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
     @classmethod
     def read(cls, r: Reader) -> ObjectMeta:
         return cls(

@@ -22,3 +22,24 @@ def qualified_name(text: str, default_domain: str) -> QualifiedName:
     """
     domain, slash, name = text.partition("/")
     return QualifiedName(domain, name) if slash else QualifiedName(default_domain, text)
+
+
+class RequestRef(NamedTuple):
+    """A request of a claim, or one alternative of a request with ``firstAvailable``.
+
+    ``claim`` is ``namespace/name``. ``str()`` is ``request`` or ``request/alternative``, as constraints, configurations
+    and allocation results name it.
+    """
+
+    claim: str
+    name: str
+    alternative: str | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.alternative is None else f"{self.name}/{self.alternative}"
+
+    @classmethod
+    def parse(cls, claim: str, text: str) -> RequestRef:
+        """The reference that a constraint or an allocation result writes as ``text``."""
+        name, slash, alternative = text.partition("/")
+        return cls(claim, name, alternative if slash else None)

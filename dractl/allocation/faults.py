@@ -1,0 +1,118 @@
+"""What ends an attempt, and what makes a pool invalid, as values.
+
+Each value has the fields that upstream's sentence is made of, and the sentence itself as ``text``: kube-scheduler
+prints it, so it is composed where the fault is found and never parsed afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from dractl.allocation.state import DeviceID
+    from dractl.model.names import RequestRef
+
+FaultKind = Literal[
+    "class-unnamed",  # the request names no device class, or is of a type that this release does not know
+    "class-missing",  # no DeviceClass of that name
+    "gate-off",  # the request uses a field whose feature gate is off
+    "selector-empty",  # a selector without a CEL expression
+    "selector",  # a CEL expression does not compile, or fails on a device that the search reached
+    "mode",  # an allocation mode that this release does not know
+    "limit",  # more than 32 devices for one claim
+    "pool-incomplete",  # mode All while the slices of a pool are being updated
+    "pool-invalid",  # mode All, and a pool contradicts itself
+    "pool-reached",  # the search reached a pool that contradicts itself (the stable variant of 1.34)
+    "pools-invalid",  # nothing was found, and a pool of the node contradicts itself
+    "constraint-empty",  # a constraint of a type that this release does not know
+    "constraint",  # mode All wants a device that a constraint excludes
+    "capacity",  # the amount cannot be represented in the device's range arithmetic
+    "derived",  # a derived attribute does not compile, or fails on a device
+    "node-selector",  # the node selector of a slice or device cannot be parsed
+    "result",  # the allocation cannot be written down
+    "panic",  # kube-scheduler itself crashes
+    "unsupported",  # no allocator of the release has all enabled features
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error of kube-scheduler's allocator. Fields that do not apply are None.
+
+    ``claim`` is ``namespace/name``; ``constraint`` an index in that claim; ``pool`` is (driver, pool); ``issue`` reads
+    ``kubernetes#NNN``.
+    """
+
+    kind: FaultKind
+    text: str
+    claim: str | None = None
+    request: RequestRef | None = None
+    device: DeviceID | None = None
+    pool: tuple[str, str] | None = None
+    gate: str | None = None
+    constraint: int | None = None
+    device_class: str | None = None
+    issue: str | None = None
+
+
+class AttemptFailed(Exception):
+    """An attempt cannot go on; ``fault`` says why."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.text)
+        self.fault = fault
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateDevice:
+    """Two devices of a pool have the same name."""
+
+    device: str
+
+    @property
+    def text(self) -> str:
+        """Upstream's words."""
+        return f"duplicate device name {self.device}"
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateCounterSet:
+    """Two counter sets of a pool have the same name."""
+
+    counter_set: str
+
+    @property
+    def text(self) -> str:
+        """Upstream's words."""
+        return f"duplicate counter set name {self.counter_set}"
+
+
+@dataclass(frozen=True, slots=True)
+class DanglingCounterSet:
+    """A device consumes counters of a set that the pool does not have."""
+
+    counter_set: str
+    device: str
+
+    @property
+    def text(self) -> str:
+        """Upstream's words."""
+        return f"counter set {self.counter_set} not found"
+
+
+@dataclass(frozen=True, slots=True)
+class DanglingCounter:
+    """A device consumes a counter that its counter set does not have."""
+
+    counter_set: str
+    counter: str
+    device: str
+
+    @property
+    def text(self) -> str:
+        """Upstream's words."""
+        return f"counter {self.counter} not found in counter set {self.counter_set}"
+
+
+PoolFault = DuplicateDevice | DuplicateCounterSet | DanglingCounterSet | DanglingCounter
