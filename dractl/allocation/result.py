@@ -29,6 +29,8 @@ SHARE_ID = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"
 FILTER_TIMEOUT = 10.0
 """Seconds that kube-scheduler gives the search of one node (DynamicResourcesArgs.filterTimeout)."""
 
+_MARGIN = 2.0  # upstream_seconds is right to about this factor
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
@@ -55,8 +57,13 @@ class Verdict:
 
     @property
     def times_out(self) -> bool:
-        """Whether the real scheduler probably gives up first."""
-        return self.cost.upstream_seconds > FILTER_TIMEOUT
+        """True if the scheduler gives up before it has this answer, as surely as an estimate can say."""
+        return self.cost.upstream_seconds > FILTER_TIMEOUT * _MARGIN
+
+    @property
+    def nears_timeout(self) -> bool:
+        """True if the scheduler may give up first: its time limit lies within the error of the estimate."""
+        return not self.times_out and self.cost.upstream_seconds > FILTER_TIMEOUT
 
     @property
     def message(self) -> str:
@@ -113,6 +120,11 @@ class Fatal(Verdict):
 @dataclass(frozen=True, slots=True)
 class Exhausted(Verdict):
     """The budget ended before a solution or a proof was found."""
+
+    @property
+    def times_out(self) -> bool:
+        """True: a search that takes this long takes the scheduler longer."""
+        return True
 
     @property
     def message(self) -> str:

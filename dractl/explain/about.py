@@ -44,7 +44,7 @@ class About:
             case "obsolete":
                 why = f"pool {name} is dropped: here it is of generation {pool.generation}, elsewhere of a newer one"
             case _:
-                why = f"pool {name} is invalid: {pool.reason}"
+                why = f"pool {name} is invalid: {pool.fault.text if pool.fault is not None else pool.state}"
         return Reason(
             _POOL_CODES.get(pool.state, "pool-invalid"),
             why,

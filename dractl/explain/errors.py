@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,45 +13,74 @@ from dractl.explain.answer import Reason
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dractl.allocation import Fault, FaultKind
     from dractl.allocation.survey import Loss, Survey
     from dractl.explain.about import About
     from dractl.scheduler.attempt import NodeVerdict
 
 
+# Faults that have a reason of their own; any other is one that dractl has no advice for.
+_CODES: dict[FaultKind, str] = {
+    "class-unnamed": "class-missing",
+    "class-missing": "class-missing",
+    "gate-off": "gate-off",
+    "selector-empty": "selector-error",
+    "selector": "selector-error",
+    "limit": "limit-32",
+    "pool-incomplete": "pool-incomplete",
+    "pool-invalid": "pool-invalid",
+    "pool-reached": "pool-invalid",
+    "pools-invalid": "pool-invalid",
+    "constraint": "constraint-conflict",
+    "node-selector": "upstream-bug",
+    "panic": "upstream-bug",
+}
+
+
+def code_of(fault: Fault) -> str:
+    """The reason code of a fault."""
+    return _CODES.get(fault.kind, "scheduler-error")
+
+
 def fatal(about: About, verdict: NodeVerdict, survey: Survey) -> Reason:
-    """A fatal error of the allocator as a reason."""
-    text = verdict.outcome.message if isinstance(verdict.outcome, Fatal) else ""
-    code = code_of(text)
-    claim_name, request_name = _mentioned(text)
-    claim = about.claims.get(claim_name or "") or next(iter(about.claims.values()), None)
+    """The reason for an error that ends the attempt for all nodes."""
+    assert isinstance(verdict.outcome, Fatal)
+    fault = verdict.outcome.fault
+    code = code_of(fault)
+    claim = about.claims.get(fault.claim or "") or next(iter(about.claims.values()), None)
+    request_name = None if fault.request is None else str(fault.request)
     where: dict[str, Any] = {
         "pod_claim": claim.name or None if claim else None,
         "claim": claim.full_name if claim else None,
         "request": request_name,
         "nodes": (verdict.name,),
     }
-    if code in ("pool-incomplete", "pool-invalid"):
-        for pool in survey.pools:
-            if f"{pool.driver}/{pool.pool}" in text:
-                reason = about.pool(pool, where)
-                return replace(reason, message=f"request {request_name} wants all devices, and {reason.message}")
-    if code == "limit-32":
-        mine = [r for r in survey.requests if claim and r.claim == claim.full_name]
-        want = sum(r.wanted for r in mine if "/" not in r.request) or None
-        names = ", ".join(r.request for r in mine) or request_name
-        why = f"claim {claim_name or ''}: {names} want {want or 'too many'} devices, and a claim can have 32"
-        return Reason(code, why, **{**where, "request": names}, want=want, have=32)
-    if code == "selector-error":
-        return _selector_error(about, text, survey, where)
-    if code == "constraint-conflict":
-        device = re.search(r"cannot add device (\S+) because", text)
-        unmet = next((c for c in survey.constraints if not c.satisfiable), None) or next(iter(survey.constraints), None)
-        constraint = f"{unmet.kind} {unmet.attribute}" if unmet else None
-        unheld = constraint or "a constraint"
-        why = f"request {request_name} wants all devices, and {unheld} does not hold for all of them"
-        return Reason(code, why, **where, constraint=constraint, devices=(device[1],) if device else ())
-    gate = re.search(r"the (\w+) feature is disabled", text)
-    return Reason(code, text, **where, gate=gate[1] if gate else None)
+    if fault.pool is not None and code in ("pool-incomplete", "pool-invalid"):
+        pool = next((p for p in survey.pools if (p.driver, p.pool) == fault.pool), None)
+        if pool is not None:
+            reason = about.pool(pool, where)
+            if fault.kind == "pool-reached":
+                return reason
+            return replace(reason, message=f"request {request_name} wants all devices, and {reason.message}")
+    match code:
+        case "limit-32":
+            mine = [r for r in survey.requests if claim and r.claim == claim.full_name]
+            want = sum(r.wanted for r in mine if r.ref.alternative is None) or None
+            names = ", ".join(r.request for r in mine) or request_name
+            why = f"claim {fault.claim or ''}: {names} want {want or 'too many'} devices, and a claim can have 32"
+            return Reason(code, why, **{**where, "request": names}, want=want, have=32)
+        case "selector-error":
+            return _selector_error(about, fault.text, survey, where)
+        case "constraint-conflict":
+            unmet = next((c for c in survey.constraints if not c.satisfiable), None)
+            unmet = unmet or next(iter(survey.constraints), None)
+            constraint = f"{unmet.kind} {unmet.attribute}" if unmet else None
+            unheld = constraint or "a constraint"
+            why = f"request {request_name} wants all devices, and {unheld} does not hold for all of them"
+            devices = () if fault.device is None else (str(fault.device),)
+            return Reason(code, why, **where, constraint=constraint, devices=devices)
+    devices = () if fault.device is None else (str(fault.device),)
+    return Reason(code, fault.text, **where, gate=fault.gate, issue=fault.issue, devices=devices)
 
 
 def _selector_error(about: About, text: str, survey: Survey, where: dict[str, Any]) -> Reason:
@@ -85,32 +113,6 @@ def invalid(about: About, verdict: NodeVerdict, survey: Survey) -> list[Reason]:
     if not isinstance(verdict.outcome, NodeError):
         return []
     return [about.pool(p, {}) for p in survey.pools if p.state == "invalid"]
-
-
-def code_of(text: str) -> str:
-    """The code of an error text of the allocator."""
-    for mark, code in (
-        ("currently being updated", "pool-incomplete"),
-        ("currently invalid", "pool-invalid"),
-        ("exceeds the claim limit", "limit-32"),
-        ("number of requested devices", "limit-32"),
-        ("claim constraint would not be satisfied", "constraint-conflict"),
-        ("CEL", "selector-error"),
-        ("device class", "class-missing"),
-        ("feature is disabled", "gate-off"),
-        ("timed out", "timeout-risk"),
-        ("parse node selector", "upstream-bug"),
-        ("pool", "pool-invalid"),
-    ):
-        if mark in text:
-            return code
-    return "gate-off"
-
-
-def _mentioned(text: str) -> tuple[str | None, str | None]:
-    claim = re.search(r"\bclaim ([^\s,:]+/[^\s,:]+)", text)
-    request = re.search(r"\brequest ([^\s,:]+)", text)
-    return claim[1] if claim else None, request[1] if request else None
 
 
 def _count(errors: Sequence[Loss]) -> str:

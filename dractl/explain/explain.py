@@ -20,7 +20,7 @@ from dractl.explain.reasons import REASONS, STOPPED
 from dractl.explain.subjects import Question, claim_question, pods_using
 from dractl.explain.together import conflict_on
 from dractl.scheduler import placed
-from dractl.scheduler.attempt import Judge, times_out
+from dractl.scheduler.attempt import Judge
 from dractl.scheduler.binding import failure, given_back, pending, without_allocation
 from dractl.scheduler.extended import as_written, granted
 from dractl.scheduler.known_bugs import upstream_bug
@@ -445,7 +445,7 @@ class Explainer:
         if not self.state.has("Node"):
             notes.append("the source has no nodes: those that the slices name were taken, no node filter was checked")
         outcomes = [n.outcome for n in judgement.nodes if n.outcome is not None]
-        if any(o.times_out and not times_out(o) for o in outcomes):
+        if any(o.nears_timeout for o in outcomes):
             notes.append("this search takes the scheduler about as long as its time limit of 10 seconds a node allows")
         if any(o.unordered for o in outcomes):
             notes.append(f"Kubernetes {self.features.release} searches pools in random order: others may be chosen")

@@ -13,7 +13,7 @@ from dractl.explain.diagnose import reasons_of
 from dractl.explain.funnel import funnel, whole
 from dractl.explain.stages import of_stage
 from dractl.model.nearest import nearest
-from dractl.scheduler.attempt import TIMED_OUT, times_out
+from dractl.scheduler.attempt import TIMED_OUT
 from dractl.scheduler.binding import failure
 from dractl.scheduler.extended import IMPLICIT_PREFIX, SPECIAL_NAME, as_written, classes_by_resource, is_extended
 
@@ -153,7 +153,7 @@ def over_nodes(study: Study, reason: Reason, nodes: Sequence[NodeAnswer]) -> Rea
 
 
 def _timeouts(verdict: NodeVerdict, found: tuple[Reason, ...]) -> tuple[Reason, ...]:
-    if not times_out(verdict.outcome):
+    if not verdict.times_out:
         return found
     why = f"the scheduler would try combinations for more than 10 seconds and give up ({TIMED_OUT})"
     if found:

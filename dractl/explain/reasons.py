@@ -379,6 +379,16 @@ _PAGES = (
         STOPPED,
     ),
     ReasonPage(
+        "scheduler-error",
+        "the scheduler fails with an error",
+        "kube-scheduler's allocator ends the attempt with an error that has no code of its own: an amount that the "
+        "device's range arithmetic cannot represent, a derived attribute that cannot be evaluated, a constraint or an "
+        "allocation mode that this release does not know. It stops the pod on every node.",
+        "kubectl describe pod -n NS NAME (event FailedScheduling)",
+        "Change what the error names; the message is quoted as the scheduler prints it.",
+        STOPPED,
+    ),
+    ReasonPage(
         "upstream-bug",
         "a known fault of this Kubernetes release",
         "With the fault mended the pod would be allocated; explain names the issue.",

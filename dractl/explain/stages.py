@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 def short(about: About, survey: Survey, request: RequestSurvey) -> list[Reason]:
     """Why one request, or one alternative, has too few candidates; the stage that is to blame first."""
-    if request.error is not None:
-        return [Reason(code_of(request.error), request.error, **about.where(request))]
+    if request.fault is not None:
+        fault = request.fault
+        return [Reason(code_of(fault), fault.text, **about.where(request), gate=fault.gate)]
     need = max(request.wanted, 1)
     unseen = _hidden(about, survey, request, need)
     if unseen is not None:

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     )
     from dractl.model.decoding import Object, decodable, decode
     from dractl.model.meta import Condition, ObjectMeta, OwnerReference
-    from dractl.model.names import QualifiedName, qualified_name
+    from dractl.model.names import QualifiedName, RequestRef, qualified_name
     from dractl.model.pods import pod_templates
     from dractl.model.quantity import Quantity
     from dractl.model.reader import DecodeError, Path, Reader
@@ -103,7 +103,7 @@ _HOMES = {
     ),
     "decoding": "Object decodable decode",
     "meta": "Condition ObjectMeta OwnerReference",
-    "names": "QualifiedName qualified_name",
+    "names": "QualifiedName RequestRef qualified_name",
     "pods": "pod_templates",
     "quantity": "Quantity",
     "reader": "DecodeError Path Reader",
@@ -180,6 +180,7 @@ __all__ = [
     "QualifiedName",
     "Quantity",
     "Reader",
+    "RequestRef",
     "ResourceClaim",
     "ResourceClaimConsumerReference",
     "ResourceClaimSpec",

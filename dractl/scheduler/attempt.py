@@ -6,11 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import (
-    FILTER_TIMEOUT,
     Allocated,
     AllocatedState,
     Allocator,
-    Exhausted,
     Fatal,
     Features,
     NodeError,
@@ -61,7 +59,12 @@ class NodeVerdict:
     @property
     def allocates(self) -> bool:
         """Whether the allocator finds devices here before the scheduler loses its patience."""
-        return self.outcome is None or (isinstance(self.outcome, Allocated) and not times_out(self.outcome))
+        return self.outcome is None or (isinstance(self.outcome, Allocated) and not self.outcome.times_out)
+
+    @property
+    def times_out(self) -> bool:
+        """True if the scheduler gives up before it has an answer for the node."""
+        return self.outcome is not None and self.outcome.times_out
 
     @property
     def fits(self) -> bool:
@@ -332,7 +335,7 @@ class Judge:
     def is_fatal(self, outcome: Outcome | None) -> bool:
         if isinstance(outcome, Fatal):
             return True
-        return times_out(outcome) and self.features.at_least("1.36")
+        return outcome is not None and outcome.times_out and self.features.at_least("1.36")
 
     def _fatal_text(self, verdict: NodeVerdict) -> str:
         if isinstance(verdict.outcome, Fatal):
@@ -342,7 +345,7 @@ class Judge:
     def _node_text(self, outcome: Outcome | None) -> str:
         if isinstance(outcome, NodeError):
             return outcome.message
-        return TIMED_OUT if times_out(outcome) else CANNOT_ALLOCATE
+        return TIMED_OUT if outcome is not None and outcome.times_out else CANNOT_ALLOCATE
 
     def _late(
         self, pod: Raw | None, claims: tuple[PodClaim, ...], nodes: tuple[NodeVerdict, ...], *, mapped: bool
@@ -441,13 +444,6 @@ class Judge:
         )
         claim = open_claims[0]
         return Reason("upstream-bug", why, pod_claim=claim.name, claim=claim.full_name, issue="kubernetes#139016"), text
-
-
-def times_out(outcome: Outcome | None) -> bool:
-    """Whether the scheduler gives up before it has an answer. The estimate of its time is good to a factor of two."""
-    if outcome is None:
-        return False
-    return isinstance(outcome, Exhausted) or outcome.cost.upstream_seconds > 2 * FILTER_TIMEOUT
 
 
 def available_on(claim: PodClaim, node: Raw) -> bool:

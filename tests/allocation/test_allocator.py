@@ -391,9 +391,8 @@ def test_a_bug_that_decides_is_seen_by_asking_without_it(cluster: Cluster) -> No
         counters = [{"name": "s", "counters": {"c": {"value": "1"}}}]
         cluster.pool(driver, [], pool={"resourceSliceCount": 2}, sharedCounters=counters)
     both = claim(want("a", "a.io"), want("b", "b.io"))
-    allocator = cluster.allocator("1.36")
-    assert isinstance(allocator.allocate(node(), [both]), Unallocatable)
-    assert isinstance(allocator.without_upstream_bugs().allocate(node(), [both]), Allocated)
+    assert isinstance(cluster.allocator("1.36").allocate(node(), [both]), Unallocatable)
+    assert isinstance(cluster.allocator("1.36", upstream_bugs=False).allocate(node(), [both]), Allocated)
     assert isinstance(cluster.allocator("1.37").allocate(node(), [both]), Allocated)
 
 

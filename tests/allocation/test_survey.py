@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dractl.allocation import AllocatedState, DeviceID
+from dractl.allocation import AllocatedState, DeviceID, DuplicateDevice
 
 from .conftest import Cluster, claim, node, want
 
@@ -90,7 +90,9 @@ def test_alternatives_have_funnels_of_their_own(cluster: Cluster) -> None:
     options = [{"name": "h", "deviceClassName": "nope"}, {"name": "a", "deviceClassName": "gpu.io"}]
     found = cluster.allocator().survey(node(), [claim({"name": "r", "firstAvailable": options})])
     assert [(r.request, r.enough) for r in found.requests] == [("r/h", False), ("r/a", True)]
-    assert "device class nope" in (found.requests[0].error or "")
+    fault = found.requests[0].fault
+    assert fault is not None
+    assert (fault.kind, fault.device_class, str(fault.request)) == ("class-missing", "nope", "r/h")
 
 
 def test_pools_tell_why_they_are_not_used(cluster: Cluster) -> None:
@@ -107,4 +109,4 @@ def test_pools_tell_why_they_are_not_used(cluster: Cluster) -> None:
         "d.io": "obsolete",
     }
     assert (found["a.io"].slices, found["a.io"].expected) == (1, 3)
-    assert found["b.io"].reason == "duplicate device name x"
+    assert found["b.io"].fault == DuplicateDevice("x")

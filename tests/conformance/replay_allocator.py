@@ -88,11 +88,11 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         case Unallocatable():
             return {"verdict": "unallocatable"}
         case NodeError():
-            return {"verdict": "node-error", "error": verdict.text}
+            return {"verdict": "node-error", "error": verdict.message}
         case Fatal():
-            return {"verdict": "panic" if verdict.panics else "error", "error": verdict.text}
+            return {"verdict": "panic" if verdict.panics else "error", "error": verdict.message}
         case Unsupported():
-            return {"verdict": "unsupported", "error": verdict.text}
+            return {"verdict": "unsupported", "error": verdict.message}
         case Exhausted():
             return {"verdict": "timeout", "error": verdict.message}
     raise AssertionError(verdict)

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice
 from dractl.cluster.changes import Create, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
 from dractl.explain.fixes.candidates import Candidate
@@ -13,6 +14,7 @@ from dractl.explain.fixes.candidates import Candidate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dractl.allocation import PoolFault
     from dractl.explain.answer import Reason
     from dractl.explain.fixes.candidates import Case
 
@@ -39,8 +41,14 @@ def complete(case: Case) -> Iterator[Candidate]:
         elif reason.code == "pool-obsolete" and slices:
             yield replace(_same_generation(reason, slices), corrects=corrects)
         elif reason.code == "pool-invalid":
-            for candidate in _valid(reason, slices):
+            for candidate in _valid(reason, _fault(case, reason.driver, pool), slices):
                 yield replace(candidate, corrects=corrects)
+
+
+def _fault(case: Case, driver: str, pool: str) -> PoolFault | None:
+    """What makes a pool invalid, as the surveys found it."""
+    pools = (p for survey in case.surveys.values() for p in survey.pools)
+    return next((p.fault for p in pools if (p.driver, p.pool) == (driver, pool) and p.fault is not None), None)
 
 
 def _generation(value: Mapping[str, Any]) -> int:
@@ -92,48 +100,46 @@ def _same_generation(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]]
     return Candidate(title, (), f"pool {reason.pool}", effect="restart the driver", tried=tuple(changes))
 
 
-def _valid(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]]) -> Iterator[Candidate]:
-    """A pool without the fault that makes it invalid: a counter that is missing, or a name that comes twice."""
-    counter = re.search(r"counter (\S+) not found in counter set (\S+)", reason.message)
-    absent = re.search(r"counter set (\S+) not found", reason.message)
-    twice = re.search(r"duplicate device name (\S+)", reason.message)
-    if counter:
+def _valid(reason: Reason, fault: PoolFault | None, slices: list[tuple[Any, Mapping[str, Any]]]) -> Iterator[Candidate]:
+    """The pool without the fault that makes it invalid: with the missing counter, or without the repeated device."""
+    if isinstance(fault, DanglingCounter):
         for (_, name), value in slices:
             for i, shared in enumerate(list_at(value, "spec", "sharedCounters")):
-                if text_at(shared, "name") == counter[2].rstrip(","):
-                    path = pointer("spec", "sharedCounters", i, "counters", counter[1])
-                    change = {"op": "add", "path": path, "value": {"value": _most(slices, counter[1])}}
+                if text_at(shared, "name") == fault.counter_set:
+                    path = pointer("spec", "sharedCounters", i, "counters", fault.counter)
+                    change = {"op": "add", "path": path, "value": {"value": _most(slices, fault.counter)}}
                     yield Candidate(
-                        f"driver {reason.driver} publishes the counter {counter[1]}",
+                        f"driver {reason.driver} publishes the counter {fault.counter}",
                         (),
                         f"pool {reason.pool}",
                         tried=(Patch(f"ResourceSlice/{name}", (change,)),),
                     )
-    elif absent:
-        yield from _counter_set(reason, slices, absent[1].rstrip(","))
+    elif isinstance(fault, DanglingCounterSet):
+        yield from _counter_set(reason, slices, fault.counter_set)
         for (_, name), value in slices:
             for i, device in enumerate(list_at(value, "spec", "devices")):
-                if any(text_at(c, "counterSet") == absent[1] for c in list_at(device, "consumesCounters")):
+                if any(text_at(c, "counterSet") == fault.counter_set for c in list_at(device, "consumesCounters")):
                     path = pointer("spec", "devices", i)
+                    name_ = text_at(device, "name")
                     yield Candidate(
-                        f"driver {reason.driver} publishes {text_at(device, 'name')} without counter set {absent[1]}",
+                        f"driver {reason.driver} publishes {name_} without counter set {fault.counter_set}",
                         (),
                         f"pool {reason.pool}",
                         tried=(
                             Patch(f"ResourceSlice/{name}", ({"op": "remove", "path": f"{path}/consumesCounters"},)),
                         ),
                     )
-    elif twice:
+    elif isinstance(fault, DuplicateDevice):
         found = [
             (name, i)
             for (_, name), value in slices
             for i, d in enumerate(list_at(value, "spec", "devices"))
-            if text_at(d, "name") == twice[1]
+            if text_at(d, "name") == fault.device
         ]
         if len(found) > 1:
             name, i = found[-1]
             yield Candidate(
-                f"driver {reason.driver} publishes device {twice[1]} once",
+                f"driver {reason.driver} publishes device {fault.device} once",
                 (),
                 f"pool {reason.pool}",
                 tried=(Patch(f"ResourceSlice/{name}", ({"op": "remove", "path": pointer("spec", "devices", i)},)),),

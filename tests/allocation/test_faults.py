@@ -1,0 +1,130 @@
+"""Faults are values: what they are about is read from fields, never from upstream's sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice, Fatal, Fault, NodeError
+from dractl.model import RequestRef
+
+from .conftest import Cluster, claim, node, want
+
+PART = {"name": "p", "consumesCounters": [{"counterSet": "s", "counters": {"c": {"value": "1"}}}]}
+
+
+def fault(verdict: Any) -> Fault:
+    assert isinstance(verdict, Fatal | NodeError)
+    assert verdict.message == verdict.fault.text
+    return verdict.fault
+
+
+def test_a_selector_that_fails_names_the_request_and_the_device(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [{"name": "a"}], name="pool-1")
+    request = want("r", "gpu.io", 1, 'device.attributes["gpu.io"].memory == 1')
+    found = fault(cluster.allocator("1.36").allocate(node(), [claim(request)]))
+    assert (found.kind, found.request, str(found.device)) == ("selector", RequestRef("ns/c", "r"), "gpu.io/pool-1/a")
+    assert found.text == "claim ns/c: selector #0: CEL runtime error: no such key: memory"
+
+
+def test_a_fault_of_an_alternative_names_request_and_alternative(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [{"name": "a"}])
+    options = [{"name": "best", "deviceClassName": "pool.io", "allocationMode": "ExactCount", "count": 1}]
+    found = fault(cluster.allocator().allocate(node(), [claim({"name": "r", "firstAvailable": options})]))
+    assert (found.kind, found.request, found.device_class) == (
+        "class-missing",
+        RequestRef("ns/c", "r", "best"),
+        "pool.io",
+    )
+    assert str(found.request) == "r/best"
+    assert found.text.startswith("claim ns/c, request best: could not retrieve device class pool.io")
+
+
+def test_a_gate_that_is_off_is_named_even_where_upstream_does_not_name_it(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [{"name": "a"}])
+    request = want("r", "gpu.io", adminAccess=True)
+    found = fault(cluster.allocator("1.35", DRAAdminAccess=False).allocate(node(), [claim(request)]))
+    assert (found.kind, found.gate) == ("gate-off", "DRAAdminAccess")
+    assert found.text == "claim ns/c, request r: admin access is requested, but the feature is disabled"
+
+
+@pytest.mark.parametrize(
+    ("release", "request_", "text"),
+    [
+        ("1.36", None, "claim ns/c: number of requested devices 33 exceeds the claim limit of 32"),
+        (
+            "1.37",
+            "r",
+            "claim ns/c, request r: adding 33 devices exceeds the claim limit of 32, with 0 already accounted for",
+        ),
+    ],
+)
+def test_too_many_devices(cluster: Cluster, release: str, request_: str | None, text: str) -> None:
+    cluster.pool("gpu.io", [{"name": "a"}])
+    found = fault(cluster.allocator(release).allocate(node(), [claim(want("r", "gpu.io", 33))]))
+    assert (found.kind, found.claim, found.text) == ("limit", "ns/c", text)
+    assert (None if found.request is None else str(found.request)) == request_
+
+
+def test_mode_all_names_the_pool_that_is_incomplete_or_invalid(cluster: Cluster) -> None:
+    every = {"name": "r", "exactly": {"deviceClassName": "gpu.io", "allocationMode": "All"}}
+    cluster.pool("gpu.io", [{"name": "a"}])
+    cluster.pool("nic.io", [{"name": "n"}], name="pool-1", pool={"resourceSliceCount": 2})
+    found = fault(cluster.allocator().allocate(node(), [claim(every)]))
+    assert (found.kind, found.pool, str(found.request)) == ("pool-incomplete", ("nic.io", "pool-1"), "r")
+    cluster.slices.pop()
+    cluster.pool("nic.io", [{"name": "n"}, {"name": "n"}], name="pool-1")
+    found = fault(cluster.allocator().allocate(node(), [claim(every)]))
+    assert (found.kind, found.pool) == ("pool-invalid", ("nic.io", "pool-1"))
+
+
+def test_a_constraint_that_mode_all_breaks_is_named_with_the_device(cluster: Cluster) -> None:
+    devices = [{"name": n, "attributes": {"root": {"string": n}}} for n in ("a", "b")]
+    cluster.pool("gpu.io", devices)
+    every = {"name": "r", "exactly": {"deviceClassName": "gpu.io", "allocationMode": "All"}}
+    limits = [{"distinctAttribute": "gpu.io/root"}, {"matchAttribute": "gpu.io/root"}]
+    found = fault(cluster.allocator().allocate(node(), [claim(every, constraints=limits)]))
+    assert (found.kind, found.constraint, str(found.device)) == ("constraint", 1, "gpu.io/node-1/b")
+
+
+def test_a_panic_of_a_release_carries_its_issue(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [PART], pool={"resourceSliceCount": 2})
+    cluster.pool(
+        "gpu.io", [], pool={"resourceSliceCount": 2}, sharedCounters=[{"name": "s", "counters": {"c": {"value": "1"}}}]
+    )
+    every = {"name": "r", "exactly": {"deviceClassName": "gpu.io", "allocationMode": "All"}}
+    verdict = cluster.allocator("1.35", DRAPartitionableDevices=True).allocate(node(), [claim(every)])
+    found = fault(verdict)
+    assert isinstance(verdict, Fatal)
+    assert verdict.panics
+    assert (found.kind, found.issue) == ("panic", "kubernetes#138882")
+    assert found.text == "runtime error: invalid memory address or nil pointer dereference"
+
+
+@pytest.mark.parametrize(
+    ("devices", "sets", "expected", "text"),
+    [
+        ([{"name": "x"}, {"name": "x"}], [], DuplicateDevice("x"), "duplicate device name x"),
+        ([PART], [], DanglingCounterSet("s", "p"), "counter set s not found"),
+        (
+            [PART],
+            [{"name": "s", "counters": {"other": {"value": "1"}}}],
+            DanglingCounter("s", "c", "p"),
+            "counter c not found in counter set s",
+        ),
+    ],
+)
+def test_a_pool_says_what_makes_it_invalid(
+    cluster: Cluster, devices: list[Any], sets: list[Any], expected: object, text: str
+) -> None:
+    count = {"resourceSliceCount": 1 + bool(sets)}
+    cluster.pool("gpu.io", devices, pool=count)
+    if sets:
+        cluster.pool("gpu.io", [], pool=count, sharedCounters=sets)
+    verdict = cluster.allocator().allocate(node(), [claim(want("r", "gpu.io"))])
+    assert fault(verdict).kind == "pools-invalid"
+    (pool,) = cluster.allocator().survey(node(), [claim(want("r", "gpu.io"))]).pools
+    assert pool.fault == expected
+    assert pool.fault is not None
+    assert pool.fault.text == text
