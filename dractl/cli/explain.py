@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dractl.cli import common, terminal
+from dractl.cli import common, source, terminal
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from dractl.cluster import ClusterState
-    from dractl.cluster.live import Login
-    from dractl.cluster.sources import Sources
     from dractl.explain import Explanation
 
 FORMATS = ("text", "json", "html")
@@ -30,44 +24,24 @@ Names = Annotated[
         show_default=False,
     ),
 ]
-Files = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--filename", "-f", metavar="FILE|DIR|ARCHIVE", help="Objects from here, not from a cluster; repeatable."
-    ),
-]
-Devices = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--devices",
-        metavar="FILE|DIR|SNAPSHOT|local|cluster",
-        help="The devices to allocate from; local: of this node.",
-    ),
-]
-Namespace = Annotated[
-    str | None, typer.Option("--namespace", "-n", metavar="NAME", help="The namespace of the subjects.")
-]
-AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="Subjects of every namespace.")]
 Node = Annotated[str | None, typer.Option("--node", metavar="NAME", help="Answer for this node alone.")]
 Patch = Annotated[
     bool, typer.Option("--patch", help="Print the smallest fix as YAML, with the command that applies it.")
 ]
-Context = Annotated[str | None, typer.Option("--context", metavar="NAME", help="The context of the kubeconfig.")]
-Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", metavar="FILE", help="The kubeconfig.")]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever the answer is.")]
 
 
 def command(
     names: Names = None,
-    files: Files = None,
-    devices: Devices = None,
-    namespace: Namespace = None,
-    all_namespaces: AllNamespaces = False,
+    files: source.Files = None,
+    devices: source.Devices = None,
+    namespace: source.Namespace = None,
+    all_namespaces: source.AllNamespaces = False,
     node: Node = None,
     patch: Patch = False,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
+    context: source.Context = None,
+    kubeconfig: source.Kubeconfig = None,
     kubernetes_version: common.KubernetesVersion = None,
     feature_gates: common.FeatureGates = None,
     exit_zero: ExitZero = False,
@@ -92,26 +66,29 @@ def command(
     common.choose_output(output, FORMATS)
     if patch and output != "text":
         raise UsageError(f"--patch prints YAML, not {output}", hint="-o json has the changes of every fix")
-    from dractl.allocation import Features
-    from dractl.cluster import sources as origins
-    from dractl.cluster.live import Login
     from dractl.cluster.state import text_at
     from dractl.explain import Explainer, Options, everything, find, worst_first
-    from dractl.model.releases import NEWEST
 
-    asked_release, gates = common.asked(
-        kubernetes_version, feature_gates, common.configuration(config, isolated), common.environment(isolated)
+    cluster = source.read(
+        names or [],
+        files or [],
+        devices or [],
+        namespace=namespace,
+        everywhere=all_namespaces,
+        context=context,
+        kubeconfig=kubeconfig,
+        kubernetes_version=kubernetes_version,
+        feature_gates=feature_gates,
+        config=config,
+        isolated=isolated,
     )
-    sources = origins.sort_out(_with_kinds(names or []), files or [], devices or [])
-    with _without_collecting():
-        state, where, kinds = _read(sources, namespace, all_namespaces, Login(context, kubeconfig), asked_release)
-    common.tell_if_newer(asked_release or state.release)
-    features = Features.for_release(asked_release or state.release or NEWEST, gates)
-    questions = [q for name in sources.names for q in find(state, name, where, kinds)] or everything(state, where)
+    state, where, sources = cluster.state, cluster.namespace, cluster.sources
+    questions = [q for name in sources.names for q in find(state, name, where, cluster.kinds)] or everything(
+        state, where
+    )
     if not questions:
         raise _nothing(state, where)
-    assumed = asked_release is None and not sources.live
-    explainer = Explainer(state, features, Options(release_assumed=assumed, node=node))
+    explainer = Explainer(state, cluster.features, Options(release_assumed=cluster.release_assumed, node=node))
     known = [text_at(value, "metadata", "name") for value in explainer.judge.nodes]
     if node is not None and node not in known:
         raise InputError(
@@ -131,65 +108,6 @@ def command(
         terminal.notice("explain KIND/NAME -n NAMESPACE says all about one of them, -v about each")
     if not exit_zero and not all(e.fits for e in explanations):
         raise typer.Exit(1)
-
-
-def _with_kinds(words: list[str]) -> list[str]:
-    """``pod NAME NAME``, as kubectl takes it too, is ``pod/NAME pod/NAME``."""
-    from dractl.cluster.kinds import KINDS
-
-    if len(words) < 2 or words[0].lower() not in KINDS or any("/" in word for word in words[1:]):
-        return words
-    return [f"{words[0]}/{word}" for word in words[1:]]
-
-
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """A dump is a million small objects that live until the end: looking for garbage among them takes a third of the
-    time. What was made here is not looked at later either."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
-
-
-def _read(
-    sources: Sources, namespace: str | None, everywhere: bool, login: Login, release: str | None
-) -> tuple[ClusterState, str | None, Mapping[str, str]]:
-    """The objects, the namespace of the question (None: all), and the words for kinds that the cluster knows."""
-    from dractl.cluster import sources as origins
-    from dractl.cluster.kinds import workload_words
-
-    stdin = sys.stdin.buffer.read() if "-" in sources.files else None
-    state = origins.state_of(sources, namespace=namespace, stdin=stdin)
-    for source in sources.devices:
-        if source != "cluster":
-            state = _devices(source, release or state.release).merged(state)
-    where = None if everywhere else namespace
-    if not sources.live:
-        return state, where, {}
-    from dractl.cluster import live
-
-    try:
-        words = workload_words(sources.names)
-        cluster = live.read(login, namespace=namespace, everywhere=everywhere, workloads=words, tell=terminal.progress)
-    finally:
-        terminal.progress("")
-    for note in cluster.notes:
-        terminal.notice(note)
-    where = None if everywhere else namespace or cluster.namespace
-    return cluster.state.merged(state), where, cluster.kinds
-
-
-def _devices(source: str, release: str | None) -> ClusterState:
-    """Published slices, or what the drivers of a machine would publish."""
-    from dractl.cli import devices
-    from dractl.cluster import sources as origins
-    from dractl.model import NEWEST, Target
-
-    found = origins.published(source) if source != "local" else None
-    return found if found is not None else devices.rendered(source, Target.of(release or NEWEST))
 
 
 def _nothing(state: ClusterState, namespace: str | None) -> InputError:

@@ -1,0 +1,144 @@
+"""Where explain, devices and fit take a cluster's objects from: kubectl, files, or the devices of a machine."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dractl.cli import common, terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from dractl.allocation import Features
+    from dractl.cluster import ClusterState
+    from dractl.cluster.sources import Sources
+
+Files = Annotated[
+    list[str] | None,
+    typer.Option("--filename", "-f", metavar="FILE|DIR|ARCHIVE", help="Read objects from here, not from a cluster."),
+]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--devices",
+        metavar="FILE|DIR|SNAPSHOT|local|cluster",
+        help="Devices to allocate from; `local` means this node's.",
+    ),
+]
+Namespace = Annotated[str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Namespace of the subjects.")]
+AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="Subjects of every namespace.")]
+Context = Annotated[str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig.")]
+Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", metavar="FILE", help="Kubeconfig file.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster's objects and the question's frame: ``namespace`` (None: all), the words for custom kinds that the
+    cluster knows, and the release and gates of its scheduler."""
+
+    state: ClusterState
+    namespace: str | None
+    kinds: Mapping[str, str]
+    sources: Sources
+    features: Features
+    release_assumed: bool
+
+
+def read(
+    names: Sequence[str],
+    files: Sequence[str],
+    devices: Sequence[str],
+    *,
+    namespace: str | None,
+    everywhere: bool,
+    context: str | None,
+    kubeconfig: str | None,
+    kubernetes_version: str | None,
+    feature_gates: str | None,
+    config: common.Config,
+    isolated: bool,
+) -> Cluster:
+    """Sorts names from files among the arguments, reads all objects, and settles the release. Raises DractlError."""
+    from dractl.allocation import Features
+    from dractl.cluster import sources as origins
+    from dractl.model.releases import NEWEST
+
+    release, gates = common.asked(
+        kubernetes_version, feature_gates, common.configuration(config, isolated), common.environment(isolated)
+    )
+    sources = origins.sort_out(with_kinds(list(names)), list(files), list(devices))
+    with without_collecting():
+        state, where, kinds = _read(sources, namespace, everywhere, context, kubeconfig, release)
+    common.tell_if_newer(release or state.release)
+    features = Features.for_release(release or state.release or NEWEST, gates)
+    return Cluster(state, where, kinds, sources, features, release is None and not sources.live)
+
+
+def with_kinds(words: list[str]) -> list[str]:
+    """``pod NAME NAME``, as kubectl takes it too, becomes ``pod/NAME pod/NAME``."""
+    from dractl.cluster.kinds import KINDS
+
+    if len(words) < 2 or words[0].lower() not in KINDS or any("/" in word for word in words[1:]):
+        return words
+    return [f"{words[0]}/{word}" for word in words[1:]]
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """No garbage collection while a dump is read: its million small objects live until the end, and looking through
+    them takes a third of the time. They are not looked at later either."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _read(
+    sources: Sources,
+    namespace: str | None,
+    everywhere: bool,
+    context: str | None,
+    kubeconfig: str | None,
+    release: str | None,
+) -> tuple[ClusterState, str | None, Mapping[str, str]]:
+    from dractl.cluster import sources as origins
+    from dractl.cluster.kinds import workload_words
+
+    stdin = sys.stdin.buffer.read() if "-" in sources.files else None
+    state = origins.state_of(sources, namespace=namespace, stdin=stdin)
+    for source in sources.devices:
+        if source != "cluster":
+            state = _published(source, release or state.release).merged(state)
+    where = None if everywhere else namespace
+    if not sources.live:
+        return state, where, {}
+    from dractl.cluster import live
+
+    try:
+        words = workload_words(sources.names)
+        login = live.Login(context, kubeconfig)
+        cluster = live.read(login, namespace=namespace, everywhere=everywhere, workloads=words, tell=terminal.progress)
+    finally:
+        terminal.progress("")
+    for note in cluster.notes:
+        terminal.notice(note)
+    where = None if everywhere else namespace or cluster.namespace
+    return cluster.state.merged(state), where, cluster.kinds
+
+
+def _published(source: str, release: str | None) -> ClusterState:
+    """Published slices, or what the drivers of a machine would publish."""
+    from dractl.cli import devices
+    from dractl.cluster import sources as origins
+    from dractl.model import NEWEST, Target
+
+    found = origins.published(source) if source != "local" else None
+    return found if found is not None else devices.rendered(source, Target.of(release or NEWEST))
