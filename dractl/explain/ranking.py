@@ -68,7 +68,7 @@ def rank(nodes: Sequence[NodeAnswer], verdicts: Sequence[NodeVerdict]) -> tuple[
 
 def _hardest(node: NodeAnswer) -> float:
     """How far the pod gets on a node with the request that gets least far."""
-    best: dict[tuple[str | None, str], int] = {}
+    best: dict[tuple[str | None, str], float] = {}
     for reason in node.reasons:
         if reason.request is not None and "," not in reason.request:
             key = (reason.claim, reason.request.partition("/")[0])

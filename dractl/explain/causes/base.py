@@ -1,0 +1,160 @@
+"""What every cause has: its page, how far a pod gets with it, and how equal causes of several nodes become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, ClassVar, TypeVar, dataclass_transform
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.cluster.devices import Holder
+    from dractl.model.names import RequestRef
+
+C = TypeVar("C", bound="Cause")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonPage:
+    """The page of a reason code, as ``dractl rule CODE`` prints it.
+
+    ``reach`` tells how far a pod gets on a node before this stops it: the further, the nearer the node is to fitting.
+    """
+
+    code: str
+    title: str
+    means: str
+    see: str
+    mend: str  # how to fix it; the name is that of the JSON key
+    reach: float
+
+
+# How far the pod got: the attempt ended before any node, no device of the driver is there, devices are there but not
+# those wanted, the right devices are hidden, taken, free but not usable together; all fits but something outside DRA.
+STOPPED, NOTHING, OTHER, HIDDEN, TAKEN, APART, OUTSIDE = 9, 0, 2, 4, 5, 6, 7
+
+# How to see things with kubectl, for the pages.
+SEE_CLAIM = "kubectl get resourceclaim -n NS NAME -o yaml"
+SEE_SLICES = "kubectl get resourceslices -o yaml"
+SEE_POD_CLAIMS = "kubectl get pod -n NS NAME -o jsonpath='{.spec.resourceClaims} {.status.resourceClaimStatuses}'"
+
+# Fields of which a cause for several nodes has what any of the nodes has.
+_UNITED = frozenset({"nodes", "devices", "holders", "rules", "counters", "values"})
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def value(cls: type[T]) -> type[T]:
+    """The decorator of causes: a frozen dataclass with keywords only. Comparing and hashing are written once, in
+    :class:`Cause`: to generate them for every class would take a tenth of the time of a small ``explain``."""
+    return dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)(cls)
+
+
+@value
+class Cause:
+    """Why a subject is not placed, as a value. Each subclass has the fields that such a cause really has; the sentence
+    about it is made by :mod:`dractl.explain.wording`.
+
+    ``page`` is the page of its code. ``identity`` names the fields by which causes of several nodes are the same one,
+    ``shown`` the fields whose key in JSON is not their own name.
+    """
+
+    page: ClassVar[ReasonPage]
+    identity: ClassVar[tuple[str, ...]] = ()
+    shown: ClassVar[Mapping[str, str]] = {}
+
+    nodes: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._values()))
+
+    def __repr__(self) -> str:
+        told = (f"{field.name}={getattr(self, field.name)!r}" for field in fields(self))
+        return f"{type(self).__name__}({', '.join(told)})"
+
+    def _values(self) -> tuple[object, ...]:
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+    @property
+    def code(self) -> str:
+        """The stable code of the reason."""
+        return self.page.code
+
+    @property
+    def reach(self) -> float:
+        """How far the pod gets."""
+        return self.page.reach
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for causes of different nodes that are one cause."""
+        return (self.code, *(getattr(self, name) for name in self.identity))
+
+    @property
+    def about(self) -> tuple[RequestRef, ...]:
+        """The requests that the cause is about."""
+        one = getattr(self, "request", None)
+        return (one,) if one is not None else getattr(self, "requests", ())
+
+    @property
+    def lacking(self) -> int:
+        """How many devices are missing, where that can be counted."""
+        want, have = getattr(self, "want", None), getattr(self, "have", None)
+        return want - have if isinstance(want, int) and isinstance(have, int) else 0
+
+
+def merge(one: C, other: C) -> C:
+    """One cause for the nodes of both. Its numbers are those of the node that lacks least; what tells single nodes
+    apart and differs (``only`` fields) is left out."""
+    if other.lacking < one.lacking:
+        one, other = other, one
+    changed: dict[str, object] = {}
+    for field in fields(one):
+        mine, theirs = getattr(one, field.name), getattr(other, field.name, None)
+        if field.name in _UNITED and isinstance(mine, tuple) and isinstance(theirs, tuple):
+            changed[field.name] = tuple(dict.fromkeys((*mine, *theirs)))
+        elif field.name == "nearest":
+            changed[field.name] = mine or theirs
+        elif field.metadata.get("of_one_node") and mine != theirs:
+            changed[field.name] = type(mine)()
+    return replace(one, **changed)  # type: ignore[arg-type]
+
+
+@value
+class OfClaim(Cause):
+    """A cause that lies in one claim. ``pod_claim`` is its name in the pod, ``claim`` is ``namespace/name``."""
+
+    identity: ClassVar[tuple[str, ...]] = ("pod_claim", "claim")
+
+    pod_claim: str | None = None
+    claim: str | None = None
+
+
+@value
+class OfRequest(Cause):
+    """A cause that lies in one request or alternative. ``device_class`` is the class that it names."""
+
+    identity: ClassVar[tuple[str, ...]] = ("request",)
+
+    request: RequestRef | None = None
+    device_class: str | None = None
+
+
+@value
+class OfRequests(Cause):
+    """A cause that lies between requests, of one claim or of several."""
+
+    identity: ClassVar[tuple[str, ...]] = ("requests",)
+
+    requests: tuple[RequestRef, ...] = ()
+
+
+@value
+class Held(OfRequest):
+    """Devices that a request could use, and who holds them."""
+
+    devices: tuple[str, ...] = ()
+    holders: tuple[Holder, ...] = ()

@@ -1,0 +1,129 @@
+"""Causes in what drivers publish: slices that are missing, pools that cannot be used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from dractl.explain.causes.base import HIDDEN, NOTHING, SEE_SLICES, OfRequest, ReasonPage, value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@value
+class NoSlicesForDriver(OfRequest):
+    """The driver publishes nothing. ``known`` are the drivers that publish something; ``none_known``: the input has no
+    ResourceSlice at all."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "no-slices-for-driver",
+        "the driver publishes nothing in the whole cluster",
+        "There is no ResourceSlice of the class's driver: it is not installed, does not run, or is too old for "
+        "this API.",
+        "kubectl get resourceslices; kubectl get daemonsets -A | grep -i dra",
+        "Look at the driver's pods and their logs; check that its version supports the API versions of the cluster.",
+        1,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"known": "found"}
+
+    driver: str | None = None
+    known: tuple[str, ...] = ()
+    none_known: bool = False
+
+
+@value
+class NoSlicesOnNode(OfRequest):
+    """The driver publishes no device on the node."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "no-slices-on-node",
+        "the driver publishes nothing on this node",
+        "Other nodes may have devices of the driver; this one has none, or its slice is empty.",
+        "kubectl get resourceslices --field-selector spec.nodeName=NODE",
+        "If the node should have devices, look at the driver's pod on it; after a kubelet restart the slices may take "
+        "a while.",
+        NOTHING,
+    )
+
+    driver: str | None = None
+
+
+@value
+class SliceNodeMismatch(OfRequest):
+    """The slice is for nodes that match ``selectors`` (one, as text), or its ``devices`` are for other nodes."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "slice-node-mismatch",
+        "the slice is for other nodes",
+        "A slice that is not bound to one node has a node selector, and this node's labels do not match it.",
+        SEE_SLICES + " (spec.nodeSelector); kubectl get nodes --show-labels",
+        "Label the node as the selector wants it, if the device can really be reached from there.",
+        3,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"selectors": "found"}
+
+    driver: str | None = None
+    slice: str | None = None
+    selectors: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+
+
+@value
+class OfPool(OfRequest):
+    """A pool (``driver/name``) whose devices the scheduler does not use. ``have`` of ``want`` slices of ``generation``
+    exist. With ``all_mode`` it stops a request for all devices, whichever driver's devices that wants."""
+
+    driver: str
+    pool: str
+    have: int | None = None
+    want: int | None = None
+    generation: int = 0
+    all_mode: bool = False
+
+
+@value
+class PoolIncomplete(OfPool):
+    """Slices of the pool are missing."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "pool-incomplete",
+        "slices of the pool are missing",
+        "The pool says how many slices it has, and that is not how many there are: devices of an incomplete pool are "
+        "not used, and a request with allocationMode All fails while any pool of the node is incomplete, of whichever "
+        "driver.",
+        SEE_SLICES + " (spec.pool: name, generation, resourceSliceCount)",
+        "Wait a moment; if it stays, the driver is at fault: restart it. A dead node's slices go away with its Node "
+        "object.",
+        HIDDEN,
+    )
+
+
+@value
+class PoolObsolete(OfPool):
+    """A newer generation of the pool exists."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "pool-obsolete",
+        "a newer generation of the pool has replaced the slice",
+        "Only slices of the newest generation of a pool count; older ones are dropped silently.",
+        SEE_SLICES + " (spec.pool.generation)",
+        "The driver must publish all slices of the pool in the same generation: restart it on the node that lags.",
+        HIDDEN,
+    )
+
+
+@value
+class PoolInvalid(OfPool):
+    """The pool contradicts itself; ``fault`` says how, in the scheduler's words."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "pool-invalid",
+        "the pool contradicts itself",
+        "Two devices or counter sets have the same name, or a device consumes a counter that no counter set of the "
+        "pool has. No device of the pool is used. Up to 1.37 the scheduler does not say which fault it is.",
+        SEE_SLICES,
+        "This is a bug in the driver: report it, or use a version without it.",
+        HIDDEN,
+    )
+
+    fault: str = ""

@@ -1,0 +1,55 @@
+"""Causes as values: those of several nodes become one, and JSON shows them flat."""
+
+from __future__ import annotations
+
+import pytest
+
+from dractl.cluster.devices import Holder
+from dractl.explain import causes
+from dractl.explain.answer import Reason
+from dractl.explain.causes.reason import cause_of, reason_of
+from dractl.model.names import RequestRef
+
+GPU = RequestRef("ml/c", "gpu")
+HELD = (Holder("ml/x", ("gpu.example.com/a/gpu-0",)),)
+
+
+def in_use(node: str, want: int, have: int) -> causes.DeviceInUse:
+    return causes.DeviceInUse(request=GPU, want=want, have=have, free=have, nodes=(node,), holders=HELD)
+
+
+def test_causes_of_two_nodes_become_one_with_the_numbers_of_the_nearer_node() -> None:
+    far, near = in_use("a", 4, 0), in_use("b", 4, 3)
+    assert far.key == near.key
+    merged = causes.merge(far, near)
+    assert (merged.have, set(merged.nodes), merged.holders) == (3, {"a", "b"}, HELD)
+
+
+def test_what_one_node_alone_has_is_left_out_of_a_cause_of_several() -> None:
+    a, b = (
+        causes.NodeFilter(plugin="NodeAffinity", detail="nodeSelector wants zone=c", of_node=f"zone={n}", nodes=(n,))
+        for n in "ab"
+    )
+    assert causes.merge(a, b).of_node == ""
+    assert causes.merge(a, a).of_node == "zone=a"
+
+
+def test_causes_compare_by_their_fields() -> None:
+    assert in_use("a", 4, 0) == in_use("a", 4, 0)
+    assert len({in_use("a", 4, 0), in_use("a", 4, 0), in_use("b", 4, 0)}) == 2
+    with pytest.raises(AttributeError):
+        in_use("a", 4, 0).want = 5  # type: ignore[misc]
+
+
+def test_a_cause_becomes_a_flat_reason() -> None:
+    reason = reason_of(causes.SchedulingGated(gates=("kueue",)), "held back", str, None)
+    assert reason == Reason("scheduling-gated", "held back", found=("kueue",))
+    several = causes.NotEnoughTogether(requests=(GPU, RequestRef("ml/c", "nic", "fast")), want=3, have=2)
+    reason = reason_of(several, "too few", str, "main")
+    assert (reason.claim, reason.request, reason.pod_claim) == ("ml/c", "gpu, nic/fast", "main")
+
+
+@pytest.mark.parametrize("kind", causes.CAUSES, ids=lambda kind: kind.__name__)
+def test_every_cause_that_is_flattened_keeps_its_code(kind: type[causes.Cause]) -> None:
+    reason = Reason(kind.page.code, "why", claim="ml/c", request="gpu")
+    assert cause_of(reason).code == kind.page.code
