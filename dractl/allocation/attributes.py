@@ -17,14 +17,8 @@ if TYPE_CHECKING:
 
 
 def lookup(candidate: PoolDevice, attribute: str) -> DeviceAttribute | None:
-    """An attribute by its full name, or by its bare name if the domain is the driver's (lookupAttribute)."""
-    attributes = candidate.device.attributes
-    if attribute in attributes:
-        return attributes[attribute]
-    domain, slash, name = attribute.partition("/")
-    if slash and domain == candidate.id.driver and name in attributes:
-        return attributes[name]
-    return None
+    """An attribute by its full name, or by its bare name if the domain is the driver's."""
+    return candidate.device.attribute(attribute, candidate.id.driver)
 
 
 class AttributeReader:

@@ -19,7 +19,7 @@ from dractl.cel.places import expected_bool, issue_at, may_be_bool, short_type
 from dractl.cel.values import CelError
 
 if TYPE_CHECKING:
-    from dractl.cel.program import Issue
+    from dractl.cel.issues import Issue
 
 Found = Iterator[tuple[int, str]]
 """Offset and message."""

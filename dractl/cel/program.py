@@ -73,10 +73,11 @@ class Program:
 
     @cached_property
     def reads(self) -> frozenset[Field] | None:
-        """The parts of a device that the result depends on; None when it may depend on all of them."""
+        """The parts of a device that the result depends on; None when it may depend on all of them, or does not
+        compile."""
         from dractl.cel.reads import reads
 
-        return reads(self._tree.root)
+        return None if self.checked is None else reads(self.checked.root)
 
     def evaluate(self, driver: str, device: DeviceLike) -> bool | EvalError:
         """What kube-scheduler gets for this device. Results are remembered by the fields that the expression reads.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dractl.allocation import DeviceID
 from dractl.cluster.pods import consumers, ended
 from dractl.cluster.state import list_at, maps_at, text_at
+from dractl.objects import identity, newest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from dractl.cluster.state import ClusterState, Key
     from dractl.model import Device, DeviceAttribute, ResourceSlice
+    from dractl.objects import PoolName
 
     Raw = Mapping[str, Any]
 
@@ -36,19 +38,15 @@ class Devices:
     def __init__(self, state: ClusterState, slices: Iterable[ResourceSlice]) -> None:
         self.state = state
         self.slices = tuple(slices)
-        self._pools: dict[tuple[str, str], list[ResourceSlice]] | None = None
+        self._pools: dict[PoolName, list[ResourceSlice]] | None = None
         self._named: dict[tuple[str, str], dict[str, Device]] = {}
         self._held: dict[DeviceID, list[Key]] | None = None
 
     def pool(self, driver: str, pool: str) -> list[ResourceSlice]:
         """The slices of the pool's newest generation."""
         if self._pools is None:
-            self._pools = {}
-            for item in self.slices:
-                self._pools.setdefault((item.spec.driver, item.spec.pool.name), []).append(item)
-        found = self._pools.get((driver, pool), [])
-        newest = max((item.spec.pool.generation or 0 for item in found), default=0)
-        return [item for item in found if (item.spec.pool.generation or 0) == newest]
+            self._pools = newest(self.slices, identity)
+        return self._pools.get((driver, pool), [])
 
     def get(self, device: DeviceID) -> Device | None:
         """A device of the newest generation of its pool, or None where no slice has it."""
@@ -62,13 +60,7 @@ class Devices:
     def attribute(self, device: DeviceID, name: str) -> DeviceAttribute | None:
         """An attribute by its full name, as constraints look it up: with its domain, else in the driver's own."""
         found = self.get(device)
-        if found is None:
-            return None
-        domain, _, short = name.partition("/")
-        exact = found.attributes.get(name)
-        if exact is None and domain == device.driver:
-            exact = found.attributes.get(short)
-        return exact
+        return None if found is None else found.attribute(name, device.driver)
 
     # -- holders --
 

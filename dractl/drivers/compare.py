@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.model import to_v1
+from dractl.objects import newest, slice_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -56,25 +57,13 @@ def devices(
     slices: Iterable[Mapping[str, Any]], node_name: str, drivers: frozenset[str]
 ) -> dict[tuple[str, str], Mapping[str, Any]]:
     """The devices of a node by driver and name, of each pool's newest generation."""
-    pools: dict[tuple[str, str], tuple[int, list[Mapping[str, Any]]]] = {}
-    for item in slices:
-        spec = to_v1(item).get("spec", {})
-        if spec.get("nodeName") != node_name or spec.get("driver") not in drivers:
-            continue
-        pool = spec.get("pool", {})
-        key, generation = (spec["driver"], pool.get("name", "")), pool.get("generation", 0)
-        newest, members = pools.get(key, (generation, []))
-        if generation > newest or not members:
-            members = [] if generation > newest else members
-            newest = max(generation, newest)
-        if generation == newest:
-            members.append(spec)
-        pools[key] = (newest, members)
+    views = (slice_of(to_v1(item)) for item in slices)
+    wanted = [item for item in views if item.node == node_name and item.driver in drivers]
     return {
-        (driver, device["name"]): device
-        for (driver, _), (_, members) in pools.items()
-        for spec in members
-        for device in spec.get("devices") or ()
+        (driver, device.name): device.fields
+        for (driver, _), members in newest(wanted, lambda item: item.identity).items()
+        for item in members
+        for device in item.devices
     }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from dractl.objects import newest, slice_of
 from dractl.probes.readiness import Check
 
 if TYPE_CHECKING:
@@ -59,15 +60,12 @@ def _classes(classes: list[Mapping[str, Any]]) -> Check:
 
 def _pools(slices: list[Mapping[str, Any]]) -> Iterable[Check]:
     """A pool is complete when all slices of its newest generation are there."""
-    pools: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for item in slices:
-        pools[item["spec"]["driver"], item["spec"]["pool"]["name"]].append(item["spec"]["pool"])
     by_driver: dict[str, list[str]] = defaultdict(list)
-    for (driver, name), parts in sorted(pools.items()):
-        newest = max(part.get("generation", 0) for part in parts)
-        current = [part for part in parts if part.get("generation", 0) == newest]
-        wanted = max(part.get("resourceSliceCount", 1) for part in current)
-        by_driver[driver].append(f"{name} ({len(current)} of {wanted} slices)" if len(current) != wanted else "")
+    pools = newest(map(slice_of, slices), lambda item: item.identity)
+    for (driver, name), members in sorted(pools.items()):
+        wanted = max(item.announced for item in members)
+        broken = f"{name} ({len(members)} of {wanted} slices)" if len(members) != wanted else ""
+        by_driver[driver].append(broken)
     if not by_driver:
         yield Check("pools", "missing", "no ResourceSlice in the cluster", "install a DRA driver on nodes with devices")
     for driver, states in by_driver.items():

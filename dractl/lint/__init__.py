@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dractl.lint.finding import Finding, Report
-from dractl.lint.runner import lint
+from dractl.lint.run import lint
 from dractl.lint.selection import Selection
 
 __all__ = ["Finding", "Report", "Selection", "lint"]

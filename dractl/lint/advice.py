@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from dractl.cel import Program
     from dractl.lint.finding import Confidence, Severity
-    from dractl.lint.run import Subject
+    from dractl.lint.model import Subject
     from dractl.validation.violation import Path
 
 
@@ -20,6 +21,15 @@ class Replacement(NamedTuple):
     start: int | None = None
     end: int | None = None
     safe: bool = True
+
+
+def spot(program: Program, name: str = "") -> tuple[int, int]:
+    """The part of an expression to point at, as code points: where ``name`` is read, else the first attribute or
+    capacity, else the first line."""
+    named = [found for found in program.lookups if found.name is not None and not found.tested]
+    for found in [found for found in named if found.name == name] or named:
+        return found.name_start, found.name_end
+    return 0, len(program.text.partition("\n")[0])
 
 
 class Advice(NamedTuple):

@@ -6,17 +6,18 @@ from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dractl.cel import EvalError, environment
-from dractl.lint.lookups import lookups
-from dractl.lint.run import selectors_of, text
+from dractl.cel import EvalError, Field, environment
 from dractl.model import Quantity, ResourceSlice, decode, qualified_name
 from dractl.model.nearest import nearest
+from dractl.objects import identity, newest, selectors_of, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dractl.lint.run import Claim, Expression, Request, Run, Subject
-    from dractl.model import Device
+    from dractl.cel import Program
+    from dractl.lint.model import Claim, Run, Subject
+    from dractl.model import Device, DeviceAttribute
+    from dractl.objects import Expression, Request
 
 MAX_SHOWN = 6
 
@@ -28,12 +29,9 @@ class Candidate(NamedTuple):
     pool: str
     device: Device
 
-    def attribute(self, name: str) -> Any:
+    def attribute(self, name: str) -> DeviceAttribute | None:
         """The attribute as constraints look it up: by its full name, else by the bare one."""
-        domain, _, short = name.partition("/")
-        attributes = self.device.attributes
-        found = attributes.get(name)
-        return attributes.get(short) if found is None and domain == self.driver else found
+        return self.device.attribute(name, self.driver)
 
     def capacity(self, name: str) -> Quantity | None:
         """The amount of a capacity by its exact name."""
@@ -115,7 +113,7 @@ class Inventory:
                     if of_class is not None:
                         self._funnels.append(_sift(run, claim.subject, request.selectors, of_class))
                     elif not self.classes:
-                        devices = self._named(request.selectors)
+                        devices = self._named(run, request.selectors)
                         funnel = _sift(run, claim.subject, request.selectors, devices)
                         self._funnels.append(funnel._replace(guessed=True))
         return self._funnels
@@ -135,28 +133,28 @@ class Inventory:
             devices = _step(run, selector, devices).left
         return devices
 
-    def _named(self, selectors: Iterable[Expression]) -> list[Candidate]:
+    def _named(self, run: Run, selectors: Iterable[Expression]) -> list[Candidate]:
         """The devices of the drivers whose domains the selectors look into."""
-        drivers = {lookup.domain for selector in selectors for lookup in lookups(selector.text)}
+        drivers = {lookup.domain for selector in selectors for lookup in run.program(selector).lookups}
         return [device for device in self.devices if device.driver in drivers]
 
-    def hint(self, expression: str, failed: Sequence[tuple[Candidate, str]]) -> str | None:
+    def hint(self, program: Program, failed: Sequence[tuple[Candidate, str]]) -> str | None:
         """What the failing devices have in the domains that the expression looks into, or of which types it is."""
         devices = [device for device, _ in failed]
-        return _published(expression, devices) or _typed(expression, devices)
+        return _published(program, devices) or _typed(program, devices)
 
-    def values(self, expression: str, devices: Sequence[Candidate]) -> str | None:
+    def values(self, program: Program, devices: Sequence[Candidate]) -> str | None:
         """The values that an expression finds where it looks."""
         found = []
-        for lookup in dict.fromkeys((item.kind, item.domain, item.name) for item in lookups(expression)):
+        for lookup in dict.fromkeys((item.kind, item.domain, item.name) for item in program.lookups):
             kind, domain, name = lookup
             if name is None:
                 continue
             values = Counter(_shown(device.names(kind).get(domain, {}).get(name)) for device in devices)
             listed = [f"{value} ×{count}" for value, count in values.most_common(MAX_SHOWN)]
             shown = f"{name}: {', '.join(listed)}" + (", ..." if len(values) > MAX_SHOWN else "")
-            found.append(shown + _not_text(expression, name, devices))
-        if "device.driver" in expression and not found:
+            found.append(shown + _not_text(program, name, devices))
+        if not found and (program.reads is None or Field("driver") in program.reads):
             return f"the drivers are {', '.join(sorted({device.driver for device in devices}))}"
         return "; ".join(found) or None
 
@@ -191,18 +189,13 @@ def parsed(amount: Any) -> Quantity | None:
 
 
 def _devices(slices: Iterable[Mapping[str, Any]]) -> list[Candidate]:
-    pools: dict[tuple[str, str], list[ResourceSlice]] = {}
-    for value in slices:
-        decoded = decode(value)
-        if isinstance(decoded, ResourceSlice):
-            pools.setdefault((decoded.spec.driver, decoded.spec.pool.name), []).append(decoded)
-    found: list[Candidate] = []
-    for (driver, pool), members in pools.items():
-        newest = max(member.spec.pool.generation or 0 for member in members)
-        for member in members:
-            if (member.spec.pool.generation or 0) == newest:
-                found += (Candidate(driver, pool, device) for device in member.spec.devices)
-    return found
+    decoded = [item for value in slices if isinstance(item := decode(value), ResourceSlice)]
+    return [
+        Candidate(driver, pool, device)
+        for (driver, pool), members in newest(decoded, identity).items()
+        for member in members
+        for device in member.spec.devices
+    ]
 
 
 def _step(run: Run, expression: Expression, devices: list[Candidate]) -> Step:
@@ -228,9 +221,11 @@ def _sift(run: Run, subject: Subject, expressions: list[Expression], devices: li
     return Funnel(subject, steps, devices)
 
 
-def _published(expression: str, devices: Sequence[Candidate]) -> str | None:
+def _published(program: Program, devices: Sequence[Candidate]) -> str | None:
     """Names that are not there, and those that are."""
-    for lookup in lookups(expression):
+    for lookup in program.lookups:
+        if lookup.tested:
+            continue
         have = sorted({name for device in devices for name in device.names(lookup.kind).get(lookup.domain, {})})
         if lookup.name is not None and lookup.name not in have:
             if not have:
@@ -247,29 +242,34 @@ def _published(expression: str, devices: Sequence[Candidate]) -> str | None:
     return None
 
 
-def _typed(expression: str, devices: Sequence[Candidate]) -> str | None:
+def _typed(program: Program, devices: Sequence[Candidate]) -> str | None:
     """Of which types the attributes are that the expression looks up."""
     found = []
-    for kind, domain, name in dict.fromkeys((item.kind, item.domain, item.name) for item in lookups(expression)):
+    for kind, domain, name in dict.fromkeys((item.kind, item.domain, item.name) for item in program.lookups):
         if kind != "attributes" or name is None:
             continue
         values = [value for device in devices if (value := device.attribute(f"{domain}/{name}")) is not None]
-        for type_ in sorted({value.type for value in values}):
+        for type_ in sorted({value.type or "" for value in values}):
             example = next(value.value for value in values if value.type == type_)
             how = f': compare it by compareTo(semver("{example}"))' if type_ == "version" else ""
             found.append(f"{name} is of the type {type_}, such as {_shown(example)}{how}")
     return "; ".join(found) or None
 
 
-def _not_text(expression: str, name: str, devices: Sequence[Candidate]) -> str:
-    """A remark where an expression compares a number or a truth value with a text that looks the same."""
+def _not_text(program: Program, name: str, devices: Sequence[Candidate]) -> str:
+    """A remark where an expression compares a number or a bool with a string that looks the same."""
+    strings = {
+        literal.value
+        for found in program.comparisons
+        if found.lookup and found.lookup.name == name
+        for literal in found.literals
+        if literal.kind == "string"
+    }
     for device in devices:
         for domain in device.names("attributes"):
             value = device.attribute(f"{domain}/{name}")
-            if value is not None and value.type in ("int", "bool"):
-                written = _shown(value.value)
-                if f'"{written}"' in expression or f"'{written}'" in expression:
-                    return f' (of the type {value.type}, which never equals the text "{written}")'
+            if value is not None and value.type in ("int", "bool") and (written := _shown(value.value)) in strings:
+                return f' (of type {value.type}, which never equals the string "{written}")'
     return ""
 
 

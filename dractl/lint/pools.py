@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from dractl.lint.run import mapping, number, text
+from dractl.objects import newest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from dractl.lint.run import Run, Subject
+    from dractl.lint.model import Run, Subject
 
 
 class Pool(NamedTuple):
@@ -22,8 +22,8 @@ class Pool(NamedTuple):
 
     @property
     def announced(self) -> int:
-        """How many slices the first one says that there are."""
-        return number(_pool(self.slices[0]).get("resourceSliceCount"))
+        """The number of slices that the pool has, as the first one says."""
+        return self.slices[0].slice.announced
 
     @property
     def complete(self) -> bool:
@@ -41,40 +41,33 @@ def pools(run: Run) -> list[Pool]:
     """
     found: dict[tuple[str, str], list[Subject]] = {}
     for subject in run.of("ResourceSlice"):
-        driver, name = text(subject.spec.get("driver")), text(_pool(subject).get("name"))
+        driver, name, _ = subject.slice.identity
         if driver and name:
             found.setdefault((driver, name), []).append(subject)
-    return [pool for (driver, name), slices in found.items() for pool in _seen(driver, name, slices)]
+    return [pool for slices in found.values() for pool in _seen(slices)]
 
 
 def node_of(subject: Subject) -> str:
     """The node that a slice belongs to; empty where it says otherwise who can use it."""
-    return text(subject.spec.get("nodeName"))
+    return subject.slice.node
 
 
-def _seen(driver: str, name: str, slices: list[Subject]) -> Iterator[Pool]:
+def _seen(slices: list[Subject]) -> Iterator[Pool]:
     nodes: dict[str, list[Subject]] = {}
     for subject in slices:
         nodes.setdefault(node_of(subject), []).append(subject)
     rest: list[Subject] = []
     for node, members in nodes.items():
-        pool = _newest(driver, name, members)
+        pool = _newest(members)
         if node and pool.complete and "" not in nodes:
             yield pool
         else:
             rest += members
     if rest:
-        yield _newest(driver, name, rest)
+        yield _newest(rest)
 
 
-def _newest(driver: str, name: str, slices: list[Subject]) -> Pool:
-    newest = max(_generation(subject) for subject in slices)
-    return Pool(driver, name, newest, [subject for subject in slices if _generation(subject) == newest])
-
-
-def _pool(subject: Subject) -> Mapping[str, Any]:
-    return mapping(subject.spec.get("pool"))
-
-
-def _generation(subject: Subject) -> int:
-    return number(_pool(subject).get("generation"))
+def _newest(slices: list[Subject]) -> Pool:
+    """The pool that slices of one driver and pool form."""
+    ((driver, name), members) = next(iter(newest(slices, lambda subject: subject.slice.identity).items()))
+    return Pool(driver, name, members[0].slice.generation, members)

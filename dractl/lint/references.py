@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.lint.run import text
+from dractl.objects import text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dractl.lint.run import PodSpec, Run, Subject
+    from dractl.lint.model import PodSpec, Run, Subject
 
 
 def namespace_of(subject: Subject) -> str:

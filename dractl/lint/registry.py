@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from dractl.lint.advice import Advice
     from dractl.lint.finding import Severity
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
 

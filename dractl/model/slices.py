@@ -216,6 +216,15 @@ class Device:
             lambda r: r.raw_map("nodeAllocatableResources") or r.raw_map("nodeAllocatableResourceMappings") or {},
         )
 
+    def attribute(self, name: str, driver: str) -> DeviceAttribute | None:
+        """An attribute by its full name, as constraints look it up: under that name, else under the bare one if the
+        domain is the driver's (dynamic-resource-allocation/structured lookupAttribute)."""
+        return _named(self.attributes, name, driver)
+
+    def capacity_named(self, name: str, driver: str) -> DeviceCapacity | None:
+        """A capacity by its full name, in the same way."""
+        return _named(self.capacity, name, driver)
+
     def __eq__(self, other: object) -> bool:
         return self.mapping == other.mapping if isinstance(other, Device) else NotImplemented
 
@@ -224,6 +233,12 @@ class Device:
 
     def __repr__(self) -> str:
         return f"Device({self.name!r})"
+
+
+def _named(values: Mapping[str, T], name: str, driver: str) -> T | None:
+    found = values.get(name)
+    domain, slash, short = name.partition("/")
+    return values.get(short) if found is None and slash and domain == driver else found
 
 
 def _attributes(r: Reader) -> LazyMap[DeviceAttribute]:

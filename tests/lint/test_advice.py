@@ -13,11 +13,12 @@ import pytest
 from dractl.allocation import Allocated, Allocator, Features
 from dractl.lint import Finding, lint
 from dractl.lint.inventory import Inventory
+from dractl.lint.model import Run, Subject
 from dractl.lint.rules import dra606_contradictory_selectors as dra606
-from dractl.lint.run import Expression, Run, Subject
 from dractl.manifests import load
 from dractl.model import Target, decode
 from dractl.model.releases import COMPARED
+from dractl.objects import Expression
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -811,7 +812,7 @@ TYPED = (
         ('cores > "3"', "DRA751", "cores is of the type int, such as 4"),
         ("model", "DRA751", "model is of the type string, such as A100"),
         ('modell == "A100"', "DRA751", "did you mean model?"),
-        ('cores == "4"', "DRA752", 'cores: 4 ×1 (of the type int, which never equals the text "4")'),
+        ('cores == "4"', "DRA752", 'cores: 4 ×1 (of type int, which never equals the string "4")'),
         ("cores == 5", "DRA752", "cores: 4 ×1"),
     ],
 )

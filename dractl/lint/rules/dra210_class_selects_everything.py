@@ -43,7 +43,7 @@ from dractl.lint.advice import Advice
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("DeviceClass",)

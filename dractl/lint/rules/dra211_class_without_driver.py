@@ -45,12 +45,11 @@ import re
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
-from dractl.lint.lookups import lookups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("DeviceClass",)
@@ -61,7 +60,7 @@ def check(run: Run) -> Iterator[Advice]:
         selectors = subject.selectors
         if selectors and not any(re.search(r"\bdevice\s*\.\s*driver\b", selector.text) for selector in selectors):
             domain = next(
-                (found.domain for selector in selectors for found in lookups(selector.text)), "gpu.example.com"
+                (found.domain for selector in selectors for found in run.program(selector).lookups), "gpu.example.com"
             )
             yield Advice(
                 subject,

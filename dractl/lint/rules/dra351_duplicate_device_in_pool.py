@@ -72,7 +72,7 @@ from dractl.lint.pools import node_of, pools
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run, Subject
+    from dractl.lint.model import Run, Subject
     from dractl.validation.violation import Path
 
 SEVERITY = "error"

@@ -76,12 +76,12 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
 from dractl.lint.pools import pools
-from dractl.lint.run import items, mapping, text
+from dractl.objects import items, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceSlice",)

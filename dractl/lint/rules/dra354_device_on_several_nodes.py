@@ -73,7 +73,7 @@ from dractl.lint.pools import node_of, pools
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run, Subject
+    from dractl.lint.model import Run, Subject
 
 SEVERITY = "error"
 KINDS = ("ResourceSlice",)

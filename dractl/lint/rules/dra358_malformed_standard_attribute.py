@@ -54,13 +54,13 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint.advice import Advice
-from dractl.lint.lookups import STANDARD_DOMAIN
-from dractl.lint.run import mapping
+from dractl.lint.standard import STANDARD_DOMAIN
+from dractl.objects import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceSlice",)

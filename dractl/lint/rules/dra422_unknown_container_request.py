@@ -73,12 +73,12 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
 from dractl.lint.references import referenced
-from dractl.lint.run import text
+from dractl.objects import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("Pod template",)

@@ -73,12 +73,12 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.references import named, namespace_of
-from dractl.lint.run import text
+from dractl.objects import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run, Subject
+    from dractl.lint.model import Run, Subject
     from dractl.validation.violation import Path
 
 SEVERITY = "error"

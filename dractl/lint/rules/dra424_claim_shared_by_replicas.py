@@ -60,12 +60,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
-from dractl.lint.run import number, text
+from dractl.objects import number, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "info"
 KINDS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")

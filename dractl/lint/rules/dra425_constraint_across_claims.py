@@ -90,12 +90,13 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
 from dractl.lint.references import referenced
-from dractl.lint.run import text
+from dractl.objects import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Claim, Constraint, PodSpec, Run
+    from dractl.lint.model import Claim, PodSpec, Run
+    from dractl.objects import Constraint
 
 SEVERITY = "warning"
 KINDS = ("Pod template",)

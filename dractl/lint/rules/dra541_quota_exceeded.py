@@ -62,12 +62,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from dractl.lint.advice import Advice
 from dractl.lint.inventory import parsed
 from dractl.lint.references import namespace_of, referenced
-from dractl.lint.run import items, mapping, number, text
+from dractl.objects import items, mapping, number, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Claim, PodSpec, Run, Subject
+    from dractl.lint.model import Claim, PodSpec, Run, Subject
     from dractl.validation.violation import Path
 
 SEVERITY = "warning"

@@ -52,14 +52,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cel.conditions import first_arguments
 from dractl.lint.advice import Advice
-from dractl.lint.lookups import literal_arguments
 from dractl.model import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -68,17 +68,17 @@ FIELDS = ("selectors",)
 
 def check(run: Run) -> Iterator[Advice]:
     for subject, expression in run.expressions:
-        for text, start, _ in literal_arguments("quantity", expression.text):
+        for literal, _ in first_arguments(expression.text, "quantity"):
             try:
-                Quantity.parse(text)
+                Quantity.parse(literal.text)
             except ValueError as error:
                 yield Advice(
                     subject,
                     expression.path,
-                    f'"{text}" is no quantity: {error}',
-                    help=_hint(text),
-                    offset=start,
-                    end=start + len(text),
+                    f'"{literal.text}" is no quantity: {error}',
+                    help=_hint(literal.text),
+                    offset=literal.start,
+                    end=literal.end,
                 )
 
 

@@ -53,14 +53,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cel.conditions import first_arguments
 from dractl.lint.advice import Advice
-from dractl.lint.lookups import literal_arguments
 from dractl.model import Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -69,19 +69,19 @@ FIELDS = ("selectors",)
 
 def check(run: Run) -> Iterator[Advice]:
     for subject, expression in run.expressions:
-        for text, start, rest in literal_arguments("semver", expression.text):
-            if rest.startswith(","):
+        for literal, after in first_arguments(expression.text, "semver"):
+            if after == ",":
                 continue  # normalised, if the second argument is true
             try:
-                Version.parse(text)
+                Version.parse(literal.text)
             except ValueError as error:
                 yield Advice(
                     subject,
                     expression.path,
-                    f'"{text}" is no semantic version: {error}',
-                    help=_hint(text),
-                    offset=start,
-                    end=start + len(text),
+                    f'"{literal.text}" is no semantic version: {error}',
+                    help=_hint(literal.text),
+                    offset=literal.start,
+                    end=literal.end,
                 )
 
 

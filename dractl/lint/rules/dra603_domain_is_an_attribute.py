@@ -53,12 +53,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
-from dractl.lint.lookups import lookups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -67,8 +66,9 @@ FIELDS = ("selectors",)
 
 def check(run: Run) -> Iterator[Advice]:
     for subject, expression in run.expressions:
-        for found in lookups(expression.text):
-            guarded = f'"{found.domain}"' in expression.text.replace("'", '"').replace(f'["{found.domain}"]', "")
+        lookups = run.program(expression).lookups
+        for found in lookups:
+            guarded = any(other.name is None and other.tested and other.domain == found.domain for other in lookups)
             if found.domain and "." not in found.domain and not guarded:
                 yield Advice(
                     subject,

@@ -103,17 +103,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.cel import EvalError, environment
-from dractl.lint.advice import Advice
-from dractl.lint.lookups import STANDARD, STANDARD_DOMAIN, driver_of, lookups, spot
-from dractl.lint.run import text
+from dractl.cel import EvalError
+from dractl.lint.advice import Advice, spot
+from dractl.lint.standard import STANDARD, STANDARD_DOMAIN
 from dractl.model import ResourceSlice, decode
+from dractl.objects import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dractl.lint.run import Expression, Run, Subject
+    from dractl.lint.model import Run, Subject
     from dractl.model import Device
+    from dractl.objects import Expression
     from dractl.validation.violation import Path
 
 SEVERITY = "warning"
@@ -145,7 +146,7 @@ def _failing(
     passed: str,
 ) -> Iterator[Advice]:
     """The first selector that fails on a device of another driver which passes those ``before``."""
-    found = [lookup for selector in selectors for lookup in lookups(selector.text)]
+    found = [lookup for selector in selectors for lookup in run.program(selector).lookups]
     standard = [lookup for lookup in found if lookup.domain == STANDARD_DOMAIN and lookup.name in STANDARD]
     if any(lookup.domain not in drivers and lookup not in standard for lookup in found):
         return  # attributes of a domain that is no driver's may be anybody's
@@ -156,7 +157,7 @@ def _failing(
             continue
         selector, error = _first(run, selectors, driver, device) or (None, "")
         if selector and error:
-            start, end = spot(selector.text, error.partition("no such key: ")[2].partition(".")[0])
+            start, end = spot(run.program(selector), error.partition("no such key: ")[2].partition(".")[0])
             yield Advice(
                 subject,
                 selector.path,
@@ -176,7 +177,7 @@ def _drivers(run: Run) -> dict[str, tuple[Subject, Path]]:
     for subject in run.of("ResourceSlice"):
         found.setdefault(text(subject.spec.get("driver")), (subject, ("spec", "driver")))
     for subject in run.of("DeviceClass"):
-        found.setdefault(driver_of(subject.selectors) or "", (subject, ("metadata", "name")))
+        found.setdefault(run.driver_of(subject.selectors) or "", (subject, ("metadata", "name")))
     found.pop("", None)
     return found
 
@@ -184,7 +185,7 @@ def _drivers(run: Run) -> dict[str, tuple[Subject, Path]]:
 def _first(run: Run, selectors: Iterable[Expression], driver: str, device: Device) -> tuple[Expression, str] | None:
     """The first selector that a device does not satisfy, and the error if it fails; None if it satisfies all."""
     for selector in selectors:
-        program = environment(run.target, "new").compile(selector.text)
+        program = run.program(selector)
         result = program.evaluate(driver, device) if program.ok else False
         if result is not True:
             return selector, result.text if isinstance(result, EvalError) else ""

@@ -67,22 +67,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dractl.cel import environment
-from dractl.cel.ast import Call, Const, Ident, ListLiteral, Select
 from dractl.lint.advice import Advice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.cel.ast import Checked, Node
-    from dractl.lint.run import Expression, Run, Subject
+    from dractl.cel.conditions import Comparison, Literal
+    from dractl.lint.model import Run, Subject
+    from dractl.objects import Expression
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 FIELDS = ("selectors",)
 
 Value = tuple[str, Any]
-Lookup = tuple[str, ...]
 
 
 class Wanted(NamedTuple):
@@ -90,10 +88,12 @@ class Wanted(NamedTuple):
 
     subject: Subject
     expression: Expression
-    checked: Checked
-    comparison: Call
-    what: Lookup
-    values: dict[Value, Const]
+    comparison: Comparison
+    values: dict[Value, Literal]
+
+    @property
+    def what(self) -> str:
+        return self.comparison.lookup.full_name if self.comparison.lookup else "device.driver"
 
 
 def check(run: Run) -> Iterator[Advice]:
@@ -111,24 +111,18 @@ def check(run: Run) -> Iterator[Advice]:
 
 
 def _advice(first: Wanted, second: Wanted) -> Advice:
-    from dractl.cel.spans import Spans
-
-    name = ".".join(second.what) if len(second.what) == 2 else f"{second.what[2]}/{second.what[3]}"
+    name = second.what
     before = "the class" if first.subject is not second.subject else "another selector"
     if first.expression is second.expression:
         before = "the same selector"
-    there, here = (
-        " or ".join(Spans(wanted.checked).text(constant) for constant in wanted.values.values())
-        for wanted in (first, second)
-    )
-    start, end = Spans(second.checked).span(second.comparison)
+    there, here = (" or ".join(literal.text for literal in wanted.values.values()) for wanted in (first, second))
     return Advice(
         second.subject,
         second.expression.path,
         f"no device satisfies this: {before} wants {there} as {name}, not {here}",
-        help="all selectors of the class and of the request have to hold; alternatives are joined by || in one of them",
-        offset=start,
-        end=end,
+        help="all selectors of the class and of the request have to hold; join alternatives by || in one of them",
+        offset=second.comparison.start,
+        end=second.comparison.end,
         related=((f"{name} is {there}", first.subject, first.expression.path),),
     )
 
@@ -137,7 +131,7 @@ def _contradiction(run: Run, selectors: list[tuple[Subject, Expression]]) -> tup
     """The first two comparisons that have no value in common."""
     if sum(expression.text.count("==") + expression.text.count(" in ") for _, expression in selectors) < 2:
         return None
-    before: dict[Lookup, list[Wanted]] = {}
+    before: dict[str, list[Wanted]] = {}
     for subject, expression in selectors:
         for item in _wanted(run, subject, expression):
             for other in before.get(item.what, ()):
@@ -148,56 +142,11 @@ def _contradiction(run: Run, selectors: list[tuple[Subject, Expression]]) -> tup
 
 
 def _wanted(run: Run, subject: Subject, expression: Expression) -> Iterator[Wanted]:
-    checked = environment(run.target, "new").compile(expression.text).checked
-    if checked is None:
-        return  # the API server says why
-    for node in _comparisons(checked.root):
-        left, right = node.args
-        if isinstance(left, Const):
-            left, right = right, left
-        constants = right.elements if isinstance(right, ListLiteral) else (right,)
-        values = {_value(constant): constant for constant in constants if isinstance(constant, Const)}
-        what = _lookup(left)
+    for found in run.program(expression).comparisons:
+        compares = found.lookup is None or found.lookup.kind == "attributes"
+        if not (found.required and compares and found.operator in ("==", "in")):
+            continue
+        values = {literal.key: literal for literal in found.literals}
         # Where .orValue(...) gives a value that is wanted, a device without the attribute satisfies the comparison.
-        if what and len(values) == len(constants) and _default(left) not in values:
-            yield Wanted(subject, expression, checked, node, what, values)
-
-
-def _comparisons(node: Node) -> Iterator[Call]:
-    """``a == b`` and ``a in [b, c]``, as far as they have to hold for the whole to hold."""
-    if not isinstance(node, Call):
-        return
-    if node.function == "_&&_":
-        for part in node.args:
-            yield from _comparisons(part)
-    elif node.function == "_==_" or (node.function == "@in" and isinstance(node.args[1], ListLiteral)):
-        yield node
-
-
-def _value(constant: Const) -> Value:
-    """What is equal in CEL is equal here: numbers of all types."""
-    return "number" if constant.kind in ("int", "uint", "double") else constant.kind, constant.value
-
-
-def _default(node: Node) -> Value | None:
-    if isinstance(node, Call) and node.function == "orValue" and isinstance(node.args[0], Const):
-        return _value(node.args[0])
-    return None
-
-
-def _lookup(node: Node) -> Lookup:
-    """``("device", "attributes", domain, name)`` or ``("device", "driver")``; empty for everything else."""
-    if isinstance(node, Call) and node.function == "orValue" and node.target is not None:
-        node = node.target
-    steps: list[str] = []
-    while not isinstance(node, Ident):
-        if isinstance(node, Select) and not node.test:
-            steps.append(node.field)
-            node = node.operand
-        elif isinstance(node, Call) and node.function in ("_[_]", "_?._", "_[?_]") and isinstance(node.args[1], Const):
-            steps.append(str(node.args[1].value))
-            node = node.args[0]
-        else:
-            return ()
-    path = (*node.name.split("."), *reversed(steps))
-    return path if path == ("device", "driver") or (path[:2] == ("device", "attributes") and len(path) == 4) else ()
+        if found.default is None or found.default.key not in values:
+            yield Wanted(subject, expression, found, values)

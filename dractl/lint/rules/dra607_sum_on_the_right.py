@@ -54,7 +54,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.cel import environment
 from dractl.cel.ast import Call, ListLiteral
 from dractl.lint.advice import Advice
 
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.cel.ast import Node
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -78,7 +77,7 @@ def check(run: Run) -> Iterator[Advice]:
     for subject, expression in run.expressions:
         if "add" not in expression.text and "sub" not in expression.text:
             continue
-        checked = environment(run.target, "new").compile(expression.text).checked
+        checked = run.program(expression).checked
         if checked is None:
             continue  # the API server says why
         for node in checked.walk():

@@ -54,13 +54,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
-from dractl.lint.lookups import STANDARD, STANDARD_DOMAIN, lookups, meant_standard
-from dractl.lint.run import mapping, text
+from dractl.lint.standard import STANDARD, STANDARD_DOMAIN, meant_standard
+from dractl.objects import mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice")
@@ -80,7 +80,7 @@ def check(run: Run) -> Iterator[Advice]:
                     yield Advice(
                         claim.subject,
                         path,
-                        f"{written} is no attribute that there is; did you mean {meant}?",
+                        f"unknown attribute {written}; did you mean {meant}?",
                         help=f"Kubernetes defines {_KNOWN}",
                         fix=Replacement(f"replace by {meant}", path, meant),
                     )
@@ -88,7 +88,7 @@ def check(run: Run) -> Iterator[Advice]:
                     yield Advice(
                         claim.subject,
                         path,
-                        f"{written} is no attribute that Kubernetes defines",
+                        f"Kubernetes defines no attribute {written}",
                         help=f"it defines {_KNOWN}",
                         severity="warning",
                         confidence="likely",
@@ -112,7 +112,7 @@ def _in_slices(run: Run) -> Iterator[Advice]:
                     yield Advice(
                         subject,
                         (*device.path, "attributes", key),
-                        f"{key} is no attribute that Kubernetes defines; did you mean {meant}?",
+                        f"Kubernetes defines no attribute {key}; did you mean {meant}?",
                         help="no constraint or selector of another driver's user will find it",
                         key=True,
                         severity="warning",
@@ -122,7 +122,7 @@ def _in_slices(run: Run) -> Iterator[Advice]:
 
 def _in_selectors(run: Run) -> Iterator[Advice]:
     for subject, expression in run.expressions:
-        for found in lookups(expression.text):
+        for found in run.program(expression).lookups:
             if found.kind != "attributes" or found.name is None:
                 continue
             meant = meant_standard(found.domain, found.name)
@@ -136,7 +136,7 @@ def _in_selectors(run: Run) -> Iterator[Advice]:
             yield Advice(
                 subject,
                 expression.path,
-                f"{found.domain}/{found.name} is no attribute that there is; did you mean {meant}?",
+                f"unknown attribute {found.full_name}; did you mean {meant}?",
                 help=f"Kubernetes defines {_KNOWN}",
                 offset=start,
                 end=end,

@@ -52,12 +52,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.lint.advice import Advice
-from dractl.lint.run import items, mapping
+from dractl.objects import items, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

@@ -52,7 +52,8 @@ from dractl.lint.advice import Advice
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Request, Run
+    from dractl.lint.model import Run
+    from dractl.objects import Request
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

@@ -63,13 +63,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
-from dractl.lint.lookups import driver_of
-from dractl.lint.run import items, mapping, text
+from dractl.objects import items, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -77,7 +76,7 @@ FIELDS = ("config",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    drivers = {subject.name: driver_of(subject.selectors) for subject in run.of("DeviceClass")}
+    drivers = {subject.name: run.driver_of(subject.selectors) for subject in run.of("DeviceClass")}
     for claim in run.claims:
         for at, item in enumerate(items(claim.devices.get("config"))):
             wanted = text(mapping(mapping(item).get("opaque")).get("driver"))

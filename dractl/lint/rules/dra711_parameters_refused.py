@@ -61,12 +61,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
-from dractl.lint.run import items, mapping, text
+from dractl.objects import items, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run, Subject
+    from dractl.lint.model import Run, Subject
     from dractl.validation.violation import Path
 
 SEVERITY = "warning"

@@ -60,7 +60,7 @@ from dractl.lint.advice import Advice
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

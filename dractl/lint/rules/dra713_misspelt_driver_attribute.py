@@ -56,13 +56,12 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.catalogues import PUBLISHED
-from dractl.lint.lookups import lookups
-from dractl.lint.run import text
+from dractl.objects import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -72,7 +71,7 @@ FIELDS = ("selectors", "constraints")
 def check(run: Run) -> Iterator[Advice]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
     for subject, expression in run.expressions:
-        for found in lookups(expression.text):
+        for found in run.program(expression).lookups:
             if found.name is None or found.domain not in PUBLISHED or found.domain in asked:
                 continue
             end = found.name_start + len(found.name)

@@ -19,13 +19,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.lint.advice import Advice
-from dractl.lint.lookups import spot
+from dractl.lint.advice import Advice, spot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -40,12 +39,12 @@ def check(run: Run) -> Iterator[Advice]:
         for step in funnel.steps:
             if step.failed and (len(step.failed) == step.before or not funnel.guessed):
                 device, error = step.failed[0]
-                start, end = spot(step.expression.text, error.partition("no such key: ")[2])
+                start, end = spot(run.program(step.expression), error.partition("no such key: ")[2])
                 yield Advice(
                     funnel.subject,
                     step.expression.path,
                     f"the selector fails on {len(step.failed)} of {step.before} devices, first on {device}: {error}",
-                    help=inventory.hint(step.expression.text, step.failed),
+                    help=inventory.hint(run.program(step.expression), step.failed),
                     offset=start,
                     end=end,
                     severity="warning" if funnel.guessed else None,

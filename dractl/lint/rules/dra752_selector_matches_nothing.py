@@ -18,13 +18,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.lint.advice import Advice
-from dractl.lint.lookups import spot
+from dractl.lint.advice import Advice, spot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -39,12 +38,12 @@ def check(run: Run) -> Iterator[Advice]:
         for step in funnel.steps:
             judged = step.before - len(step.failed)
             if judged and not step.after and (funnel.guessed or not step.failed):
-                start, end = spot(step.expression.text)
+                start, end = spot(run.program(step.expression))
                 yield Advice(
                     funnel.subject,
                     step.expression.path,
                     f"none of the {judged} devices that come as far as this selector satisfies it",
-                    help=inventory.values(step.expression.text, step.devices),
+                    help=inventory.values(run.program(step.expression), step.devices),
                     offset=start,
                     end=end,
                     confidence="possible" if funnel.guessed else "likely",

@@ -19,13 +19,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
-from dractl.lint.run import text
+from dractl.objects import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.lint.inventory import Inventory
-    from dractl.lint.run import Claim, Constraint, Run
+    from dractl.lint.model import Claim, Run
+    from dractl.objects import Constraint
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -61,7 +62,8 @@ def _found(
             )
         # Where list attributes are on, a list and a single value can match.
         lists = run.target.enabled("DRAListTypeAttributes")
-        kinds = {value.type.removesuffix("s") if lists else value.type for value in values}
+        names = (value.type or "" for value in values)
+        kinds = {name.removesuffix("s") if lists else name for name in names}
         types.setdefault(request.whole, set()).update(kinds)
     known = [(name, kinds) for name, kinds in types.items() if kinds]
     for at, (name, kinds) in enumerate(known if constraint.fields.get("matchAttribute") else ()):

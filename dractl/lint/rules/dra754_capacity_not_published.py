@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
 from dractl.lint.inventory import parsed
-from dractl.lint.run import mapping
+from dractl.objects import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

@@ -25,7 +25,8 @@ from dractl.lint.advice import Advice
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Claim, Constraint, Request, Run
+    from dractl.lint.model import Claim, Run
+    from dractl.objects import Constraint, Request
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

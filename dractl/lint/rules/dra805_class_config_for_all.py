@@ -19,13 +19,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
-from dractl.lint.lookups import driver_of
-from dractl.lint.run import items, mapping, text
+from dractl.objects import items, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.run import Run
+    from dractl.lint.model import Run
 
 SEVERITY = "info"
 KINDS = ("DeviceClass",)
@@ -36,7 +35,7 @@ def check(run: Run) -> Iterator[Advice]:
     if run.target.at_least("1.34"):
         return
     classes = {subject.name: subject for subject in run.of("DeviceClass")}
-    drivers = {name: driver_of(subject.selectors) for name, subject in classes.items()}
+    drivers = {name: run.driver_of(subject.selectors) for name, subject in classes.items()}
     for claim in run.claims:
         for name in dict.fromkeys(request.device_class for request in claim.alternatives):
             for at, item in enumerate(items(classes[name].spec.get("config")) if name in classes else ()):

@@ -1,0 +1,157 @@
+"""The documents of one run as rules look at them: by kind, with requests and devices in one shape for every version.
+
+Nothing here fails on what a document lacks or has of another type: a rule sees an empty mapping or no item instead.
+Paths are those of the document as it was written.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dractl import objects
+from dractl.objects import CLAIMS, Expression, Slice, mapping, selectors_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from dractl.cel import Program
+    from dractl.lint.inventory import Inventory
+    from dractl.manifests import Document
+    from dractl.model import Target
+
+Claim: TypeAlias = "objects.Claim[Subject]"
+PodSpec: TypeAlias = "objects.PodSpec[Subject]"
+
+PODS = ("Pod template",)
+"""What :attr:`Subject.kinds` calls everything that holds a pod's specification."""
+
+
+class Subject:
+    """One object of the run; ``kind`` is empty for what is of no group of Kubernetes."""
+
+    def __init__(self, document: Document, kind: str) -> None:
+        self.document = document
+        self.kind = kind
+
+    @property
+    def value(self) -> Mapping[str, Any]:
+        return self.document.value
+
+    @property
+    def name(self) -> str:
+        return self.document.name or ""
+
+    @property
+    def namespace(self) -> str | None:
+        return self.document.namespace
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return mapping(self.value.get("spec"))
+
+    @property
+    def selectors(self) -> list[Expression]:
+        """Those of a DeviceClass."""
+        return selectors_of(self.value)
+
+    @property
+    def slice(self) -> Slice:
+        """The view of a ResourceSlice."""
+        return Slice(self.spec)
+
+    @property
+    def devices(self) -> Iterator[objects.Device]:
+        """Those of a ResourceSlice."""
+        return self.slice.devices
+
+    @cached_property
+    def claim(self) -> Claim | None:
+        """The devices that a ResourceClaim or a ResourceClaimTemplate asks for."""
+        if self.kind not in CLAIMS:
+            return None
+        prefix = ("spec", "spec") if self.kind == "ResourceClaimTemplate" else ("spec",)
+        return objects.Claim.of(self, self.value, prefix)
+
+    @cached_property
+    def pods(self) -> tuple[PodSpec, ...]:
+        """The pod specifications that the object holds."""
+        from dractl.model import pod_templates
+
+        return tuple(
+            objects.PodSpec(self, tuple(path), mapping(spec)) for path, spec in pod_templates(self.document.value)
+        )
+
+
+class Run:
+    """Everything that is linted together; ``devices`` is the inventory that it is tried on, if there is one."""
+
+    def __init__(self, subjects: Sequence[Subject], target: Target, devices: Inventory | None = None) -> None:
+        self.subjects = subjects
+        self.target = target
+        self.devices = devices
+        self._kinds: dict[str, list[Subject]] = {}
+        self._names: dict[tuple[str, str], list[Subject]] = {}
+        for subject in subjects:
+            self._kinds.setdefault(subject.kind, []).append(subject)
+            if subject.name:
+                self._names.setdefault((subject.kind, subject.name), []).append(subject)
+
+    def of(self, kind: str) -> list[Subject]:
+        """The objects of a kind."""
+        return self._kinds.get(kind, [])
+
+    def named(self, kind: str, name: str) -> list[Subject]:
+        """The objects of a kind that have a name, in whatever namespaces."""
+        return self._names.get((kind, name), [])
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of the run; with ``Pod template`` if any object holds a pod's specification."""
+        holders = PODS if any(subject.pods for subject in self.subjects) else ()
+        return frozenset({*self._kinds, *holders})
+
+    @cached_property
+    def fields(self) -> frozenset[str]:
+        """The fields that the claims and the classes of the run have, down to those of requests and constraints; of
+        slices only that they have ``attributes``."""
+        found: set[str] = {"attributes"} if self.of("ResourceSlice") else set()
+        for subject in self.of("DeviceClass"):
+            found.update(subject.spec)
+        for claim in self.claims:
+            found.update(claim.devices)
+            for request in claim.alternatives:
+                found.update(request.fields, () if request.parent is None else ("firstAvailable",))
+            for constraint in claim.constraints:
+                found.update(constraint.fields)
+        return frozenset(found)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims and the templates of claims."""
+        return [subject.claim for subject in self.subjects if subject.claim]
+
+    @property
+    def pods(self) -> list[PodSpec]:
+        return [pod for subject in self.subjects for pod in subject.pods]
+
+    def driver_of(self, selectors: Iterable[Expression]) -> str | None:
+        """The driver that every device of a class has, where one of its selectors demands it."""
+        return next((driver for item in selectors if (driver := self.program(item).driver)), None)
+
+    def program(self, expression: Expression) -> Program:
+        """The expression as an API server of the run's release compiles it when it is created."""
+        from dractl.cel import environment
+
+        return environment(self.target, "new").compile(expression.text)
+
+    @property
+    def expressions(self) -> Iterator[tuple[Subject, Expression]]:
+        """Every selector, of classes and of requests."""
+        for subject in self.of("DeviceClass"):
+            for expression in subject.selectors:
+                yield subject, expression
+        for claim in self.claims:
+            for request in claim.alternatives:
+                for expression in request.selectors:
+                    yield claim.subject, expression

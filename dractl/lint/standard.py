@@ -1,0 +1,30 @@
+"""The attributes that Kubernetes itself defines, and what was written instead of them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+STANDARD_DOMAIN: Final = "resource.kubernetes.io"
+STANDARD: Final = ("pcieRoot", "pciBusID", "numaNode")
+"""k8s.io/dynamic-resource-allocation/deviceattribute; numaNode: KEP-6072."""
+
+_LIKE_STANDARD = re.compile("kube|k8s|netes|resou")
+
+
+def meant_standard(domain: str, name: str) -> str | None:
+    """The standard attribute that a name was certainly or probably meant to be; None if it is one, or is another's."""
+    if (domain == STANDARD_DOMAIN and name in STANDARD) or not _LIKE_STANDARD.search(domain.lower()):
+        return None
+    from difflib import SequenceMatcher
+
+    from dractl.model.nearest import nearest
+
+    if domain == STANDARD_DOMAIN:
+        near = nearest(name, STANDARD)
+        return f"{domain}/{near}" if near else None
+    alike = SequenceMatcher(None, domain.lower()[:80], STANDARD_DOMAIN).ratio() > 0.85
+    if not (alike or domain.lower() in ("resource.k8s.io", "kubernetes.io", "k8s.io", "resources.kubernetes.io")):
+        return None
+    near = nearest(name, STANDARD, alike=0.8)
+    return f"{STANDARD_DOMAIN}/{near}" if near else None

@@ -1,0 +1,33 @@
+"""What people wrote, read leniently: views of parsed objects that fail on nothing and know their paths.
+
+A missing value, or one of the wrong type, reads as empty; all versions of the API have one shape; paths are those of
+the object as written. For verdicts there is :mod:`dractl.model`, whose objects are complete and typed.
+"""
+
+from __future__ import annotations
+
+from dractl.objects.claims import CLAIMS, Claim, Constraint, Expression, Request, selectors_of
+from dractl.objects.pods import PodSpec
+from dractl.objects.slices import Device, PoolName, Slice, identity, newest, slice_of
+from dractl.objects.values import Path, items, mapping, number, text
+
+__all__ = [
+    "CLAIMS",
+    "Claim",
+    "Constraint",
+    "Device",
+    "Expression",
+    "Path",
+    "PodSpec",
+    "PoolName",
+    "Request",
+    "Slice",
+    "identity",
+    "items",
+    "mapping",
+    "newest",
+    "number",
+    "selectors_of",
+    "slice_of",
+    "text",
+]

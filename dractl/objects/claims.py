@@ -1,0 +1,152 @@
+"""Requests, constraints and selectors, as written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from dractl.objects.values import items, mapping, number, text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dractl.objects.values import Path
+
+Owner = TypeVar("Owner")
+CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
+
+
+class Expression(NamedTuple):
+    """A CEL expression and the path of its string."""
+
+    text: str
+    path: Path
+
+
+class Request(NamedTuple):
+    """A request, or one of the alternatives in ``firstAvailable`` (then ``parent`` is the request's name).
+
+    ``path`` is where ``fields`` (deviceClassName, selectors, count ...) stand.
+    """
+
+    name: str
+    path: Path
+    fields: Mapping[str, Any]
+    parent: str | None = None
+
+    @property
+    def reference(self) -> str:
+        """Its name in constraints, configurations and allocations: ``request`` or ``request/subrequest``."""
+        return f"{self.parent}/{self.name}" if self.parent is not None else self.name
+
+    @property
+    def whole(self) -> str:
+        """The name of the request, for an alternative too."""
+        return self.name if self.parent is None else self.parent
+
+    @property
+    def device_class(self) -> str:
+        return text(self.fields.get("deviceClassName"))
+
+    @property
+    def takes_all(self) -> bool:
+        return self.fields.get("allocationMode") == "All"
+
+    @property
+    def amount(self) -> int:
+        """The number of devices after defaulting; 0 for allocationMode All."""
+        return 0 if self.takes_all else number(self.fields.get("count")) or 1
+
+    @property
+    def selectors(self) -> list[Expression]:
+        return expressions(self.fields.get("selectors"), (*self.path, "selectors"))
+
+
+class Constraint(NamedTuple):
+    """One of ``devices.constraints``."""
+
+    path: Path
+    fields: Mapping[str, Any]
+
+    @property
+    def requests(self) -> list[str]:
+        return [text(name) for name in items(self.fields.get("requests"))]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim(Generic[Owner]):
+    """The ``devices`` of a ResourceClaim or of a ResourceClaimTemplate; ``subject`` is the object in the caller's
+    terms."""
+
+    subject: Owner
+    path: Path
+    devices: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, subject: Owner, value: Mapping[str, Any], prefix: Path) -> Claim[Owner]:
+        """From a whole object and the path of its claim's spec: ``("spec",)``, in a template ``("spec", "spec")``."""
+        spec: Any = value
+        for key in prefix:
+            spec = mapping(spec).get(str(key))
+        return cls(subject, (*prefix, "devices"), mapping(mapping(spec).get("devices")))
+
+    @property
+    def requests(self) -> list[list[Request]]:
+        """Each request as its alternatives: one, or those of ``firstAvailable``."""
+        found = []
+        for at, item in enumerate(items(self.devices.get("requests"))):
+            request, path = mapping(item), (*self.path, "requests", at)
+            name = text(request.get("name"))
+            alternatives = items(request.get("firstAvailable"))
+            if alternatives:
+                found.append(
+                    [
+                        Request(text(mapping(sub).get("name")), (*path, "firstAvailable", at), mapping(sub), name)
+                        for at, sub in enumerate(alternatives)
+                    ]
+                )
+            elif "exactly" in request:
+                found.append([Request(name, (*path, "exactly"), mapping(request["exactly"]))])
+            else:
+                found.append([Request(name, path, request)])  # v1beta1
+        return found
+
+    @property
+    def alternatives(self) -> list[Request]:
+        """Every request and subrequest."""
+        return [request for group in self.requests for request in group]
+
+    def request(self, reference: str) -> Request | None:
+        """The request or subrequest with this :attr:`Request.reference`."""
+        return next((request for request in self.alternatives if request.reference == reference), None)
+
+    @property
+    def constraints(self) -> list[Constraint]:
+        listed = items(self.devices.get("constraints"))
+        return [Constraint((*self.path, "constraints", at), mapping(item)) for at, item in enumerate(listed)]
+
+    def targets(self, names: Sequence[str]) -> list[Request]:
+        """The requests that ``names`` of a constraint or configuration stand for; all if there are none."""
+        if not names:
+            return self.alternatives
+        return [r for r in self.alternatives if r.reference in names or (r.parent is not None and r.parent in names)]
+
+    def binds_one(self, constraint: Constraint) -> bool:
+        """Whether a constraint covers a single device, so that there is nothing to compare it with."""
+        bound = self.targets(constraint.requests)
+        return len({request.whole for request in bound}) == 1 and all(request.amount == 1 for request in bound)
+
+
+def selectors_of(device_class: Mapping[str, Any]) -> list[Expression]:
+    """The selectors of a DeviceClass."""
+    return expressions(mapping(device_class.get("spec")).get("selectors"), ("spec", "selectors"))
+
+
+def expressions(value: Any, path: Path) -> list[Expression]:
+    """The CEL expressions of a list of selectors that stands at ``path``."""
+    found = []
+    for at, item in enumerate(items(value)):
+        expression = mapping(mapping(item).get("cel")).get("expression")
+        if isinstance(expression, str) and expression:
+            found.append(Expression(expression, (*path, at, "cel", "expression")))
+    return found

@@ -1,0 +1,39 @@
+"""Pod specifications, as written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from dractl.objects.values import items, mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dractl.objects.values import Path
+
+Owner = TypeVar("Owner")
+
+
+@dataclass(frozen=True, slots=True)
+class PodSpec(Generic[Owner]):
+    """The specification of a pod, in a Pod or in a workload's template; ``subject`` is the object that holds it, in the
+    caller's terms."""
+
+    subject: Owner
+    path: Path
+    fields: Mapping[str, Any]
+
+    @property
+    def claims(self) -> list[tuple[Path, Mapping[str, Any]]]:
+        listed = items(self.fields.get("resourceClaims"))
+        return [((*self.path, "resourceClaims", at), mapping(item)) for at, item in enumerate(listed)]
+
+    @property
+    def uses(self) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+        """Every entry of ``resources.claims`` of every container."""
+        for kind in ("initContainers", "containers", "ephemeralContainers"):
+            for at, container in enumerate(items(self.fields.get(kind))):
+                used = mapping(mapping(container).get("resources")).get("claims")
+                for number, item in enumerate(items(used)):
+                    yield (*self.path, kind, at, "resources", "claims", number), mapping(item)

@@ -1,0 +1,94 @@
+"""ResourceSlices and the pools that they form, as written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from dractl.objects.values import items, mapping, number, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from dractl.model import ResourceSlice
+    from dractl.objects.values import Path
+
+T = TypeVar("T")
+PoolName = tuple[str, str]
+"""A driver and the name of one of its pools."""
+
+
+class Device(NamedTuple):
+    """A device of a ResourceSlice; ``path`` is where ``fields`` (attributes, capacity, taints ...) stand."""
+
+    name: str
+    path: Path
+    fields: Mapping[str, Any]
+
+
+class Slice(NamedTuple):
+    """The ``spec`` of a ResourceSlice, of any version."""
+
+    spec: Mapping[str, Any]
+
+    @property
+    def driver(self) -> str:
+        return text(self.spec.get("driver"))
+
+    @property
+    def pool(self) -> str:
+        return text(mapping(self.spec.get("pool")).get("name"))
+
+    @property
+    def generation(self) -> int:
+        return number(mapping(self.spec.get("pool")).get("generation"))
+
+    @property
+    def identity(self) -> tuple[str, str, int]:
+        """Driver, pool and generation."""
+        return self.driver, self.pool, self.generation
+
+    @property
+    def announced(self) -> int:
+        """The number of slices that the pool has, as this one says (resourceSliceCount)."""
+        return number(mapping(self.spec.get("pool")).get("resourceSliceCount"))
+
+    @property
+    def node(self) -> str:
+        """The node that it belongs to; empty where a selector, or each device, says who can use it."""
+        return text(self.spec.get("nodeName"))
+
+    @property
+    def devices(self) -> Iterator[Device]:
+        for at, item in enumerate(items(self.spec.get("devices"))):
+            device, path = mapping(item), ("spec", "devices", at)
+            name = text(device.get("name"))
+            if "basic" in device:  # v1beta1
+                yield Device(name, (*path, "basic"), mapping(device["basic"]))
+            else:
+                yield Device(name, path, device)
+
+
+def slice_of(value: Mapping[str, Any]) -> Slice:
+    """The view of a whole ResourceSlice."""
+    return Slice(mapping(value.get("spec")))
+
+
+def identity(item: ResourceSlice) -> tuple[str, str, int]:
+    """Driver, pool and generation of a decoded slice."""
+    return item.spec.driver, item.spec.pool.name, item.spec.pool.generation
+
+
+def newest(slices: Iterable[T], identity: Callable[[T], tuple[str, str, int]]) -> dict[PoolName, list[T]]:
+    """The slices of each pool's newest generation, in their order; the others are obsolete
+    (k8s.io/dynamic-resource-allocation/structured GatherPools). ``identity`` gives driver, pool and generation."""
+    generations: dict[PoolName, int] = {}
+    found: dict[PoolName, list[T]] = {}
+    for item in slices:
+        driver, pool, generation = identity(item)
+        known = generations.get((driver, pool))
+        if known is None or generation > known:
+            generations[driver, pool] = generation
+            found[driver, pool] = [item]
+        elif generation == known:
+            found[driver, pool].append(item)
+    return found

@@ -1,0 +1,31 @@
+"""Safe access to parsed values: the wrong type reads as empty."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Path = tuple[str | int, ...]
+"""Keys and indices from the root of a document to a value."""
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """``value`` if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: Any) -> list[Any]:
+    """``value`` if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def text(value: Any) -> str:
+    """``value`` if it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def number(value: Any) -> int:
+    """``value`` if it is an integer, else 0."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
