@@ -64,8 +64,8 @@ def _pools(slices: list[Mapping[str, Any]]) -> Iterable[Check]:
     pools = newest(map(slice_of, slices), lambda item: item.identity)
     for (driver, name), members in sorted(pools.items()):
         wanted = max(item.announced for item in members)
-        broken = f"{name} ({len(members)} of {wanted} slices)" if len(members) != wanted else ""
-        by_driver[driver].append(broken)
+        state = f"{name} ({len(members)} of {wanted} slices)" if len(members) != wanted else ""
+        by_driver[driver].append(state)
     if not by_driver:
         yield Check("pools", "missing", "no ResourceSlice in the cluster", "install a DRA driver on nodes with devices")
     for driver, states in by_driver.items():
