@@ -34,9 +34,12 @@ NodeName = Annotated[str | None, typer.Option("--node-name", metavar="NAME", hel
 Hardware = Annotated[
     str | None,
     typer.Option(
-        "--hardware", metavar="SPEC", help="A machine drawn up, such as 8xH100,8xnic,numa=2,cpus=64, or a YAML file."
+        "--hardware",
+        metavar="SPEC",
+        help="A described machine: a name (p5.48xlarge, dgx-h100), a line (8xH100,8xnic,cpus=64), or a YAML file.",
     ),
 ]
+ListHardware = Annotated[bool, typer.Option("--list-hardware", help="List the machines that --hardware knows by name.")]
 Nodes = Annotated[
     int,
     typer.Option("--nodes", metavar="N", min=1, max=10000, help="As many nodes of this hardware: NAME-1 to NAME-N."),
@@ -63,6 +66,7 @@ def command(
     sysfs_root: SysfsRoot = None,
     snapshot: From = None,
     hardware: Hardware = None,
+    list_hardware: ListHardware = False,
     nodes: Nodes = 1,
     kubernetes_version: common.KubernetesVersion = None,
     feature_gates: common.FeatureGates = None,
@@ -83,6 +87,9 @@ def command(
 
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
+    if list_hardware:
+        common.write_report(_known_hardware(output), output_file)
+        return
     settings, variables = common.configuration(config, isolated), common.environment(isolated)
     target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
     drivers = [name.strip() for part in driver or () for name in part.split(",") if name.strip()]
@@ -123,9 +130,25 @@ def _machine(sysfs_root: Path | None, snapshot: Path | None, hardware: str | Non
         return read_node(sysfs_root, snapshot)
     if sysfs_root is not None or snapshot is not None:
         raise UsageError("--hardware, --from and --sysfs-root each name a machine: give one of them")
+    from dractl.cli import terminal
     from dractl.drivers.hardware import machine
 
-    return machine(hardware)
+    found = machine(hardware)
+    for note in found.notes:
+        terminal.notice(f"{hardware}: {note.message}")
+    return found
+
+
+def _known_hardware(output: str) -> str:
+    import sys
+
+    from dractl.cli import terminal
+    from dractl.report import hardware_list
+    from dractl.report.canvas import Canvas
+
+    if output == "json":
+        return hardware_list.to_json()
+    return hardware_list.to_text(Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout)))
 
 
 # Node names are DNS subdomains: k8s.io/apimachinery/pkg/util/validation IsDNS1123Subdomain.

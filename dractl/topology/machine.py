@@ -40,7 +40,8 @@ class Note:
 @dataclass(frozen=True, slots=True)
 class Host:
     """The machine as a whole. ``name`` is identity: it leaves with :meth:`Machine.without_identity`. ``page_bytes`` is
-    the size of a page of memory that is not huge.
+    the size of a page of memory that is not huge. ``cloud`` is the provider (``aws``, ``azure``, ``gce``, ``oke``,
+    ``alibaba``) and ``instance_type`` its name for the machine, where a described machine says so.
     """
 
     name: str | None = None
@@ -53,6 +54,8 @@ class Host:
     iommufd: bool | None = None
     memory_bytes: int | None = None
     page_bytes: int | None = None
+    cloud: str | None = None
+    instance_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,6 +392,24 @@ class Link:
     source: str = "nvml"
 
 
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A value that a vendor's agent reports, as text; the driver's catalogue says of what type it is."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A device that only a vendor's agent knows, with the attributes and capacities that the driver would publish."""
+
+    driver: str
+    name: str
+    attributes: tuple[Fact, ...] = ()
+    capacities: tuple[Fact, ...] = ()
+
+
 @dataclass(frozen=True)
 class Machine:
     """A node's hardware. Lists are sorted: nodes by id, functions by address, the rest by name."""
@@ -403,6 +424,7 @@ class Machine:
     gpus: tuple[Gpu, ...] = ()
     nvidia: Nvidia | None = None
     links: tuple[Link, ...] = ()
+    reported: tuple[Reported, ...] = ()
     notes: tuple[Note, ...] = ()
     identity: bool = True
 

@@ -214,8 +214,8 @@ def test_wrong_usage(arguments: list[str], code: int, message: str, capsys: pyte
         ("", "describes nothing"),
         (" , ", "describes nothing"),
         ("numa=2", "describes nothing"),
-        ("2xH100,nic,mig=on", "the MIG profiles of H100 are not known here"),
-        ("nic,mig=on", "of no GPU"),
+        ("2xL40S,nic,mig=on", "the MIG profiles of L40S are not known"),
+        ("nic,mig=on", "a machine without a GPU"),
     ],
 )
 def test_a_machine_that_is_not_what_was_asked_for(spec: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,25 @@
+"""Machines that nobody has at hand: a name (``p5.48xlarge``), a line (``8xH100,2xnic``) or a YAML file becomes a
+Machine to render slices of.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from dractl.drivers.hardware.build import as_node
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Machine
+
+__all__ = ["as_node", "machine"]
+
+
+def machine(spec: str) -> Machine:
+    """The machine that ``--hardware`` describes. Raises UsageError, and InputError for what is wrong in a file."""
+    from dractl.drivers.hardware import build, described
+    from dractl.drivers.hardware.spec import parse
+
+    if os.path.sep in spec or spec.endswith((".yaml", ".yml")):
+        return build.machine(described.read(spec))
+    return build.machine(parse(spec))

@@ -1,0 +1,499 @@
+"""From a layout to a Machine: addresses, names and numbers as Linux and NVML would give them."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.hardware.layout import KEYS, MAX_DEVICES, Layout, Root, Slot, numbers
+from dractl.drivers.hardware.products import Product, mig_layout, mig_layouts, products
+from dractl.errors import UsageError
+from dractl.topology import cpulist
+from dractl.topology.machine import (
+    Amdgpu,
+    Core,
+    Cpus,
+    Fabric,
+    Gpu,
+    Host,
+    Machine,
+    NetInterface,
+    Note,
+    NumaNode,
+    Nvidia,
+    NvmeController,
+    NvmeNamespace,
+    Package,
+    PciDevice,
+    RdmaDevice,
+    SrIov,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_MAX_PER_ROOT = 15  # a root without a name is given 16 bus numbers, its own included
+_FIRST_ON_ROOT, _LAST_ON_ROOT = 0x10, 0x1F  # device numbers of functions on the root's own bus
+_NAMES = uuid.UUID("5d2f6f3e-6b0e-5e0a-9d53-0d7ac1d0b1a5")  # our own namespace: UUIDs are the same each time
+_PAGE = 4096  # of x86, as which CPUs are numbered, too
+_DRIVER, _CUDA = "580.65.06", "13.0"
+_HOSTS = {  # DMI's vendor and product on each cloud; EC2's product is the instance type
+    "aws": ("Amazon EC2", None),
+    "azure": ("Microsoft Corporation", "Virtual Machine"),
+    "gce": ("Google", "Google Compute Engine"),
+    "alibaba": ("Alibaba Cloud", "Alibaba Cloud ECS"),
+    "oke": (None, None),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What one device adds to a machine: its functions, the physical one first, and what hangs on them."""
+
+    functions: tuple[PciDevice, ...]
+    interfaces: tuple[NetInterface, ...] = ()
+    rdma: tuple[RdmaDevice, ...] = ()
+    controllers: tuple[NvmeController, ...] = ()
+    gpus: tuple[Gpu, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The whole machine's settings, and the numbers given out so far (``eth0``, ``eth1`` ...)."""
+
+    settings: Mapping[str, Any]
+    vfs: int
+    given: Counter[str] = field(default_factory=Counter)
+
+    def take(self, prefix: str) -> int:
+        """The next number after a prefix, from 0."""
+        self.given[prefix] += 1
+        return self.given[prefix] - 1
+
+
+def machine(layout: Layout) -> Machine:
+    """The machine of a layout. Raises UsageError where there can be no such machine."""
+    settings = layout.settings
+    given = numbers(settings)
+    _check(layout, given)
+    memory = _memory(settings.get("memory"), layout.numa)
+    cpus_of_nodes, processors = _processors(given.get("cpus", 0), layout.numa, given.get("threads", 2))
+    plan = _Plan(settings, given.get("vfs", 0))
+    placed = sorted(_placed(layout.roots, cpus_of_nodes), key=lambda place: place[0].bdf)
+    parts = [_parts(function, slot.product, plan) for function, slot, _ in placed]
+    bridges = [bridge for _, _, bridge in placed if bridge is not None]
+    functions = [*bridges, *(function for part in parts for function in part.functions)]
+    twice = [bdf for bdf, count in Counter(function.bdf for function in functions).items() if count > 1]
+    if twice:
+        raise UsageError(f"--hardware: two functions would have the address {twice[0]}")
+    gpus = tuple(gpu for part in parts for gpu in part.gpus)
+    cuda = any(gpu.source == "nvml" for gpu in gpus)
+    distances = [tuple(10 if a == b else 21 for b in range(layout.numa)) for a in range(layout.numa)]
+    return Machine(
+        host=_host(settings, memory),
+        cpus=processors,
+        numa_nodes=tuple(NumaNode(n, cpus_of_nodes[n], memory, distances=distances[n]) for n in range(layout.numa)),
+        pci_devices=tuple(sorted(functions, key=lambda function: function.bdf)),
+        net_interfaces=tuple(interface for part in parts for interface in part.interfaces),
+        rdma_devices=tuple(rdma for part in parts for rdma in part.rdma),
+        nvme_controllers=tuple(controller for part in parts for controller in part.controllers),
+        gpus=gpus,
+        nvidia=Nvidia(str(settings.get("driver", _DRIVER)), str(settings.get("cuda", _CUDA))) if cuda else None,
+        reported=layout.reported,
+        notes=_notes(layout),
+        identity=False,
+    )
+
+
+def _check(layout: Layout, given: Mapping[str, int]) -> None:
+    held = layout.products
+    if not (held or layout.reported or given.get("cpus")) and layout.settings.get("memory") is None:
+        raise UsageError(
+            "--hardware describes nothing", hint=f"products are {', '.join(products())}; keys are {', '.join(KEYS)}"
+        )
+    if layout.settings.get("mig") in ("on", True) and not any(mig_layout(product) for product in held):
+        drawn = ", ".join(dict.fromkeys(product.name for product in held if product.kind == "nvidia"))
+        raise UsageError(
+            f"--hardware: mig=on, but the MIG profiles of {drawn or 'a machine without a GPU'} are not known",
+            hint=f"they are known of {', '.join(mig_layouts())}; `dractl discover --save` keeps those of a real machine",
+        )
+    if sum(1 + given.get("vfs", 0) * product.virtual_functions for product in held) > MAX_DEVICES:
+        raise UsageError(f"--hardware: at most {MAX_DEVICES} devices, virtual functions included")
+
+
+def _notes(layout: Layout) -> tuple[Note, ...]:
+    """What of the machine is not recorded or documented, but concluded."""
+    notes = [
+        Note("hardware", f"{item.of}: not published, {item.source}")
+        for item in layout.evidence
+        if item.sure == "derived"
+    ]
+    partitioned = {product.name: mig_layout(product) for product in layout.products}
+    for name, found in partitioned.items():
+        if found is not None and found.derived:
+            notes.append(Note("hardware", f"MIG profiles of {name}: {found.derived}"))
+    return tuple(notes)
+
+
+def _host(settings: Mapping[str, Any], memory: int | None) -> Host:
+    cloud = settings.get("cloud")
+    vendor, product = _HOSTS.get(str(cloud), (None, None))
+    kind = settings.get("instanceType")
+    return Host(
+        vendor=vendor,
+        product=kind if cloud == "aws" else product,
+        cloud=cloud,
+        instance_type=kind,
+        page_bytes=_PAGE if memory is not None else None,
+    )
+
+
+# --- places ------------------------------------------------------------------------------------------------------
+
+
+def _placed(
+    roots: Sequence[Root], cpus_of_nodes: Sequence[str]
+) -> Iterator[tuple[PciDevice, Slot, PciDevice | None]]:
+    """Each device's function, bare but for its place, and the root port that it is behind, if any."""
+    unnamed = 0
+    for root in roots:
+        if root.name is None:
+            domain, bus = divmod(unnamed, 15)
+            host, unnamed = f"pci{domain:04x}:{bus * 16 + 16:02x}", unnamed + 1
+            if len(root.slots) > _MAX_PER_ROOT:
+                raise UsageError(f"--hardware: at most {_MAX_PER_ROOT} devices share a root", hint="give roots=N")
+        else:
+            host = root.name
+        folder = f"{root.behind}/{host}" if root.behind else host
+        local = cpus_of_nodes[root.numa] or None if root.numa is not None else None
+        for number, slot in enumerate(root.slots):
+            bdf = slot.address or _next_address(host, number)
+            port = f"{host[3:]}:{number + 1:02x}.0"
+            on_root = bdf.rpartition(":")[0] == host[3:]
+            bridge = None
+            if not on_root:
+                bridge = PciDevice(
+                    bdf=port,
+                    path=f"{folder}/{port}",
+                    class_code="0x060400",
+                    driver="pcieport",
+                    kind="bridge",
+                    pcie_root=host,
+                    numa_node=root.numa,
+                )
+            function = PciDevice(
+                bdf=bdf,
+                path=f"{folder}/{bdf}" if on_root else f"{folder}/{port}/{bdf}",
+                pcie_root=host,
+                bridges=() if on_root else (port,),
+                numa_node=root.numa,
+                local_cpus=local,
+            )
+            yield function, slot, bridge
+
+
+def _next_address(host: str, number: int) -> str:
+    """On bus 00, as guests have it, the device lies on the root itself; elsewhere each has a bus of its own."""
+    domain, bus = host[3:].split(":")
+    if bus == "00":
+        device = _FIRST_ON_ROOT + number
+        if device > _LAST_ON_ROOT:
+            raise UsageError(f"--hardware: too many devices on {host}; give addresses, or other roots")
+        return f"{domain}:00:{device:02x}.0"
+    secondary = int(bus, 16) + 1 + number
+    if secondary > 0xFF:
+        raise UsageError(f"--hardware: no bus numbers are left below {host}; give addresses, or other roots")
+    return f"{domain}:{secondary:02x}:00.0"
+
+
+def _memory(value: object, numa: int) -> int | None:
+    """Bytes of each node, in whole pages."""
+    if value is None:
+        return None
+    size = _quantity(value)
+    if not 1 << 20 <= size <= 1 << 50:
+        raise UsageError(f"--hardware: memory must be a quantity such as 512Gi, from 1Mi to 1Pi, not {value!r}")
+    return size // numa // _PAGE * _PAGE
+
+
+def _quantity(value: object) -> int:
+    """A quantity's value, 0 for what is none."""
+    from dractl.model import Quantity
+
+    try:
+        return Quantity.parse(str(value)).value()
+    except ValueError:
+        return 0
+
+
+def _processors(cpus: int, numa: int, threads: int) -> tuple[list[str], Cpus]:
+    """CPUs numbered as Linux does on x86: first threads of all cores, then second ones. One package a NUMA node."""
+    if not cpus:
+        return [""] * numa, Cpus()
+    if cpus % (numa * threads):
+        raise UsageError(f"--hardware: {cpus} CPUs do not make whole cores of {threads} threads on {numa} NUMA nodes")
+    total = cpus // threads
+    per_node = total // numa
+    members = [[cpu for cpu in range(cpus) if cpu % total // per_node == node] for node in range(numa)]
+    shown = [cpulist.show(member) for member in members]
+    cores = tuple(
+        Core(
+            package=core // per_node,
+            id=core % per_node,
+            cpus=cpulist.show(range(core, cpus, total)),
+            numa_node=core // per_node,
+        )
+        for core in range(total)
+    )
+    packages = tuple(Package(node, shown[node]) for node in range(numa))
+    return shown, Cpus(online=f"0-{cpus - 1}", smt=threads > 1, packages=packages, cores=cores)
+
+
+# --- devices -----------------------------------------------------------------------------------------------------
+
+
+def _parts(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
+    if product.kind == "nvidia":
+        return _nvidia(function, product, plan)
+    if product.kind == "amd":
+        return _amd(function, product, plan)
+    if product.kind == "intel":
+        return _intel(function, product)
+    if product.kind == "nic":
+        return _nic(function, product, plan)
+    if product.kind == "nvme":
+        return _nvme(function, plan)
+    return _accelerator(function, product, plan)
+
+
+def _nvidia(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
+    facts, settings = product.facts, plan.settings
+    layout = mig_layout(product)
+    number = plan.take("gpu")
+    size = settings.get("gpuMemory")
+    fabric = settings.get("fabric") or ({} if facts.get("addressing") == "ATS" else None)
+    gpu = Gpu(
+        bdf=function.bdf,
+        vendor="0x10de",
+        source="nvml",
+        partial=False,
+        health="ok",
+        index=number,
+        minor=number,
+        uuid=f"GPU-{uuid.uuid5(_NAMES, f'{function.bdf} {product.name}')}",
+        name=facts["name"],
+        brand=facts.get("brand", "Nvidia"),
+        architecture=facts["architecture"],
+        cuda_compute_capability=facts["compute"],
+        memory_bytes=_quantity(size) if size is not None else product.memory_bytes,
+        addressing_mode=settings.get("addressingMode", facts.get("addressing")),
+        driver_version=str(settings.get("driver", _DRIVER)),
+        mig_mode=settings.get("mig") in ("on", True) if layout is not None else None,
+        mig_profiles=layout.profiles if layout is not None else (),
+        fabric=_fabric(fabric) if fabric is not None else None,
+    )
+    pci = replace(
+        function,
+        class_code="0x030200",
+        vendor="0x10de",
+        device=facts.get("device"),
+        vendor_name="NVIDIA Corporation",
+        driver="nvidia",
+        kind="gpu",
+    )
+    return _Parts((pci,), gpus=(gpu,))
+
+
+def _fabric(said: Mapping[str, Any]) -> Fabric:
+    """The NVLink fabric of a machine whose NVLinks leave it. Nobody reads the UUID but to see that there is one."""
+    return Fabric("completed", str(said.get("cluster", uuid.uuid5(_NAMES, "fabric"))), int(said.get("clique", 0)))
+
+
+def _amd(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
+    facts = product.facts
+    number = plan.take("card")
+    partitions = facts.get("partitions", True)
+    names = (f"card{number}", f"renderD{128 + number}")
+    gpu = Gpu(
+        bdf=function.bdf,
+        vendor="0x1002",
+        source="kfd",
+        partial=False,
+        health="ok",
+        index=number,
+        name=facts["name"],
+        memory_bytes=product.memory_bytes,
+        driver_version=None,
+        amd=Amdgpu(
+            card_index=number,
+            render_minor=128 + number,
+            compute_partition="spx" if partitions else None,
+            memory_partition="nps1" if partitions else None,
+            simd_count=facts["computeUnits"] * 4,
+            simd_per_cu=4,
+        ),
+    )
+    pci = replace(
+        function,
+        class_code="0x120000",
+        vendor="0x1002",
+        device=facts["device"],
+        vendor_name="Advanced Micro Devices, Inc. [AMD/ATI]",
+        driver="amdgpu",
+        kind="gpu",
+        names=names,
+    )
+    return _Parts((pci,), gpus=(gpu,))
+
+
+def _intel(function: PciDevice, product: Product) -> _Parts:
+    facts = product.facts
+    pci = replace(
+        function,
+        class_code=facts.get("class", "0x038000"),
+        vendor="0x8086",
+        device=facts["device"],
+        vendor_name="Intel Corporation",
+        driver=facts["driver"],
+        kind="gpu",
+    )
+    return _Parts((pci,), gpus=(Gpu(bdf=function.bdf, vendor="0x8086", source="pci"),))
+
+
+def _nvme(function: PciDevice, plan: _Plan) -> _Parts:
+    name = f"nvme{plan.take('nvme')}"
+    namespace = NvmeNamespace(f"{name}n1")
+    controller = NvmeController(name, function.bdf, transport="pcie", namespaces=(namespace,))
+    pci = replace(function, class_code="0x010802", driver="nvme", kind="nvme", names=(name, namespace.name))
+    return _Parts((pci,), controllers=(controller,))
+
+
+def _nic(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
+    facts = product.facts
+    vfs = plan.vfs if product.virtual_functions else 0
+    physical = replace(_described(function, facts, "nic"), sriov=_physical(vfs))
+    found = [_network(physical, facts, plan, f"eth{plan.take('eth')}" if facts.get("interface", True) else None, vfs)]
+    for number in range(vfs):
+        virtual = replace(
+            _virtual(physical, number), device=facts["vf"]["device"], device_name=facts["vf"]["name"]
+        )
+        virtual = replace(virtual, driver=facts["vf"]["driver"])
+        name = f"{found[0].interfaces[0].name}v{number}"
+        found.append(_network(virtual, facts, plan, name, 0, virtual_function=True))
+    return _Parts(
+        tuple(pci for part in found for pci in part.functions),
+        interfaces=tuple(interface for part in found for interface in part.interfaces),
+        rdma=tuple(rdma for part in found for rdma in part.rdma),
+    )
+
+
+def _network(
+    pci: PciDevice,
+    facts: Mapping[str, Any],
+    plan: _Plan,
+    name: str | None,
+    vfs: int,
+    *,
+    virtual_function: bool = False,
+) -> _Parts:
+    """A function with its network interface and its RDMA device, where it has them."""
+    rdma = _rdma_name(pci, facts["rdma"], plan) if facts.get("rdma") else None
+    interfaces = ()
+    if name is not None:
+        interfaces = (
+            NetInterface(
+                name=name,
+                bdf=pci.bdf,
+                kind="device",
+                virtual=False,
+                driver=pci.driver,
+                encapsulation="ether",
+                operstate="up",
+                rdma_device=rdma,
+                sriov_total_vfs=vfs or None,
+                sriov_num_vfs=vfs or None,
+                virtual_function=virtual_function,
+            ),
+        )
+    names = tuple(item for item in (name, rdma) if item is not None)
+    devices = (RdmaDevice(rdma, pci.bdf, (name,) if name is not None else ()),) if rdma is not None else ()
+    return _Parts((replace(pci, names=names),), interfaces=interfaces, rdma=devices)
+
+
+def _rdma_name(pci: PciDevice, prefix: str, plan: _Plan) -> str:
+    """``mlx5_0``; ``rdmap16s27`` as udev names EFA after bus and device."""
+    if prefix != "rdmap":
+        return f"{prefix}{plan.take(prefix)}"
+    _, bus, rest = pci.bdf.split(":")
+    return f"rdmap{int(bus, 16)}s{int(rest.partition('.')[0], 16)}"
+
+
+def _accelerator(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
+    facts = product.facts
+    vfs = plan.vfs if product.virtual_functions else 0
+    prefix = facts.get("prefix")
+    physical = replace(
+        _described(function, facts, "accelerator"),
+        names=(f"{prefix}{plan.take(prefix)}",) if prefix is not None else (),
+        iommu_group=plan.take("group") if facts.get("group") else None,
+        sriov=_physical(vfs),
+    )
+    virtual = [
+        replace(
+            _virtual(physical, number),
+            device=facts["vf"]["device"],
+            device_name=facts["vf"]["name"],
+            driver=facts["vf"]["driver"],
+        )
+        for number in range(vfs)
+    ]
+    return _Parts((physical, *virtual))
+
+
+def _described(function: PciDevice, facts: Mapping[str, Any], kind: Any) -> PciDevice:
+    subsystem = facts.get("subsystem")
+    return replace(
+        function,
+        class_code=facts.get("class", "0x020000"),
+        vendor=facts["vendor"],
+        device=facts["device"],
+        subsystem_vendor=facts["vendor"] if subsystem is not None else None,
+        subsystem_device=subsystem,
+        vendor_name=facts["vendorName"],
+        device_name=facts.get("name"),
+        driver=facts["driver"],
+        kind=kind,
+    )
+
+
+def _physical(vfs: int) -> SrIov | None:
+    return SrIov(total_vfs=vfs, num_vfs=vfs, drivers_autoprobe=True) if vfs else None
+
+
+def _virtual(parent: PciDevice, number: int) -> PciDevice:
+    """A virtual function, at the next address after the physical one's."""
+    slot, index = divmod(number + 1, 8)
+    bdf = f"{parent.bdf[:-4]}{slot:02x}.{index}"
+    return replace(
+        parent,
+        bdf=bdf,
+        path=f"{parent.path.rpartition('/')[0]}/{bdf}",
+        sriov=SrIov(physical_function=parent.bdf, vf_index=number),
+    )
+
+
+def as_node(original: Machine, node_name: str) -> Machine:
+    """The same hardware as another node has it: GPUs have UUIDs of their own there."""
+    gpus = tuple(
+        replace(
+            gpu,
+            uuid=f"GPU-{uuid.uuid5(_NAMES, f'{node_name} {gpu.uuid}')}" if gpu.uuid is not None else None,
+            mig_devices=tuple(
+                replace(mig, uuid=f"MIG-{uuid.uuid5(_NAMES, f'{node_name} {mig.uuid}')}") for mig in gpu.mig_devices
+            ),
+        )
+        for gpu in original.gpus
+    )
+    return replace(original, gpus=gpus)

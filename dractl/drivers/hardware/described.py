@@ -1,0 +1,198 @@
+"""Machines in a YAML file: the settings of a line, and ``roots`` that say where devices are.
+
+A root is ``{numa: 0, devices: [2xH100, nic]}``. It may have a name (``root: pci0000:44``), and ``devices`` may be a map
+from products to counts or addresses: ``{H100: ["0000:53:00.0"], EFAv2: 4}``. ``behind`` is the folder of /sys/devices
+that holds the root where it is not /sys/devices itself. ``numa: null`` is a root whose node the kernel does not know.
+
+``reported`` are devices that only a vendor's agent knows, by driver: ``{npu.rebellions.ai: [{name: rbln0, ...}]}``;
+the attributes are those that ``dractl rule DRIVER`` lists. ``evidence`` says where values come from.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.hardware.layout import (
+    FILE_KEYS,
+    KEYS,
+    MAX_DEVICES,
+    SURE,
+    Evidence,
+    Layout,
+    Root,
+    Slot,
+    numbers,
+    unknown_product,
+)
+from dractl.errors import InputError, UsageError
+from dractl.topology.machine import BDF
+
+if TYPE_CHECKING:
+    from dractl.drivers.hardware.products import Product
+    from dractl.manifests import Document
+    from dractl.topology.machine import Reported
+
+_ROOT = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}\Z")
+_ROOT_KEYS = ("root", "numa", "devices", "behind")
+_TOP = (*KEYS, *FILE_KEYS, "title", "evidence", "reported")
+_HINTS = {
+    "addressingMode": "the modes of NVML are ATS, HMM and None",
+    "cloud": "dranet knows alibaba, aws, azure, gce and oke",
+}
+
+
+class _At:
+    """Errors of one file, each with the line of what is wrong."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+
+    def error(self, path: tuple[str | int, ...], message: str, hint: str | None = None) -> InputError:
+        return InputError(message, place=str(self.document.locate(path)), hint=hint)
+
+
+def read(path: str) -> Layout:
+    """The layout that a file describes. Raises InputError with the line of what is wrong, and what is allowed."""
+    from dractl.manifests import load
+
+    inputs = load([path], relevant_only=False)
+    for broken in inputs.broken:
+        raise InputError(broken.message, place=str(broken.position), hint=broken.hint)
+    if len(inputs.documents) != 1:
+        raise InputError(f"holds {len(inputs.documents)} documents, but a machine file is one", place=path)
+    document = inputs.documents[0]
+    at, value = _At(document), document.value
+    for key in value:
+        if key not in _TOP:
+            raise at.error((key,), f"unknown key {key!r}", hint=f"keys are {', '.join(_TOP)}")
+    settings = {key: item for key, item in value.items() if key in (*KEYS, *FILE_KEYS) and key != "roots"}
+    for key, item in settings.items():
+        _check_setting(at, key, item)
+    roots = _roots(at, value.get("roots", []))
+    asked = numbers(settings).get("numa", 0)
+    return Layout(
+        roots,
+        max(asked, *((root.numa or 0) + 1 for root in roots), 1),
+        settings,
+        str(value.get("title", "")),
+        _evidence(at, value.get("evidence", [])),
+        _reported(at, value.get("reported", {})),
+    )
+
+
+def _check_setting(at: _At, key: str, item: Any) -> None:
+    try:
+        numbers({key: item})
+    except UsageError as error:
+        raise at.error((key,), error.message.removeprefix("--hardware: "), error.hint) from error
+    allowed = {"addressingMode": ("ATS", "HMM", "None"), "cloud": ("alibaba", "aws", "azure", "gce", "oke")}.get(key)
+    if allowed is not None and item not in allowed:
+        raise at.error((key,), f"{key} must be one of {', '.join(allowed)}, not {item!r}", _HINTS.get(key))
+    if key == "fabric" and not (isinstance(item, dict) and {"cluster", "clique"} >= set(item)):
+        raise at.error((key,), "fabric must be a map with cluster, a UUID, and clique, a number")
+
+
+def _roots(at: _At, value: Any) -> tuple[Root, ...]:
+    if not isinstance(value, list):
+        raise at.error(("roots",), "roots must be a list such as [{numa: 0, devices: [2xH100, nic]}]")
+    found: list[Root] = []
+    seen: dict[str, tuple[str | int, ...]] = {}
+    for number, item in enumerate(value):
+        path = ("roots", number)
+        if not isinstance(item, dict):
+            raise at.error(path, "a root must be a map such as {numa: 0, devices: [2xH100, nic]}")
+        for key in item:
+            if key not in _ROOT_KEYS:
+                raise at.error((*path, key), f"unknown key {key!r}", f"a root has {', '.join(_ROOT_KEYS)}")
+        node, name = item.get("numa", 0), item.get("root")
+        if node is not None and (type(node) is not int or not 0 <= node < 1024):
+            raise at.error((*path, "numa"), f"numa must be a node's number from 0 to 1023, or null, not {node!r}")
+        if name is not None and not _ROOT.match(str(name)):
+            raise at.error((*path, "root"), f"root must be a host bridge such as pci0000:44, not {name!r}")
+        if name in seen:
+            raise at.error((*path, "root"), f"root {name} is described twice")
+        if name is not None:
+            seen[name] = path
+        slots = _slots(at, (*path, "devices"), item.get("devices", []))
+        found.append(Root(slots, node, name, str(item.get("behind", "")).strip("/")))
+    addresses = [slot.address for root in found for slot in root.slots if slot.address is not None]
+    for address in addresses:
+        if addresses.count(address) > 1:
+            raise at.error(("roots",), f"address {address} is given to two devices")
+    return tuple(found)
+
+
+def _slots(at: _At, path: tuple[str | int, ...], value: Any) -> tuple[Slot, ...]:
+    if isinstance(value, list):
+        found = [
+            _product(at, (*path, number), str(item), count=True) for number, item in enumerate(value)
+        ]
+        return tuple(Slot(product) for product, count in found for _ in range(min(count, MAX_DEVICES + 1)))
+    if not isinstance(value, dict):
+        raise at.error(path, "devices must be a list such as [2xH100, nic], or a map from products to addresses")
+    slots: list[Slot] = []
+    for name, places in value.items():
+        product, _ = _product(at, (*path, name), name, count=False)
+        if type(places) is int and 1 <= places <= MAX_DEVICES:
+            slots += [Slot(product)] * places
+        elif isinstance(places, list):
+            for number, address in enumerate(places):
+                if not isinstance(address, str) or not BDF.match(address):
+                    raise at.error(
+                        (*path, name, number), f"an address must have the form 0000:53:00.0, not {address!r}"
+                    )
+                slots.append(Slot(product, address))
+        else:
+            raise at.error((*path, name), f"{name} must be a number of devices or a list of addresses")
+    return tuple(slots)
+
+
+def _product(at: _At, path: tuple[str | int, ...], text: str, *, count: bool) -> tuple[Product, int]:
+    from dractl.drivers.hardware.products import find
+    from dractl.drivers.hardware.spec import product
+
+    try:
+        if count:
+            return product(text)
+        found = find(text)
+        if found is None:
+            raise unknown_product(text)
+    except UsageError as error:
+        raise at.error(path, error.message.removeprefix("--hardware: "), error.hint) from error
+    return found, 1
+
+
+def _evidence(at: _At, value: Any) -> tuple[Evidence, ...]:
+    if not isinstance(value, list):
+        raise at.error(("evidence",), "evidence must be a list such as [{of: roots, sure: recorded, source: ...}]")
+    found = []
+    for number, item in enumerate(value):
+        path = ("evidence", number)
+        if not isinstance(item, dict) or set(item) != {"of", "sure", "source"}:
+            raise at.error(path, "evidence must have the keys of, sure and source")
+        if item["sure"] not in SURE:
+            raise at.error((*path, "sure"), f"sure must be {', '.join(SURE)}, not {item['sure']!r}")
+        found.append(Evidence(str(item["of"]), item["sure"], str(item["source"])))
+    return tuple(found)
+
+
+def _reported(at: _At, value: Any) -> tuple[Reported, ...]:
+    """Devices that a vendor's agent reports; the driver's catalogue says which facts there are, and of what type."""
+    from dractl.drivers import reported
+
+    if not isinstance(value, dict):
+        raise at.error(("reported",), "reported must be a map from drivers to lists of devices")
+    found = []
+    for driver, devices in value.items():
+        if not isinstance(devices, list):
+            raise at.error(("reported", driver), f"the devices of {driver} must be a list")
+        for number, item in enumerate(devices):
+            path = ("reported", driver, number)
+            try:
+                found.append(reported.device(str(driver), item))
+            except reported.Misfit as misfit:
+                raise at.error((*path, *misfit.path), misfit.message, misfit.hint) from misfit
+            except UsageError as error:
+                raise at.error(("reported", driver), error.message, error.hint) from error
+    return tuple(found)

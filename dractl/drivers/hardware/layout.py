@@ -1,0 +1,118 @@
+"""What a described machine is before it is built: products on PCIe roots, and settings of the whole machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from dractl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.drivers.hardware.products import Product
+    from dractl.topology.machine import Reported
+
+MAX_DEVICES = 512
+MAX_CPUS = 4096
+MAX_VFS = 128
+MAX_NODES = 64
+
+NUMBERS = {"roots": MAX_DEVICES, "numa": MAX_NODES, "cpus": MAX_CPUS, "threads": 8, "vfs": MAX_VFS}
+KEYS = ("roots", "numa", "cpus", "threads", "memory", "vfs", "driver", "cuda", "mig")
+"""The settings of a line. A file has them too, and :data:`FILE_KEYS`."""
+
+FILE_KEYS = ("gpuMemory", "addressingMode", "fabric", "cloud", "instanceType")
+
+Sure = Literal["recorded", "documented", "derived"]
+SURE: tuple[Sure, ...] = ("recorded", "documented", "derived")
+"""How sure a value is: printed by a real machine or its driver, documented by the vendor, or concluded from those."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A device on a root. Without ``address`` it gets the next free one below its root."""
+
+    product: Product
+    address: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A PCIe root. Without ``name`` it gets one; ``numa`` is None where the kernel knows no node of it.
+
+    ``behind`` is the folder of ``/sys/devices`` that the root lies in, where it is not there itself: Hyper-V's VMBus,
+    of which the drivers' helper library computes no ``pcieRoot``.
+    """
+
+    slots: tuple[Slot, ...] = ()
+    numa: int | None = 0
+    name: str | None = None
+    behind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Where values of a machine file come from, and how sure they are."""
+
+    of: str
+    sure: Sure
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A described machine. ``settings`` are the keys of :data:`KEYS` and :data:`FILE_KEYS` as they were written."""
+
+    roots: tuple[Root, ...] = ()
+    numa: int = 1
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    title: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    reported: tuple[Reported, ...] = ()
+
+    @property
+    def products(self) -> tuple[Product, ...]:
+        """Every device's product, root by root."""
+        return tuple(slot.product for root in self.roots for slot in root.slots)
+
+
+def numbers(settings: Mapping[str, Any]) -> dict[str, int]:
+    """The settings that are numbers. Raises UsageError for unknown keys, and for values out of range."""
+    found: dict[str, int] = {}
+    for key, value in settings.items():
+        if key not in KEYS and key not in FILE_KEYS:
+            raise unknown_key(key)
+        if key == "mig" and value not in ("on", "off", True, False):
+            raise UsageError(f"--hardware: mig must be on or off, not {value!r}")
+        if key in NUMBERS:
+            most = NUMBERS[key]
+            if not str(value).isdecimal() or not 1 <= int(value) <= most:
+                raise UsageError(f"--hardware: {key} must be a number from 1 to {most}, not {value!r}")
+            found[key] = int(value)
+    return found
+
+
+def unknown_key(key: str) -> UsageError:
+    """The error for a setting that does not exist."""
+    from dractl.model.nearest import nearest_names
+
+    near = nearest_names(key, KEYS, most=1)
+    suggestion = f"; did you mean {near[0]}?" if near else ""
+    return UsageError(f"--hardware: unknown key {key!r}{suggestion}", hint=f"keys are {', '.join(KEYS)}")
+
+
+def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
+    """The error for a name that is neither a product nor a machine: the nearest ones."""
+    from difflib import get_close_matches
+
+    from dractl.drivers.hardware.products import products
+
+    known = {name.lower(): name for name in (*products(), *machines)}
+    near = [known[name] for name in get_close_matches(text.lower(), known, 3, 0.6)]
+    suggestion = f"; did you mean {' or '.join(near)}?" if near else ""
+    return UsageError(
+        f"--hardware: unknown machine or product {text!r}{suggestion}",
+        hint=f"products are {', '.join(products())}; keys are {', '.join(KEYS)}; "
+        "`dractl render --list-hardware` lists the machines",
+    )

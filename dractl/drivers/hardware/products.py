@@ -1,0 +1,111 @@
+"""The products that ``--hardware`` knows, read from ``products.yaml`` and ``mig.yaml`` when first asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from dractl.topology.machine import MigProfile, Placement
+
+Kind = Literal["nvidia", "amd", "intel", "nic", "nvme", "accelerator"]
+_HERE = Path(__file__).resolve().parent
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One product. ``facts`` are the rest of its row: PCI ids, names, the kernel driver that binds it."""
+
+    name: str
+    kind: Kind
+    facts: dict[str, Any]
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory of a GPU as its driver reports it."""
+        size = self.facts.get("memoryMiB")
+        return size * _MIB if size is not None else None
+
+    @property
+    def virtual_functions(self) -> bool:
+        """True if virtual functions of it can be described (``vfs=N``)."""
+        return "vf" in self.facts
+
+
+@dataclass(frozen=True, slots=True)
+class MigLayout:
+    """The GPU instance profiles of a GPU. ``derived`` says which values were not read from a machine or document."""
+
+    profiles: tuple[MigProfile, ...]
+    source: str
+    sure: str
+    derived: str = ""
+
+
+def _read(name: str) -> dict[str, Any]:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    with (_HERE / name).open(encoding="utf-8") as file:
+        found: dict[str, Any] = yaml.load(file, loader)  # noqa: S506 - a safe loader, of our own file
+    return found
+
+
+@cache
+def products() -> dict[str, Product]:
+    """Every product by name, GPUs first."""
+    found: dict[str, Product] = {}
+    for kind, rows in _read("products.yaml").items():
+        for name, row in rows.items():
+            facts = rows[row["same"]] if "same" in row else row
+            found[name] = Product(name, kind, facts)
+    return found
+
+
+@cache
+def _by_lower_case() -> dict[str, Product]:
+    return {name.lower(): product for name, product in products().items()}
+
+
+def find(name: str) -> Product | None:
+    """The product of a name, whatever its case; None if there is none."""
+    return _by_lower_case().get(name.lower())
+
+
+@cache
+def mig_layouts() -> dict[str, MigLayout]:
+    """MIG layouts by name; a product names its own as ``mig``."""
+    return {
+        name: MigLayout(
+            tuple(_profile(*row) for row in layout["profiles"]),
+            layout["source"],
+            layout["sure"],
+            layout.get("derived", ""),
+        )
+        for name, layout in _read("mig.yaml").items()
+    }
+
+
+def mig_layout(product: Product) -> MigLayout | None:
+    """The MIG layout of a GPU; None where it has no MIG, or its profiles are not known."""
+    name = product.facts.get("mig")
+    return mig_layouts()[name] if name is not None else None
+
+
+def _profile(
+    number: int,
+    name: str,
+    slices: int,
+    mib: int,
+    processors: int,
+    copy: int,
+    decoders: int,
+    jpeg: int,
+    ofa: int,
+    size: int,
+    starts: list[int],
+) -> MigProfile:
+    places = tuple(Placement(start, size) for start in starts)
+    return MigProfile(number, name, slices, mib * _MIB, processors, copy, decoders, 0, jpeg, ofa, places)

@@ -1,0 +1,76 @@
+"""Machines on one line: ``8xH100,8xnic,numa=2``, or a machine's name with settings: ``p5.48xlarge,cpus=192``.
+
+Items are joined by commas, each ``[COUNTx]PRODUCT`` or ``KEY=VALUE``. Products of one kind are spread evenly over the
+PCIe roots, roots evenly over the NUMA nodes; so the first GPU and the first NIC share a root. Keys: ``roots`` (default:
+the largest count), ``numa`` (default 2, or 1 with one root), ``cpus`` (default none), ``threads`` a core (default 2),
+``memory`` of all nodes together (such as ``512Gi``; default unknown), ``vfs`` of each NIC (default none), ``driver``
+and ``cuda`` (NVIDIA's versions), ``mig`` (``on``: GPUs whose MIG profiles are known are in MIG mode).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from dractl.drivers.hardware import names
+from dractl.drivers.hardware.layout import Layout, Root, Slot, numbers, unknown_key, unknown_product
+from dractl.drivers.hardware.products import Product, find
+from dractl.errors import UsageError
+
+_ITEM = re.compile(r"(?:(\d{1,4})\s*[xX×]\s*)?(.+)\Z")
+
+
+def parse(line: str) -> Layout:
+    """The layout that a line describes. Raises UsageError."""
+    settings: dict[str, Any] = {}
+    counts: dict[str, tuple[Product, int]] = {}
+    named: list[str] = []
+    for item in filter(None, (part.strip() for part in line.split(","))):
+        key, equals, value = item.partition("=")
+        if equals:
+            settings[key.strip()] = value.strip()
+        elif names.canonical(item) is not None and find(item) is None:
+            named.append(item)
+        else:
+            found, count = product(item)
+            counts[found.name] = (found, counts.get(found.name, (found, 0))[1] + count)
+    if named:
+        return _named(named, list(counts), settings)
+    given = numbers(settings)
+    roots = given.get("roots") or max((count for _, count in counts.values()), default=1)
+    numa = given.get("numa") or (2 if roots > 1 else 1)
+    slots: list[list[Slot]] = [[] for _ in range(roots)]
+    for found, count in counts.values():
+        for number in range(count):
+            slots[number * roots // count if count <= roots else number % roots].append(Slot(found))
+    layout = tuple(Root(tuple(held), number * numa // roots) for number, held in enumerate(slots))
+    return Layout(layout, numa, settings)
+
+
+def product(text: str) -> tuple[Product, int]:
+    """``2xH100`` as a product and a count. Raises UsageError with the nearest names."""
+    match = _ITEM.match(text.strip())
+    found = find(match[2]) if match is not None else None
+    if match is None or found is None:
+        raise unknown_product(match[2] if match is not None else text, names.every())
+    return found, int(match[1] or 1)
+
+
+def _named(named: list[str], products: list[str], settings: dict[str, Any]) -> Layout:
+    """A machine by its name, with settings of the line on top of its own."""
+    if len(named) > 1:
+        raise UsageError(f"--hardware: {named[0]} and {named[1]} are two machines; render one at a time")
+    if products:
+        raise UsageError(
+            f"--hardware: {named[0]} is a whole machine: {products[0]} cannot be added to it",
+            hint="copy its file (`dractl render --list-hardware` says where it is) and add devices there",
+        )
+    fixed = [key for key in settings if key in ("roots", "numa")]
+    if fixed:
+        raise UsageError(f"--hardware: {named[0]} has its own {fixed[0]}; leave {fixed[0]}= out")
+    known = names.load(named[0])
+    for key in settings:
+        if key not in ("cpus", "threads", "memory", "vfs", "driver", "cuda", "mig"):
+            raise unknown_key(key)
+    return replace(known, settings={**known.settings, **settings})
