@@ -105,7 +105,9 @@ def devices(machine: Machine, driver: str, catalogue: Catalogue) -> list[dict[st
 def _device(item: Reported, types: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"name": item.name}
     if item.attributes:
-        found["attributes"] = {fact.name: _value(types.get(fact.name, "string"), fact.value) for fact in item.attributes}
+        found["attributes"] = {
+            fact.name: _value(types.get(fact.name, "string"), fact.value) for fact in item.attributes
+        }
     if item.capacities:
         found["capacity"] = {fact.name: {"value": fact.value} for fact in item.capacities}
     return found

@@ -117,7 +117,7 @@ def _check(layout: Layout, given: Mapping[str, int]) -> None:
         drawn = ", ".join(dict.fromkeys(product.name for product in held if product.kind == "nvidia"))
         raise UsageError(
             f"--hardware: mig=on, but the MIG profiles of {drawn or 'a machine without a GPU'} are not known",
-            hint=f"they are known of {', '.join(mig_layouts())}; `dractl discover --save` keeps those of a real machine",
+            hint=f"they are known of {', '.join(mig_layouts())}; `dractl discover --save` keeps a real machine's",
         )
     if sum(1 + given.get("vfs", 0) * product.virtual_functions for product in held) > MAX_DEVICES:
         raise UsageError(f"--hardware: at most {MAX_DEVICES} devices, virtual functions included")
@@ -153,9 +153,7 @@ def _host(settings: Mapping[str, Any], memory: int | None) -> Host:
 # --- places ------------------------------------------------------------------------------------------------------
 
 
-def _placed(
-    roots: Sequence[Root], cpus_of_nodes: Sequence[str]
-) -> Iterator[tuple[PciDevice, Slot, PciDevice | None]]:
+def _placed(roots: Sequence[Root], cpus_of_nodes: Sequence[str]) -> Iterator[tuple[PciDevice, Slot, PciDevice | None]]:
     """Each device's function, bare but for its place, and the root port that it is behind, if any."""
     unnamed = 0
     for root in roots:
@@ -376,9 +374,7 @@ def _nic(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
     physical = replace(_described(function, facts, "nic"), sriov=_physical(vfs))
     found = [_network(physical, facts, plan, f"eth{plan.take('eth')}" if facts.get("interface", True) else None, vfs)]
     for number in range(vfs):
-        virtual = replace(
-            _virtual(physical, number), device=facts["vf"]["device"], device_name=facts["vf"]["name"]
-        )
+        virtual = replace(_virtual(physical, number), device=facts["vf"]["device"], device_name=facts["vf"]["name"])
         virtual = replace(virtual, driver=facts["vf"]["driver"])
         name = f"{found[0].interfaces[0].name}v{number}"
         found.append(_network(virtual, facts, plan, name, 0, virtual_function=True))
@@ -400,7 +396,7 @@ def _network(
 ) -> _Parts:
     """A function with its network interface and its RDMA device, where it has them."""
     rdma = _rdma_name(pci, facts["rdma"], plan) if facts.get("rdma") else None
-    interfaces = ()
+    interfaces: tuple[NetInterface, ...] = ()
     if name is not None:
         interfaces = (
             NetInterface(

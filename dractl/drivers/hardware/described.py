@@ -125,9 +125,7 @@ def _roots(at: _At, value: Any) -> tuple[Root, ...]:
 
 def _slots(at: _At, path: tuple[str | int, ...], value: Any) -> tuple[Slot, ...]:
     if isinstance(value, list):
-        found = [
-            _product(at, (*path, number), str(item), count=True) for number, item in enumerate(value)
-        ]
+        found = [_product(at, (*path, number), str(item), count=True) for number, item in enumerate(value)]
         return tuple(Slot(product) for product, count in found for _ in range(min(count, MAX_DEVICES + 1)))
     if not isinstance(value, dict):
         raise at.error(path, "devices must be a list such as [2xH100, nic], or a map from products to addresses")

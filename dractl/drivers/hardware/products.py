@@ -44,12 +44,12 @@ class MigLayout:
     derived: str = ""
 
 
-def _read(name: str) -> dict[str, Any]:
+def _read(name: str) -> dict[Any, Any]:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     with (_HERE / name).open(encoding="utf-8") as file:
-        found: dict[str, Any] = yaml.load(file, loader)  # noqa: S506 - a safe loader, of our own file
+        found: dict[Any, Any] = yaml.load(file, loader)  # noqa: S506 - a safe loader, of our own file
     return found
 
 
@@ -57,6 +57,7 @@ def _read(name: str) -> dict[str, Any]:
 def products() -> dict[str, Product]:
     """Every product by name, GPUs first."""
     found: dict[str, Product] = {}
+    kind: Kind
     for kind, rows in _read("products.yaml").items():
         for name, row in rows.items():
             facts = rows[row["same"]] if "same" in row else row

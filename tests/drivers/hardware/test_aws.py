@@ -20,7 +20,9 @@ EFA = {"dra.net/pciVendor": "Amazon.com, Inc.", "dra.net/pciDevice": "Elastic Fa
 def devices(name: str, driver: str, spec: str = "", **settings: str) -> list[dict[str, Any]]:
     options = Options("node-1", Target.of("1.37"), settings={driver: settings})
     return [
-        device for item in render(machine(name + spec), options, [driver]).slices for device in item["spec"].get("devices", ())
+        device
+        for item in render(machine(name + spec), options, [driver]).slices
+        for device in item["spec"].get("devices", ())
     ]
 
 
@@ -70,9 +72,7 @@ def test_elastic_fabric_adapters(name: str) -> None:
     assert {(shown["dra.net/pciSubsystem"], shown["dra.net/rdma"]) for shown in found} == {
         (wanted["pciSubsystem"], wanted["rdma"])
     }
-    places = sorted(
-        (shown["resource.kubernetes.io/pcieRoot"], shown.get("dra.net/numaNode", -1)) for shown in found
-    )
+    places = sorted((shown["resource.kubernetes.io/pcieRoot"], shown.get("dra.net/numaNode", -1)) for shown in found)
     assert places == sorted((root, -1 if node is None else node) for root, node in wanted["devices"])
 
 
@@ -91,10 +91,7 @@ ADDRESSES = {
 
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_addresses_and_nodes_of_gpus(name: str) -> None:
-    found = [
-        values(device)
-        for device in devices(name, "gpu.nvidia.com", consumableShares="disabled")
-    ]
+    found = [values(device) for device in devices(name, "gpu.nvidia.com", consumableShares="disabled")]
     assert [shown["resource.kubernetes.io/pciBusID"] for shown in found] == [
         f"0000:{bus}:00.0" for bus in ADDRESSES[name]
     ]

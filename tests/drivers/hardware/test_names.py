@@ -1,0 +1,167 @@
+"""Machines by name: every file can be read and rendered, and what cannot be is said with its line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dractl.cli.main import main
+from dractl.drivers import Options, names, render
+from dractl.drivers.hardware import machine
+from dractl.drivers.hardware import names as machines
+from dractl.drivers.hardware.products import mig_layouts, products
+from dractl.errors import InputError, UsageError
+from dractl.model.releases import Target
+from dractl.topology.pcie_root import published
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NEWEST = Options("node-1", Target.of("1.37"))
+
+
+@pytest.mark.parametrize("name", machines.every())
+def test_every_machine_can_be_read_and_its_evidence_is_complete(name: str) -> None:
+    layout = machines.load(name)
+    assert layout.title
+    assert layout.evidence
+    assert all(item.source for item in layout.evidence)
+    node = machine(name)
+    assert not render(node, NEWEST).unpublished
+    assert len({function.bdf for function in node.pci_devices}) == len(node.pci_devices)
+    assert [note.message.partition(":")[0] for note in node.notes if "MIG" not in note.message] == [
+        item.of for item in layout.evidence if item.sure == "derived"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [("ND_H100_v5", "Standard_ND96isr_H100_v5"), ("DGX-H100", "dgx-h100"), ("P5.48XLARGE", "p5.48xlarge")],
+)
+def test_machines_have_other_names(alias: str, name: str) -> None:
+    assert machines.canonical(alias) == name
+    assert machine(alias) == machine(name)
+
+
+def test_a_machine_takes_settings() -> None:
+    node = machine("dgx-h100,cpus=224,mig=on,vfs=2")
+    assert node.cpus.online == "0-223"
+    assert {gpu.mig_mode for gpu in node.gpus} == {True}
+    assert sum(interface.virtual_function for interface in node.net_interfaces) == 16
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("dgx-h10", "did you mean dgx-h100"),
+        ("p5.48xlarge,dgx-h100", "two machines"),
+        ("p5.48xlarge,nic", "nic cannot be added"),
+        ("p5.48xlarge,roots=2", "has its own roots"),
+        ("p5.48xlarge,colour=red", "unknown key 'colour'"),
+        ("8xH100,numaa=2", "did you mean numa?"),
+        ("H10O", "did you mean H100"),
+    ],
+)
+def test_names_that_do_not_fit(spec: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words.replace("?", r"\?")):
+        machine(spec)
+
+
+def test_roots_below_vmbus_are_not_published() -> None:
+    """kubernetes/kubernetes#134076: the drivers' library finds no root there."""
+    node = machine("ND_H100_v5")
+    assert {published(node.pci[gpu.bdf]) for gpu in node.gpus if gpu.bdf} == {None}
+    assert {node.pci[gpu.bdf].numa_node for gpu in node.gpus if gpu.bdf} == {0, 1}
+
+
+def test_grace_machines_are_on_a_fabric_and_use_ats() -> None:
+    found = render(machine("gb200-nvl72"), NEWEST, ["gpu.nvidia.com", "compute-domain.nvidia.com"])
+    gpus = found.slices[0]["spec"]["devices"]
+    assert {gpu["attributes"]["addressingMode"]["string"] for gpu in gpus} == {"ATS"}
+    assert [gpu["capacity"]["memory"]["value"] for gpu in gpus] == ["189471Mi"] * 4
+    assert [gpu["attributes"]["resource.kubernetes.io/pcieRoot"]["string"] for gpu in gpus] == [
+        "pci0008:00",
+        "pci0009:00",
+        "pci0018:00",
+        "pci0019:00",
+    ]
+    assert [device["name"] for device in found.slices[1]["spec"]["devices"]] == ["channel-0", "daemon-0"]
+
+
+@pytest.mark.parametrize("name", [name for name, product in products().items() if product.facts.get("mig")])
+def test_every_mig_layout_can_be_partitioned(name: str) -> None:
+    options = Options("node-1", Target.of("1.37"), settings={"gpu.nvidia.com": {"dynamicMIG": "true"}})
+    found = render(machine(f"{name},mig=on"), options, ["gpu.nvidia.com"])
+    counters = found.slices[0]["spec"]["sharedCounters"][0]["counters"]
+    layout = mig_layouts()[products()[name].facts["mig"]]
+    devices = [device for item in found.slices for device in item["spec"].get("devices", ())]
+    placements = sum(len(profile.placements) for profile in layout.profiles)
+    partitions = [device for device in devices if device["attributes"]["type"]["string"] == "mig"]
+    assert len(partitions) == placements
+    assert sum(counter.startswith("memory-slice-") for counter in counters) == max(
+        place.size for profile in layout.profiles for place in profile.placements
+    )
+
+
+@pytest.mark.parametrize("layout", mig_layouts())
+def test_mig_profiles_fit_their_gpu(layout: str) -> None:
+    """Profiles are named by slices, and no instance has more than the largest."""
+    profiles = mig_layouts()[layout].profiles
+    largest = max(profiles, key=lambda profile: profile.memory_bytes)
+    for profile in profiles:
+        assert profile.name.startswith(f"{profile.slices}g.")
+        assert profile.multiprocessors <= largest.multiprocessors
+        assert all(place.start + place.size <= largest.placements[0].size for place in profile.placements)
+        assert profile.decoders <= largest.decoders
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("title: a\ncolour: red\n", 2, "unknown key 'colour'"),
+        ("roots:\n- {numa: 0, devices: [H1000]}\n", 2, "unknown machine or product 'H1000'; did you mean H100"),
+        ("roots:\n- {root: pci0, devices: [H100]}\n", 2, "root must be a host bridge such as pci0000:44"),
+        ("roots:\n- {devices: {H100: ['53:00.0']}}\n", 2, "an address must have the form 0000:53:00.0"),
+        ("roots:\n- {devices: {H100: many}}\n", 2, "H100 must be a number of devices or a list of addresses"),
+        ("roots:\n- {numa: none, devices: []}\n", 2, "numa must be a node's number"),
+        ("cpus: many\n", 1, "cpus must be a number from 1 to 4096"),
+        ("addressingMode: ats\nroots: []\n", 1, "addressingMode must be one of ATS, HMM, None"),
+        ("evidence:\n- {of: a, sure: maybe, source: b}\n", 2, "sure must be recorded, documented, derived"),
+        ("roots:\n- {root: 'pci0000:10'}\n- {root: 'pci0000:10'}\n", 3, "described twice"),
+        ("roots:\n- {devices: {H100: ['0000:01:00.0'], nic: ['0000:01:00.0']}}\n", 2, "given to two devices"),
+    ],
+)
+def test_a_file_with_a_mistake_is_answered_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
+    path = tmp_path / "node.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        machine(str(path))
+    assert words in caught.value.message
+    assert (caught.value.place or "").startswith(f"{path}:{line}:")
+
+
+def test_the_list_says_what_is_derived(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["render", "--list-hardware"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (p5,) = (line for line in lines if line.startswith("p5.48xlarge "))
+    assert "derived" not in p5
+    (dgx,) = (line for line in lines if line.startswith("dgx-h100 "))
+    assert dgx.endswith("(derived: PCIe roots)")
+    assert main(["render", "--list-hardware", "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {item["name"] for item in found["machines"]} == set(machines.every())
+
+
+def test_what_is_derived_is_said_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["render", "--hardware", "p5e.48xlarge", "--driver", "gpu.nvidia.com"]) == 0
+    assert "p5e.48xlarge: addresses: not published, numbered below each root" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("spec", "driver"), [("2xMI300X", "gpu.amd.com"), ("Max-1100,B580", "gpu.intel.com")])
+def test_gpus_of_other_vendors(spec: str, driver: str) -> None:
+    assert driver in names()
+    found = render(machine(spec), NEWEST)
+    assert [item["spec"]["driver"] for item in found.slices] == [driver]
+    assert len(found.slices[0]["spec"]["devices"]) == 2
