@@ -15,7 +15,9 @@ import typing
 from pathlib import Path
 from typing import Any
 
+from dractl.discovery.publication import Published
 from dractl.topology import wire
+from dractl.topology.complexes import Complex
 from dractl.topology.levels import Affinity
 from dractl.topology.machine import SCHEMA, Machine
 
@@ -65,12 +67,15 @@ def define(cls: Any, definitions: dict[str, Any]) -> None:
 def make() -> str:
     definitions: dict[str, Any] = {}
     define(Machine, definitions)
-    define(Affinity, definitions)
+    for derived in (Affinity, Complex, Published):
+        define(derived, definitions)
     machine = definitions.pop("Machine")
     machine["properties"] = {
         "schema": {"const": SCHEMA},
         **machine["properties"],
         "affinity": {"type": "array", "items": {"$ref": "#/$defs/Affinity"}},
+        "complexes": {"type": "array", "items": {"$ref": "#/$defs/Complex"}},
+        "publishedDevices": {"type": "array", "items": {"$ref": "#/$defs/Published"}},
     }
     machine["required"] = ["schema", "host", "numaNodes", "pciDevices", "gpus", "links", "affinity", "notes"]
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}

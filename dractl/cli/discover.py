@@ -12,46 +12,49 @@ from dractl.cli.node import From, SysfsRoot, read_node
 from dractl.errors import UsageError
 
 if TYPE_CHECKING:
+    from dractl.discovery.publication import Publication
     from dractl.drivers.rendering import Rendering
-    from dractl.drivers.view import View
     from dractl.model import Target
     from dractl.probes import readiness
+    from dractl.report.canvas import Canvas
     from dractl.topology.machine import Machine
 
 FORMATS = ("tree", "matrix", "table", "json", "yaml", "svg", "html")
+_UNLIMITED = 10_000
 
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
 Save = Annotated[
     Path | None,
-    typer.Option("--save", metavar="FILE", help="Also write a snapshot that --from replays anywhere."),
+    typer.Option("--save", metavar="FILE", help="Also write a snapshot, which --from reads on any machine."),
 ]
 Identity = Annotated[
     bool,
     typer.Option(
-        "--with-identity", help="Keep host name, MAC and IP addresses and serial numbers in JSON and snapshots."
+        "--with-identity", help="Keep host name, MAC and IP addresses and serial numbers in reports and snapshots."
     ),
 ]
-
 Suggest = Annotated[
     str | None,
     typer.Option(
-        "--suggest", metavar="SHAPE", help="A claim for the best alignment of, say, gpu=2,nic=1 (gpu, nic, rdma)."
+        "--suggest",
+        metavar="SHAPE",
+        help="Print the claim with the closest alignment for a shape such as gpu=2,nic=1 (gpu, nic, rdma).",
     ),
 ]
-
 Diff = Annotated[
     tuple[Path, Path] | None,
     typer.Option(
-        "--diff", metavar="A B", help="Compare two machines (snapshot, archive, tree, local) by meaning, not by name."
+        "--diff",
+        metavar="A B",
+        help="Compare two machines, each a snapshot, an archive, a directory or `local`, by meaning and not by name.",
     ),
 ]
-
 Check = Annotated[
     bool,
-    typer.Option("--check", help="Is everything there that DRA needs on this node? Exit code 1 if something is not."),
+    typer.Option("--check", help="Check that this node has everything DRA needs; exit code 1 if something is missing."),
 ]
 Cluster = Annotated[
-    bool, typer.Option("--cluster", help="With --check: what AI Conformance asks of the cluster, through kubectl.")
+    bool, typer.Option("--cluster", help="With --check: check through kubectl what AI Conformance asks of the cluster.")
 ]
 
 
@@ -79,10 +82,16 @@ def command(
 
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
-    if diff is not None:
-        raise typer.Exit(_diff(diff, output, output_file))
+    modes = {"--diff": diff is not None, "--check": check, "--suggest": suggest is not None}
+    _refuse_together([name for name, given in modes.items() if given])
     if cluster and not check:
-        raise UsageError("--cluster belongs to --check")
+        raise UsageError("--cluster needs --check")
+    if save is not None and (diff is not None or check):
+        raise UsageError("--save writes the machine that is shown: it cannot be combined with --diff or --check")
+    if diff is not None:
+        if sysfs_root is not None or snapshot is not None:
+            raise UsageError("--diff names both machines itself: it cannot be combined with --root or --from")
+        raise typer.Exit(_diff(diff, output, output_file))
     if check:
         raise typer.Exit(_check(sysfs_root, snapshot, cluster, output, output_file))
     settings, variables = common.configuration(config, isolated), common.environment(isolated)
@@ -100,49 +109,63 @@ def command(
     common.write_report(_report(shown, output, target, verbose), output_file)
 
 
-def _diff(sides: tuple[Path, Path], output: str, output_file: Path | None) -> int:
-    """Prints what differs; the exit code is 1 where something does."""
-    import json
+def _refuse_together(modes: list[str]) -> None:
+    if len(modes) > 1:
+        raise UsageError(
+            f"{' and '.join(modes)} cannot be combined: each prints a report of its own",
+            hint="run dractl once for each",
+        )
+
+
+def _canvas(default: int = 100) -> Canvas:
+    """What standard output can show; ``default`` columns where it is not a terminal."""
     import sys
 
     from dractl.cli import terminal
-    from dractl.report import machine_diff
     from dractl.report.canvas import Canvas
+
+    width = terminal.width(sys.stdout, default)
+    return Canvas(width, terminal.use_unicode(sys.stdout), terminal.use_color(sys.stdout))
+
+
+def _diff(sides: tuple[Path, Path], output: str, output_file: Path | None) -> int:
+    """Prints the differences; returns the exit code, 1 if there are any."""
+    import json
+
+    from dractl.report import machine_diff
     from dractl.topology.diff import differences
     from dractl.topology.wire import encode
 
     if output not in ("tree", "json"):
-        raise UsageError(f"--diff prints text, or json with -o json, and no {output}")
+        raise UsageError(f"--diff cannot print {output}; it prints text, or JSON with -o json")
     found = differences(*(read_node(None, None if str(side) == "local" else side) for side in sides))
     if output == "json":
         text = json.dumps({"schema": "dractl/machine-diff/v1", "differences": [encode(d) for d in found]}, indent=1)
     else:
-        canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), terminal.use_color(sys.stdout))
-        text = machine_diff.render(found, (str(sides[0]), str(sides[1])), canvas)
+        text = machine_diff.render(found, (str(sides[0]), str(sides[1])), _canvas())
     common.write_report(text, output_file)
     return 1 if found else 0
 
 
 def _check(sysfs_root: Path | None, snapshot: Path | None, cluster: bool, output: str, output_file: Path | None) -> int:
-    """Prints the checks; the exit code is 1 where something is missing."""
+    """Prints the checks; returns the exit code, 1 if something is missing."""
     import json
-    import sys
 
-    from dractl.cli import terminal
     from dractl.report import machine_check
-    from dractl.report.canvas import Canvas
     from dractl.topology.wire import encode
 
     if output not in ("tree", "json"):
-        raise UsageError(f"--check prints text, or json with -o json, and no {output}")
+        raise UsageError(f"--check cannot print {output}; it prints text, or JSON with -o json")
     if snapshot is not None:
-        raise UsageError("--check looks at this machine or a mounted root (--root DIR): snapshots have no files")
+        raise UsageError(
+            "--check reads files that a snapshot does not have",
+            hint="run it on the node itself, or give the node's mounted root with --root DIR",
+        )
     found = _cluster_checks() if cluster else _node_checks(sysfs_root)
     if output == "json":
         text = json.dumps({"schema": "dractl/check/v1", "checks": [encode(c) for c in found]}, indent=1)
     else:
-        canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), terminal.use_color(sys.stdout))
-        text = machine_check.render(found, canvas)
+        text = machine_check.render(found, _canvas())
     common.write_report(text, output_file)
     return 1 if any(c.state == "missing" for c in found) else 0
 
@@ -168,62 +191,73 @@ def _cluster_checks() -> tuple[readiness.Check, ...]:
 
 
 def _report(machine: Machine, output: str, target: Target, verbose: int) -> str:
-    import sys
+    publication = _publication(machine, target)
+    if output in ("json", "yaml"):
+        return _data(machine, publication, output)
+    if output == "svg":
+        from dractl.report import machine_svg
 
-    from dractl.cli import terminal
-    from dractl.report.canvas import Canvas
+        return machine_svg.render(machine, publication)
+    if output == "html":
+        from dractl.report import machine_html
 
+        return machine_html.render(machine, publication)
+    from dractl.report import machine_matrix, machine_table, machine_tree
+
+    if output == "matrix":
+        return machine_matrix.render(machine, _canvas(), publication=publication)
+    if output == "table":  # a program that reads it gets every column
+        return machine_table.render(machine, _canvas(_UNLIMITED), publication=publication, verbose=verbose > 0)
+    return machine_tree.render(machine, _canvas(), publication=publication, verbose=verbose > 0)
+
+
+def _data(machine: Machine, publication: Publication, output: str) -> str:
+    from dractl.topology.wire import encode
+
+    value = machine.to_json() | {"publishedDevices": [encode(device) for device in publication.devices]}
     if output == "json":
         import json
 
-        return json.dumps(machine.to_json(), indent=1, ensure_ascii=False)
-    if output == "yaml":
-        import yaml
+        return json.dumps(value, indent=1, ensure_ascii=False)
+    import yaml
 
-        return yaml.safe_dump(machine.to_json(), sort_keys=False, allow_unicode=True, width=120)
-    if output in ("svg", "html"):
-        from dractl.report import machine_html, machine_svg
-
-        return machine_svg.render(machine) if output == "svg" else machine_html.render(machine, _view(machine, target))
-    from dractl.report import machine_matrix, machine_table, machine_tree
-
-    canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), terminal.use_color(sys.stdout))
-    if output == "matrix":
-        return machine_matrix.render(machine, canvas)
-    if output == "table":
-        return machine_table.render(machine, canvas, verbose=verbose > 0)
-    return machine_tree.render(machine, canvas, view=_view(machine, target), verbose=verbose > 0)
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120)
 
 
 def _rendering(machine: Machine, target: Target) -> Rendering:
-    """What drivers would publish for the machine, as their current releases do."""
+    """What the current releases of the drivers would publish for the machine."""
     from dractl.drivers import Options, render
 
     return render(machine, Options(machine.host.name or "node-1", target), device_classes=True)
 
 
-def _view(machine: Machine, target: Target) -> View:
-    from dractl.drivers.view import view
+def _publication(machine: Machine, target: Target) -> Publication:
+    """What the drivers would publish; nothing on releases for which dractl renders no ResourceSlices."""
+    from dractl.cli import terminal
+    from dractl.discovery.publication import NOTHING, publication
+    from dractl.errors import Unsupported
 
-    return view(_rendering(machine, target))
+    try:
+        return publication(_rendering(machine, target), machine)
+    except Unsupported as error:
+        terminal.notice(f"names of published devices are left out: {error.message}")
+        return NOTHING
 
 
 def _suggest(machine: Machine, shape: str, target: Target, output_file: Path | None) -> None:
-    """Prints a claim for the best alignment that the node can give."""
+    """Prints the claim with the closest alignment that the node can satisfy."""
     import yaml
 
     from dractl.cli import terminal
-    from dractl.drivers.suggest import parse, suggest
+    from dractl.discovery.suggestion import parse, suggest
 
-    found = suggest(parse(shape), _rendering(machine, target), target)
-    if found is None:
+    suggestion = suggest(parse(shape), _rendering(machine, target), target)
+    if suggestion is None:
         terminal.complain(
             f"this node's drivers would not publish enough devices for {shape}",
-            hint="`dractl discover` shows what there is, `dractl render` what would be published",
+            hint="`dractl discover` shows the node's devices, `dractl render` what drivers would publish",
         )
         raise typer.Exit(1)
-    lines = [f"# {found.alignment}", *(f"#   {device}" for device in found.devices)]
-    common.write_report("\n".join(lines) + "\n" + yaml.safe_dump(found.claim, sort_keys=False), output_file)
-    terminal.notice(
-        "the devices in the comment are those that the scheduler would take on this node while all are free"
-    )
+    lines = [f"# {suggestion.alignment}", *(f"#   {device}" for device in suggestion.devices)]
+    common.write_report("\n".join(lines) + "\n" + yaml.safe_dump(suggestion.claim, sort_keys=False), output_file)
+    terminal.notice("the comment lists the devices that the scheduler would choose while all devices are free")

@@ -1,4 +1,4 @@
-"""Options that name a node other than this machine, and reading it."""
+"""The options that name a machine to read, and reading it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SysfsRoot = Annotated[
         "--sysfs-root",
         "--root",
         metavar="DIR",
-        help="Read a tree with sys/, proc/, etc/ (a mounted host) instead of this machine.",
+        help="Read a directory with sys/, proc/ and etc/ (such as a mounted host) instead of this machine.",
     ),
 ]
 From = Annotated[
@@ -27,23 +27,26 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="FILE",
-        help="Read a snapshot of --save, or a gathered archive (.tar, .tar.gz, .tar.bz2, .tar.xz, .zip).",
+        help="Read a snapshot written by --save, or an archive of /sys and /proc (.tar, .tar.gz/bz2/xz, .zip).",
     ),
 ]
 
 
 def read_node(sysfs_root: Path | None, snapshot: Path | None) -> Machine:
-    """The machine that the options name; this one without any."""
+    """The machine that the options name; by default this machine.
+
+    Raises UsageError if both are given, InputError if the machine cannot be read.
+    """
     from dractl import probes
     from dractl.errors import InputError
 
     if sysfs_root is not None and snapshot is not None:
-        raise UsageError("--sysfs-root and --from both name a machine: give one of them")
+        raise UsageError("--root and --from both name a machine: give only one of them")
     if sysfs_root is not None and not sysfs_root.is_dir():
         raise InputError(
-            "this is not a directory" if sysfs_root.exists() else "no such directory",
+            "is not a directory" if sysfs_root.exists() else "no such directory",
             place=str(sysfs_root),
-            hint="an archive or a snapshot is read with --from" if sysfs_root.exists() else None,
+            hint="read an archive or a snapshot with --from" if sysfs_root.exists() else None,
         )
     database = os.environ.get("PCIDB_PATH")
     return probes.read(sysfs_root or snapshot, pci_ids=Path(database) if database else None)

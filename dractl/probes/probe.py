@@ -8,9 +8,10 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dractl.probes import amd, block, classes, cpu, ids, net, numa, pci, rdma
+from dractl.probes import amd, block, classes, cpu, ids, net, numa, pci, rdma, vpd
 from dractl.probes.enumerate import Enumerator, SysfsWalker
 from dractl.topology import cpulist
+from dractl.topology.links import slow_links
 from dractl.topology.machine import Gpu, Host, Machine, Note, PciDevice
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
     devices = ids.name_devices(pci.probe(root, enumerator, note), pci_ids, note)
     pci.unknown_numa(devices, len(nodes), note)
     pci.unpublishable(devices, note)
+    devices = vpd.pair_data_direct(root, devices, note)
     rdmas = rdma.probe(root, enumerator)
     interfaces = net.probe(root, enumerator, rdmas, _links(root, note), note)
     controllers = block.nvme(root, enumerator)
@@ -70,7 +72,7 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
     denied = root.denied
     if denied:
         note("permissions", f"{denied} files of /sys and /proc may not be read by this user; root sees them")
-    return Machine(
+    machine = Machine(
         host=_host(root),
         cpus=cpus,
         numa_nodes=tuple(nodes),
@@ -81,15 +83,26 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
         gpus=gpus,
         nvidia=answer.driver,
         links=(*answer.links, *xgmi),
-        notes=tuple(notes),
     )
+    for slow in slow_links(machine):
+        note(slow.device.bdf, slow.text)
+    return replace(machine, notes=tuple(notes))
 
 
 def _enumerator(root: SysRoot, note: Callable[[str, str], None]) -> Enumerator:
     if root.live and sys.platform == "linux":
         from dractl.probes.udev import open_udev
 
-        return open_udev(note) or SysfsWalker(root)
+        udev, walker = open_udev(note), SysfsWalker(root)
+        if udev is None:
+            return walker
+        # libudev lists nothing where /sys is a bind mount of a directory instead of a sysfs.
+        if not udev.devices("pci") and walker.devices("pci"):
+            note(
+                "udev", "libudev lists no PCI functions although /sys/bus/pci/devices has some: /sys was read directly"
+            )
+            return walker
+        return udev
     if root.live:
         note(
             "host",

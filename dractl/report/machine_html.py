@@ -1,6 +1,7 @@
-"""``discover -o html``: the picture, the matrix and the notes in one file that can be put in a ticket.
+"""``discover -o html``: the boxes, the matrix and the notes of a machine in one page that can be put in a ticket.
 
-Pointing at a device colours every other by its distance. Nothing is loaded from elsewhere.
+Pointing at a device, or reaching it with the Tab key, shows on every other how far away it is. Nothing is loaded from
+elsewhere.
 """
 
 from __future__ import annotations
@@ -9,109 +10,195 @@ import json
 from html import escape
 from typing import TYPE_CHECKING
 
-from dractl.report import machine_svg
+from dractl.discovery.publication import NOTHING
+from dractl.report import machine_boxes as boxes
 from dractl.report import machine_text as words
-from dractl.topology.levels import LEVELS, endpoints, nearest
+from dractl.report.canvas import Canvas
+from dractl.report.machine_boxes import Box, Card
+from dractl.report.machine_matrix import devices_of
+from dractl.report.machine_svg import COLORS, DARK, FONT, MONO, PALETTE
+from dractl.topology.levels import LEVELS, nearest
 
 if TYPE_CHECKING:
-    from dractl.drivers.view import View
+    from dractl.discovery.publication import Publication
+    from dractl.report.machine_boxes import Rest
     from dractl.topology.machine import Machine
 
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #59636e; --paper: #ffffff; --box: #f3f5f8; --edge: #c3cad3;
-  --pix: #1a8f3c; --pxb: #0a7ea4; --phb: #7d6b00; --node: #d4730a; --sys: #c01f3a; --nv: #7a3fd0; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --soft: #9aa4b2; --paper: #14171c; --box: #1e232b;
-  --edge: #414a57; --pix: #4cc96f; --pxb: #46b8dd; --phb: #d9c24a; --node: #f39a4b; --sys: #f0657c; --nv: #b08cf5; } }
-body { margin: 0; padding: 20px; color: var(--ink); background: var(--paper);
-  font: 14px ui-sans-serif, system-ui, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif; }
-h1 { font-size: 18px; margin: 0 0 12px; } h2 { font-size: 15px; margin: 28px 0 8px; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: 12px; }
-th, td { padding: 3px 8px; text-align: left; border: 1px solid var(--edge); white-space: nowrap; }
-th { background: var(--box); } .PIX { color: var(--pix); } .PXB { color: var(--pxb); } .PHB { color: var(--phb); }
-.NODE { color: var(--node); } .SYS { color: var(--sys); } .NV { color: var(--nv); font-weight: 600; } .X { color:
-var(--soft); }
-tr.at td, tr.at th { background: var(--box); } dt { font-weight: 600; } dd { margin: 0 0 8px; }
-svg .device { cursor: default; } svg.dractl .device.at > rect:first-of-type { stroke: var(--ink); stroke-width: 2; }
-svg .device.lit > rect:first-of-type { stroke: var(--lit); stroke-width: 2; }
-p { color: var(--soft); max-width: 70em; }
+_CANVAS = Canvas()
+
+_STYLE = f"""
+:root {{ color-scheme: light dark; {PALETTE} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {DARK} }} }}
+* {{ box-sizing: border-box; }}
+body {{ margin: 0 auto; padding: 16px 20px 72px; max-width: 1500px; color: var(--ink); background: var(--paper);
+  font: 14px/1.45 {FONT}; }}
+h1 {{ font-size: 18px; margin: 0 0 4px; }} h2 {{ font-size: 15px; margin: 28px 0 8px; }}
+h3, h4, h5 {{ font-size: 13px; margin: 0; display: inline; }} p {{ margin: 0 0 4px; }} .soft {{ color: var(--soft); }}
+.picture {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 460px), 1fr)); gap: 12px;
+  align-items: start; margin-top: 12px; }}
+.box {{ border: 1px solid var(--edge); border-radius: 6px; padding: 6px 8px 8px; background: var(--box); }}
+.box.root {{ background: var(--paper); }} .box .box, .device, .rest, .legend {{ margin-top: 6px; }}
+.head {{ display: flex; flex-wrap: wrap; gap: 0 10px; font-size: 12px; overflow-wrap: anywhere; }}
+.head > .within {{ margin-left: auto; }}
+.device {{ border: 1px solid var(--edge); border-left: 6px solid var(--other); border-radius: 5px; padding: 4px 8px;
+  background: var(--card); font-size: 13px; overflow-wrap: anywhere; }}
+.device.gpu {{ border-left-color: var(--gpu); }} .device.nic {{ border-left-color: var(--nic); }}
+.device.nvme {{ border-left-color: var(--nvme); }}
+.device .line {{ display: flex; flex-wrap: wrap; gap: 0 10px; align-items: baseline; }}
+.device .link, .device .level {{ margin-left: auto; white-space: nowrap; }} .device .link + .level {{ margin-left: 0; }}
+.level:empty {{ display: none; }}
+.level {{ border: 1px solid var(--ink); border-radius: 4px; padding: 0 5px; font-weight: 600; }}
+.device.at, .device:focus {{ outline: 2px solid var(--ink); outline-offset: 1px; }}
+.mono {{ font-family: {MONO}; font-size: 12px; }} .warn {{ color: var(--warn); }} .strong {{ font-weight: 600; }}
+.part {{ padding-left: 16px; }} .rest {{ font-size: 12px; }}
+.wide {{ overflow-x: auto; }} table {{ border-collapse: collapse; font-size: 12px; }}
+th, td {{ padding: 3px 8px; text-align: left; vertical-align: top; border: 1px solid var(--edge); }}
+.wide th, .wide td {{ white-space: nowrap; }} .names td {{ overflow-wrap: anywhere; }}
+th {{ background: var(--box); }} tr.at > * {{ background: var(--box); font-weight: 600; }}
+ul {{ margin: 6px 0; padding-left: 20px; }} dt {{ font-weight: 600; overflow-wrap: anywhere; }}
+dd {{ margin: 0 0 8px; }}
+#details {{ position: fixed; inset: auto 0 0 0; padding: 8px 20px; max-height: 40vh; overflow: auto; font-size: 12px;
+  background: var(--box); border-top: 1px solid var(--edge); overflow-wrap: anywhere; }}
+#details:empty {{ display: none; }}
+@media print {{ #details {{ display: none; }} }}
 """.strip()
 
-# Distances by the two addresses; classes do the colouring.
+# Distances by the two addresses.
 _SCRIPT = """
 const levels = JSON.parse(document.getElementById("levels").textContent);
-const colors = { PIX: "--pix", PXB: "--pxb", PHB: "--phb", NODE: "--node", SYS: "--sys", NV: "--nv", XGMI: "--nv" };
 const devices = [...document.querySelectorAll(".device")], rows = [...document.querySelectorAll("tr[data-bdf]")];
+const details = document.getElementById("details");
 function point(bdf) {
   for (const row of rows) row.classList.toggle("at", row.dataset.bdf === bdf);
   for (const device of devices) {
-    const level = bdf && (levels[bdf] || {})[device.dataset.bdf];
     device.classList.toggle("at", device.dataset.bdf === bdf);
-    device.classList.toggle("lit", Boolean(level));
-    if (level) device.style.setProperty("--lit", `var(${colors[level.replace(/[0-9?#]/g, "")]})`);
+    device.querySelector(".level").textContent = bdf && (levels[bdf] || {})[device.dataset.bdf] || "";
+    if (device.dataset.bdf === bdf) details.textContent = device.dataset.details.replaceAll("\\n", " \\u00b7 ");
   }
+  if (!bdf) details.textContent = "";
 }
+const focused = () => document.activeElement.dataset.bdf || null;
 for (const place of [...devices, ...rows]) {
   place.addEventListener("mouseenter", () => point(place.dataset.bdf));
-  place.addEventListener("mouseleave", () => point(null));
+  place.addEventListener("mouseleave", () => point(focused()));
+  place.addEventListener("focus", () => point(place.dataset.bdf));
+  place.addEventListener("blur", () => point(null));
 }
 """.strip()
 
 
-def render(machine: Machine, view: View | None = None) -> str:
-    """A complete HTML document; ``view`` adds what drivers would publish."""
+def render(machine: Machine, publication: Publication = NOTHING) -> str:
+    """A complete HTML document."""
     best: dict[str, dict[str, str]] = {}
     for (a, b), level in nearest(machine).items():
         best.setdefault(a, {})[b] = level
     # "</" cannot occur in addresses and levels; escaped all the same, because it would end the element.
     data = json.dumps(best).replace("</", "<\\/")
+    node = machine.host.name or words.host_product(machine) or "this node"
+    labels = words.labels(machine, devices_of(machine), publication)
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
-        f"<title>dractl discover</title><style>{_STYLE}</style></head><body>",
-        "<h1>PCI topology of this node</h1>",
-        "<p>Point at a device to see how far the others are; hold still for its details.</p>",
-        f'<div class="wide">{machine_svg.picture(machine)}</div>',
-        *_matrix(machine, best),
-        *_dra(view),
-        *_notes(machine),
+        f"<title>{escape(node)}: PCI topology</title><style>{_STYLE}</style></head><body>",
+        f"<h1>PCI topology of {escape(node)}</h1>",
+        *(f'<p class="soft">{escape(line)}</p>' for line in words.host_lines(machine)),
+        *_picture(machine, publication),
+        *_matrix(machine, best, labels),
+        *_list("Links between GPUs", words.fabric_lines(machine, labels)),
+        *_list("NVCX complexes", words.complex_lines(machine, labels)),
+        *_list("RDMA NICs nearest to each GPU", words.rail_lines(machine, labels)),
+        *_published(publication),
+        *_pairs("Not published", words.unpublished_lines(publication)),
+        *_pairs("Notes", words.grouped_notes(machine)),
+        '<div id="details" role="status"></div>',
         f'<script type="application/json" id="levels">{data}</script>',
         f"<script>{_SCRIPT}</script></body></html>",
     ]
     return "\n".join(parts) + "\n"
 
 
-def _matrix(machine: Machine, best: dict[str, dict[str, str]]) -> list[str]:
-    devices = endpoints(machine)
+def _picture(machine: Machine, publication: Publication) -> list[str]:
+    picture = boxes.picture(machine, publication, _CANVAS)
+    hint = "Point at a device, or go to it with Tab, to see on the others how far away they are, and its details below."
+    lines = ['<div class="picture">', *(part for box in picture.boxes for part in _box(box, 3)), "</div>"]
+    if picture.between:
+        lines.append(f'<p class="soft legend">Between NUMA nodes: {escape(", ".join(picture.between))}</p>')
+    legend = "; ".join(f"{name}: {LEVELS[name]}" for name in picture.levels())
+    return [f'<p class="soft">{hint}</p>', *lines, f'<p class="soft legend">{escape(legend)}</p>']
+
+
+def _box(box: Box, heading: int) -> list[str]:
+    level = min(heading, 5)
+    within = f'<span class="soft within">within: {escape(", ".join(box.levels))}</span>' if box.levels else ""
+    detail = escape(box.detail).replace(",", ",<wbr>")
+    head = f'<h{level}>{escape(box.title)}</h{level}><span class="soft">{detail}</span>{within}'
+    lines = [f'<section class="box {box.kind}"><div class="head">{head}</div>']
+    for item in box.inside:
+        lines += _box(item, heading + 1) if isinstance(item, Box) else _card(item)
+    return [*lines, "</section>"]
+
+
+def _card(card: Card | Rest) -> list[str]:
+    if not isinstance(card, Card):
+        return [f'<div class="soft rest">{escape(card.text)}</div>']
+    link_style = "link warn strong" if card.slow else "link soft"
+    spans = [
+        f'<span class="strong">{escape(card.label)}</span>' if card.label else "",
+        f'<span class="mono">{escape(card.published)}</span>' if card.published else "",
+        f"<span>{escape(card.names)}</span>" if card.names else "",
+        f'<span class="{link_style}">{escape(card.link)}</span>' if card.link else "",
+        '<span class="level"></span>',
+    ]
+    kind = COLORS.get(card.device.kind, "other")
+    opening = (
+        f'<div class="device {kind}" tabindex="0" role="group" aria-label="{escape(card.title)}" '
+        f'data-bdf="{card.device.bdf}" data-details="{escape(card.details)}">'
+    )
+    return [
+        opening,
+        f'<div class="line">{"".join(spans)}</div>',
+        f'<div><span class="mono">{card.device.bdf}</span> {escape(card.text)}</div>',
+        *(f'<div class="part">{escape(part)}</div>' for part in card.parts),
+        f'<div class="warn">not published: {escape(card.why_not)}</div>' if card.why_not else "",
+        "</div>",
+    ]
+
+
+def _matrix(machine: Machine, best: dict[str, dict[str, str]], labels: dict[str, str]) -> list[str]:
+    devices = devices_of(machine)
     if len(devices) < 2:
         return []
-    labels = words.labels(machine, devices)
-    heads = "".join(f'<th title="{d.bdf}">{labels[d.bdf]}</th>' for d in devices)
-    lines = ["<h2>Distances</h2>", '<div class="wide"><table>', f"<tr><th></th>{heads}</tr>"]
+    heads = "".join(f'<th scope="col" title="{d.bdf}">{escape(labels[d.bdf])}</th>' for d in devices)
+    lines = ["<h2>Distances</h2>", '<div class="wide" tabindex="0"><table>', f"<tr><td></td>{heads}</tr>"]
     for a in devices:
         cells = "".join(_cell(best.get(a.bdf, {}).get(b.bdf, "X")) for b in devices)
-        lines.append(f'<tr data-bdf="{a.bdf}"><th title="{a.bdf}">{labels[a.bdf]}</th>{cells}</tr>')
+        head = f'<th scope="row" title="{a.bdf}">{escape(labels[a.bdf])}</th>'
+        lines.append(f'<tr data-bdf="{a.bdf}">{head}{cells}</tr>')
     return [*lines, "</table></div>"]
 
 
 def _cell(level: str) -> str:
-    plain = "NV" if level.startswith(("NV", "XGMI")) else level.rstrip("?")
-    return f'<td class="{plain}" title="{escape(LEVELS.get(level, LEVELS["NV#"]))}">{escape(level)}</td>'
+    return f'<td title="{escape(LEVELS.get(level, LEVELS["NV#"]))}">{escape(level)}</td>'
 
 
-def _dra(view: View | None) -> list[str]:
-    if view is None or not view.devices:
+def _published(publication: Publication) -> list[str]:
+    if not publication.devices:
         return []
-    lines = ["<h2>Devices that drivers would publish</h2>", f"<p>{escape(words.dra_drivers(view))}</p>", "<table>"]
-    for place, drivers in words.dra_places(view):
+    lines = ["<h2>Devices that drivers would publish</h2>"]
+    lines += [f"<p>{escape(words.published_drivers(publication))}</p>", '<table class="names">']
+    for place, drivers in words.published_places(publication):
         for driver, names in drivers:
             cells = (place, driver, " ".join(names))
             lines.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    said = [*(alignment.text for alignment in view.alignments), *view.warnings]
+    said = words.alignment_lines(publication)
     return [*lines, "</table>", "<ul>", *(f"<li>{escape(text)}</li>" for text in said), "</ul>"]
 
 
-def _notes(machine: Machine) -> list[str]:
-    if not machine.notes:
-        return []
-    lines = [f"<dt>{escape(note.about)}</dt><dd>{escape(note.message)}</dd>" for note in machine.notes]
-    return ["<h2>Notes</h2>", "<dl>", *lines, "</dl>"]
+def _list(title: str, texts: list[str]) -> list[str]:
+    items = (f"<li>{escape(text)}</li>" for text in texts)
+    return [f"<h2>{title}</h2>", "<ul>", *items, "</ul>"] if texts else []
+
+
+def _pairs(title: str, pairs: list[tuple[str, str]]) -> list[str]:
+    lines = (f"<dt>{escape(about or 'all')}</dt><dd>{escape(message)}</dd>" for about, message in pairs)
+    return [f"<h2>{title}</h2>", "<dl>", *lines, "</dl>"] if pairs else []

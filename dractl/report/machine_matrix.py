@@ -1,50 +1,60 @@
-"""``discover -o matrix``: the table people know from ``nvidia-smi topo -m``, with NICs and NVMe and who says so."""
+"""``discover -o matrix``: the table of ``nvidia-smi topo -m``, with NICs and NVMe, and the source of each level."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.discovery.publication import NOTHING
 from dractl.report import machine_text as words
 from dractl.topology import cpulist
 from dractl.topology.levels import LEVELS, affinity, endpoints, nearest, rank
 
 if TYPE_CHECKING:
+    from dractl.discovery.publication import Publication
     from dractl.report.canvas import Canvas
     from dractl.topology.machine import Machine, PciDevice
 
-_ORDER = {"gpu": 0, "accelerator": 1, "nic": 2, "rdma": 2, "nvme": 3}
 _STYLES = {0: "2", 1: "1;32", 2: "32", 3: "36", 4: "36", 5: "33", 6: "33", 7: "31", 8: "31"}
 
 
-def render(machine: Machine, canvas: Canvas) -> str:
-    """The matrix as text; split into blocks of columns where the width does not hold all of them."""
-    devices = sorted(endpoints(machine), key=lambda d: _ORDER[d.kind])  # stable: by address within a kind
+def devices_of(machine: Machine) -> list[PciDevice]:
+    """The devices of a matrix in its order: GPUs first, then accelerators, NICs and NVMe, each by address."""
+    return sorted(endpoints(machine), key=lambda device: words.ORDER[device.kind])
+
+
+def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHING) -> str:
+    """The matrix as text, split into blocks of columns where it is wider than the canvas."""
+    devices = devices_of(machine)
     if not devices:
         return "no GPU, NIC, NVMe or accelerator on PCI: there are no distances to show\n"
-    labels = words.labels(machine, devices)
-    best = nearest(machine)
+    labels = words.labels(machine, devices, publication)
+    levels = nearest(machine)
     cells = [
-        [labels[d.bdf], *(best.get((d.bdf, e.bdf), "X") for e in devices), *_affinities(machine, d)] for d in devices
+        [labels[a.bdf], *(levels.get((a.bdf, b.bdf), "X") for b in devices), *_affinities(machine, a)] for a in devices
     ]
     head = ["", *(labels[d.bdf] for d in devices), "CPU affinity", "NUMA"]
-    if any(g.memory_numa_node is not None for g in machine.gpus):
-        owners = {g.bdf: g.memory_numa_node for g in machine.gpus}
+    if any(gpu.memory_numa_node is not None for gpu in machine.gpus):
+        owners = {gpu.bdf: gpu.memory_numa_node for gpu in machine.gpus}
         head.append("GPU NUMA")
         cells = [
             [*row, _or_na(owners.get(d.bdf)) if d.kind == "gpu" else ""] for row, d in zip(cells, devices, strict=True)
         ]
     lines = _table(head, cells, canvas)
-    lines += [
-        "",
-        *_legend(machine, devices, labels, canvas),
-        *_levels(cells),
-        *_disagreements(machine, labels, canvas),
-    ]
+    lines += ["", *_legend(machine, devices, labels, publication, canvas), *_levels(cells)]
+    lines += _disagreements(machine, labels, canvas)
+    for title, texts in (
+        ("Links between GPUs", words.fabric_lines(machine, labels)),
+        ("NVCX complexes", words.complex_lines(machine, labels)),
+        ("RDMA NICs nearest to each GPU", words.rail_lines(machine, labels)),
+    ):
+        lines += ["", canvas.paint(title, "1")] if texts else []
+        for text in texts:
+            lines += words.wrap(f"  {text}", canvas.width, "    ")
     return canvas.plain("\n".join(lines) + "\n")
 
 
 def _affinities(machine: Machine, device: PciDevice) -> list[str]:
-    """The CPUs nearest to the device, and its node. The kernel says "all CPUs" where it does not know the node."""
+    """The CPUs nearest to the device, and its node. The kernel lists all CPUs where it does not know the node."""
     online = cpulist.parse(machine.cpus.online or "")
     try:
         local = cpulist.parse(device.local_cpus or "")
@@ -60,25 +70,37 @@ def _or_na(number: int | None) -> str:
 
 
 def _table(head: list[str], cells: list[list[str]], canvas: Canvas) -> list[str]:
-    widths = [max(len(row[i]) for row in (head, *cells)) for i in range(len(head))]
-    columns = list(range(1, len(head)))
+    widths = [min(max(len(row[i]) for row in (head, *cells)), canvas.width - 16) for i in range(len(head))]
     lines: list[str] = []
-    while columns:
-        block: list[int] = []
-        room = canvas.width - widths[0]
-        while columns and (not block or room >= widths[columns[0]] + 2):
-            room -= widths[columns[0]] + 2
-            block.append(columns.pop(0))
+    for block in _blocks(widths, canvas.width):
         if lines:
             lines.append("")
-        lines.append(
-            canvas.paint(f"{'':{widths[0]}}", "")
-            + "".join(f"  {canvas.paint(f'{head[i]:<{widths[i]}}', '1')}" for i in block)
-        )
+        lines.append(f"{'':{widths[0]}}" + "".join(f"  {canvas.paint(f'{head[i]:<{widths[i]}}', '1')}" for i in block))
         for row in cells:
             line = canvas.paint(f"{row[0]:<{widths[0]}}", "1")
-            lines.append(line + "".join("  " + _cell(row[i], widths[i], canvas) for i in block))
+            lines.append(line + "".join("  " + _cell(canvas.cut(row[i], widths[i]), widths[i], canvas) for i in block))
     return [line.rstrip() for line in lines]
+
+
+def _blocks(widths: list[int], width: int) -> list[list[int]]:
+    """Columns by block: as few blocks as the width allows, of about the same width."""
+    columns = range(1, len(widths))
+
+    def split(room: int) -> list[list[int]]:
+        blocks: list[list[int]] = [[]]
+        used = 0
+        for i in columns:
+            if blocks[-1] and used + widths[i] + 2 > room:
+                blocks.append([])
+                used = 0
+            blocks[-1].append(i)
+            used += widths[i] + 2
+        return blocks
+
+    room = width - widths[0]
+    fewest = split(room)
+    even = (sum(widths[i] + 2 for i in columns) + len(fewest) - 1) // len(fewest)
+    return next(blocks for room in range(even, max(even, room) + 1) if len(blocks := split(room)) <= len(fewest))
 
 
 def _cell(text: str, width: int, canvas: Canvas) -> str:
@@ -86,15 +108,25 @@ def _cell(text: str, width: int, canvas: Canvas) -> str:
     return canvas.paint(f"{text:<{width}}", _STYLES[rank(text)]) if known else f"{text:<{width}}"
 
 
-def _legend(machine: Machine, devices: list[PciDevice], labels: dict[str, str], canvas: Canvas) -> list[str]:
-    gpus = {g.bdf: g for g in machine.gpus}
-    left = max(len(label) for label in labels.values())
-    middle = max(len(d.bdf) for d in devices)
-    names = max(len(" ".join(d.names)) for d in devices)
-    lines = []
+def _legend(
+    machine: Machine, devices: list[PciDevice], labels: dict[str, str], publication: Publication, canvas: Canvas
+) -> list[str]:
+    """What each label stands for; its published name too, where that is another."""
+    gpus = {gpu.bdf: gpu for gpu in machine.gpus}
+    rows = []
     for device in devices:
-        line = f"{labels[device.bdf]:<{left}}  {device.bdf:<{middle}}  {' '.join(device.names):<{names}}  "
-        lines.append(canvas.cut(line + words.description(device, gpus.get(device.bdf)), canvas.width).rstrip())
+        published = words.published_as(device, publication)
+        columns = ["" if published == labels[device.bdf] else published, " ".join(device.names)]
+        rows.append((labels[device.bdf], device.bdf, *columns, words.description(device, gpus.get(device.bdf))))
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    lines: list[str] = []
+    for row in rows:
+        head = "  ".join(f"{row[i]:<{widths[i]}}" for i in range(4) if widths[i]) + "  "
+        if len(head) + max(len(other[4]) for other in rows) <= canvas.width:
+            lines.append((head + row[4]).rstrip())
+        else:
+            lines += [canvas.cut(head.rstrip(), canvas.width)]
+            lines += words.wrap(f"{'':{widths[0]}}  {row[4]}", canvas.width, " " * (widths[0] + 4))
     return [*lines, ""]
 
 
@@ -109,21 +141,25 @@ def _levels(cells: list[list[str]]) -> list[str]:
 
 
 def _disagreements(machine: Machine, labels: dict[str, str], canvas: Canvas) -> list[str]:
-    """Where NVML and sysfs differ about a pair: nvidia-smi shows NVML's answer, claims match by what sysfs says."""
+    """The sources, and the pairs on which they differ: claims match by what sysfs says, whatever the matrix shows."""
     pairs: dict[tuple[str, str], dict[str, str]] = {}
-    asked = False
-    for found in affinity(machine):
-        if not found.level.startswith("NV"):
-            pairs.setdefault((found.a, found.b), {})[found.source] = found.level
-            asked |= found.source == "nvml"
-    if not asked:
-        return ["", "Source: sysfs."] if pairs else []
-    differ = [
-        f"{labels[a]}-{labels[b]} {told['nvml']} (sysfs: {told['sysfs']})"
-        for (a, b), told in pairs.items()
-        if "nvml" in told and told["nvml"] != told["sysfs"]
-    ]
-    lines = ["", "Source: NVML between NVIDIA GPUs, sysfs for the rest."]
-    if differ:
-        lines += words.wrap("NVML and sysfs differ: " + ", ".join(differ), canvas.width, "  ")
+    for item in affinity(machine):
+        if not item.level.startswith("NV"):
+            pairs.setdefault((item.a, item.b), {})[item.source] = item.level
+    sources = {source for levels in pairs.values() for source in levels}
+    if not sources:
+        return []
+    if sources == {"sysfs"}:
+        return ["", "Source: sysfs."]
+    lines = (
+        ["", "Source: NVML between NVIDIA GPUs, sysfs for the rest."] if "nvml" in sources else ["", "Source: sysfs."]
+    )
+    for source, title in (("nvml", "NVML and sysfs differ"), ("data-direct", "Through the NIC's Data Direct function")):
+        differ = [
+            f"{labels[a]}-{labels[b]} {levels[source]} (sysfs: {levels['sysfs']})"
+            for (a, b), levels in pairs.items()
+            if source in levels and levels[source] != levels["sysfs"]
+        ]
+        if differ:
+            lines += words.wrap(f"{title}: {', '.join(differ)}", canvas.width, "  ")
     return lines

@@ -1,62 +1,127 @@
-"""Words and lines that the views of a Machine share: how a device, a link, a node is put."""
+"""Phrases shared by the reports of a machine: how a device, a link, a NUMA node, a fabric is described."""
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
+from dractl.discovery.alignment import alignments, obstacles
 from dractl.report.canvas import size
+from dractl.topology import cpulist
+from dractl.topology.complexes import complexes, is_data_direct
+from dractl.topology.fabric import cliques, meshes
+from dractl.topology.rails import rails
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from dractl.drivers.view import View
+    from dractl.discovery.publication import Publication
     from dractl.report.canvas import Canvas
     from dractl.topology.machine import Gpu, Machine, NumaNode, PciDevice
 
 STYLES = {"gpu": "32", "accelerator": "32", "nic": "36", "rdma": "36", "nvme": "33", "bridge": "2", "other": ""}
+ORDER = {"gpu": 0, "accelerator": 1, "nic": 2, "rdma": 2, "nvme": 3}
+"""The order of kinds in a matrix, that of ``nvidia-smi topo -m``."""
+
 _SMT = {"notsupported": "not supported", "notimplemented": "not implemented", "forceoff": "forced off"}
-LABELS = {"gpu": "GPU", "accelerator": "ACC", "nic": "NIC", "rdma": "NIC", "nvme": "NVME"}
+_LABELS = {"gpu": "GPU", "accelerator": "ACC", "nic": "NIC", "rdma": "NIC", "nvme": "NVME"}
+_MAX_LABEL = 10
 
 
-def labels(machine: Machine, devices: Iterable[PciDevice]) -> dict[str, str]:
-    """GPU0, NIC0, NVME0 ... by address. GPUs carry NVML's index where there is one, as nvidia-smi numbers them."""
-    indices = {g.bdf: g.index for g in machine.gpus}
+# --- names ---------------------------------------------------------------------------------------------------------
+
+
+def labels(machine: Machine, devices: Iterable[PciDevice], publication: Publication) -> dict[str, str]:
+    """Short names of devices by address: the published name where it is short, else GPU0, NIC0, NVME0 by address.
+
+    Capitals thus mark what is not a name that a claim's allocation would show. GPUs that no driver publishes carry
+    NVML's index where all have one.
+    """
     devices = list(devices)
-    nvml = all(indices.get(d.bdf) is not None for d in devices if d.kind == "gpu")
+    indices = {gpu.bdf: gpu.index for gpu in machine.gpus}
+    numbered = all(indices.get(device.bdf) is not None for device in devices if device.kind == "gpu")
     counts: dict[str, int] = {}
-    found: dict[str, str] = {}
+    named: dict[str, str] = {}
     for device in devices:
-        word = LABELS[device.kind]
+        word = _LABELS[device.kind]
         number = counts.get(word, 0)
         counts[word] = number + 1
-        if nvml and device.kind == "gpu":
+        if numbered and device.kind == "gpu":
             number = indices[device.bdf] or 0
-        found[device.bdf] = f"{word}{number}"
+        name = publication.name_of(device.bdf)
+        named[device.bdf] = name if name is not None and len(name) <= _MAX_LABEL else f"{word}{number}"
+    return named
+
+
+def published_as(device: PciDevice, publication: Publication) -> str:
+    """The published name of a function that is published as a whole; else an empty string."""
+    devices = publication.of(device.bdf)
+    return devices[0].name if len(devices) == 1 and devices[0].kind != "mig" else ""
+
+
+def parts(device: PciDevice, gpu: Gpu | None, publication: Publication) -> list[tuple[str, str]]:
+    """The devices that a function is divided into: the published name of each (or an empty string), and what it is."""
+    devices = publication.of(device.bdf)
+    if gpu is None or not gpu.mig_devices:
+        whole = len(devices) == 1 and devices[0].kind != "mig"
+        return [] if whole else [(part.name, "") for part in devices]
+    names = {part.uuid: part.name for part in devices if part.kind == "mig"}
+    found = []
+    for mig in gpu.mig_devices:
+        start, end = mig.placement.start, mig.placement.start + mig.placement.size - 1
+        slices = f"memory slice {start}" if start == end else f"memory slices {start}-{end}"
+        found.append((names.get(mig.uuid, ""), f"{mig.profile or f'MIG profile {mig.profile_id}'}, {slices}"))
     return found
 
 
+def profiles(gpu: Gpu) -> str:
+    """The MIG profiles that the GPU offers, each with the number of its placements; empty if it has none."""
+    offered = [f"{profile.name} ×{len(profile.placements)}" for profile in gpu.mig_profiles if profile.placements]
+    return f"MIG profiles: {', '.join(offered)}" if offered else ""
+
+
+# --- devices -------------------------------------------------------------------------------------------------------
+
+
 def description(device: PciDevice, gpu: Gpu | None) -> str:
-    """What the device is: its product, and for a GPU what NVML adds."""
-    parts = [gpu.name if gpu is not None and gpu.name else product(device)]
+    """What the device is: its product, and what the GPU's own source adds."""
+    words = [gpu.name if gpu is not None and gpu.name else product(device)]
     if gpu is not None:
         if gpu.memory_bytes is not None:
-            parts.append(size(gpu.memory_bytes))
+            words.append(size(gpu.memory_bytes))
         if gpu.mig_mode:
-            parts.append(f"MIG on, {_plural(len(gpu.mig_devices), 'device')}")
+            words.append(f"MIG on, {count(len(gpu.mig_devices), 'MIG device')}")
         if gpu.amd is not None and gpu.amd.compute_partition not in (None, "spx"):
-            parts.append(f"{gpu.amd.compute_partition}/{gpu.amd.memory_partition}")
+            words.append(f"{gpu.amd.compute_partition}/{gpu.amd.memory_partition}")
         if gpu.health in ("lost", "reset-required"):
-            parts.append(gpu.health.upper())
-    return ", ".join(parts)
+            words.append(gpu.health.upper())
+    if device.data_direct_of:
+        words.append(f"Data Direct function of {' '.join(device.data_direct_of)}")
+    return ", ".join(words)
+
+
+def binding(device: PciDevice) -> str:
+    """The kernel driver that is bound, where that is not what everybody expects; virtual functions in use."""
+    words = []
+    if device.kind != "bridge" and device.driver != "nvidia":
+        words.append(device.driver or "no driver")
+    if device.sriov and device.sriov.total_vfs:
+        words.append(f"{device.sriov.num_vfs or 0} of {device.sriov.total_vfs} VFs")
+    return ", ".join(words)
 
 
 def is_nvswitch(device: PciDevice) -> bool:
-    """Whether the function is an NVSwitch: NVIDIA's only function of the class "other bridge"."""
+    """True for an NVSwitch: NVIDIA's only function of the class "other bridge"."""
     return device.vendor == "0x10de" and (device.class_code or "").startswith("0x0680")
 
 
+def is_shown(device: PciDevice) -> bool:
+    """True for functions that a workload, or somebody who looks for one, may ask for; reports only count the others."""
+    return device.kind not in ("other", "bridge") or bool(device.names) or is_nvswitch(device) or is_data_direct(device)
+
+
 def product(device: PciDevice) -> str:
-    """Vendor and device, by name where pci.ids has one, else by number."""
+    """Vendor and device: by name where pci.ids has one, else by number."""
     if is_nvswitch(device):
         return device.device_name or "NVIDIA NVSwitch"
     vendor = device.vendor_name
@@ -68,13 +133,13 @@ def product(device: PciDevice) -> str:
 
 
 def _marketed(name: str) -> str:
-    """pci.ids has a chip's own name first and in brackets the one it is sold by: ``MT2910 Family [ConnectX-7]``."""
+    """The marketing name, which pci.ids has in brackets after the chip's: ``MT2910 Family [ConnectX-7]``."""
     chip, bracket, sold = name.partition("[")
     return sold[:-1] if bracket and sold.endswith("]") and chip.strip() else name
 
 
 def short_vendor(name: str) -> str:
-    """A vendor as people call it: AMD/ATI for ``Advanced Micro Devices, Inc. [AMD/ATI]``."""
+    """A vendor's everyday name: AMD/ATI for ``Advanced Micro Devices, Inc. [AMD/ATI]``."""
     if "[" in name and name.endswith("]"):
         return name[name.index("[") + 1 : -1]
     for ending in (
@@ -93,7 +158,7 @@ def short_vendor(name: str) -> str:
 
 
 def link(device: PciDevice, canvas: Canvas) -> tuple[str, bool]:
-    """The PCIe link as ``x16 32 GT/s``; ``x8/16 32 GT/s`` and true where the function could do more than it does."""
+    """The PCIe link as ``×16 32 GT/s``, or ``×8/16 32 GT/s`` and True if it is slower than the function can be."""
     if device.link_width is None or device.link_speed is None:
         return "", False
     most_width, most_speed = device.max_link_width or 0, device.max_link_speed or 0
@@ -106,39 +171,78 @@ def link(device: PciDevice, canvas: Canvas) -> tuple[str, bool]:
     return f"{canvas.glyph('×', 'x')}{width} {speed} GT/s", slow
 
 
+def facts(device: PciDevice, gpu: Gpu | None, publication: Publication, canvas: Canvas) -> list[tuple[str, str]]:
+    """Everything that identifies a device, a pair a fact: for the details of a picture."""
+    number = {"minor": gpu.minor, "NVML index": gpu.index, "UUID": gpu.uuid} if gpu is not None else {}
+    known: dict[str, object] = {
+        "published as": " ".join(part.name for part in publication.of(device.bdf)),
+        "not published": publication.left_out.get(device.bdf),
+        "PCI address": device.bdf,
+        "device": description(device, gpu),
+        "names": " ".join(device.names),
+        "driver": device.driver or "none",
+        "VFs": f"{device.sriov.num_vfs or 0} of {device.sriov.total_vfs}"
+        if device.sriov and device.sriov.total_vfs
+        else None,
+        "link": link(device, canvas)[0],
+        "PCIe root": device.pcie_root,
+        "bridges": " ".join(device.bridges),
+        "NUMA node": device.numa_node,
+        "IOMMU group": device.iommu_group,
+        **number,
+    }
+    pairs = [(name, str(value)) for name, value in known.items() if value not in (None, "")]
+    if gpu is not None and profiles(gpu):
+        pairs.append(("MIG profiles", profiles(gpu).partition(": ")[2]))
+    return pairs
+
+
+# --- nodes and host --------------------------------------------------------------------------------------------------
+
+
 def node_line(node: NumaNode) -> str:
-    """A NUMA node's CPUs and memory in words."""
-    parts = [f"CPUs {node.cpus}" if node.cpus else "no CPUs"]
+    """A NUMA node's CPUs, memory and huge pages."""
+    words = [f"CPUs {node.cpus}" if node.cpus else "no CPUs"]
     if node.memory_bytes is None:
-        parts.append("memory unknown")
+        words.append("memory unknown")
     elif node.memory_bytes == 0:
-        parts.append("no memory")
+        words.append("no memory")
     else:
         owner = {"gpu": " of a GPU", "cpuless": " of CXL, HBM or persistent memory"}
-        parts.append(size(node.memory_bytes) + owner.get(node.memory_kind or "", ""))
-    parts += [f"{h.total} huge pages of {size(h.size_bytes)}" for h in node.huge_pages if h.total]
-    return " · ".join(parts)
+        words.append(size(node.memory_bytes) + owner.get(node.memory_kind or "", ""))
+    words += [f"{pages.total} huge pages of {size(pages.size_bytes)}" for pages in node.huge_pages if pages.total]
+    return " · ".join(words)
+
+
+def node_lines(nodes: Iterable[NumaNode]) -> list[tuple[str, NumaNode]]:
+    """NUMA nodes with their titles. Nodes with neither CPUs nor memory share a line: Grace reserves one for each MIG
+    device that its GPUs could have.
+    """
+    nodes = list(nodes)
+    empty = [node for node in nodes if not node.cpus and node.memory_bytes == 0]
+    shown = [(f"node {node.id}", node) for node in nodes if len(empty) < 2 or node not in empty]
+    if len(empty) > 1:
+        shown.append((f"nodes {cpulist.show(node.id for node in empty)}", empty[0]))
+    return shown
 
 
 def host_lines(machine: Machine) -> list[str]:
     """The host in one or two lines."""
     host, cpus = machine.host, machine.cpus
-    threads = sum(_count(p.cpus) for p in cpus.packages)
-    first = [p for p in (host.name, _product(machine), cpus.model) if p]
+    threads = sum(len(cpulist.parse(package.cpus)) for package in cpus.packages)
+    first = [text for text in (host.name, host_product(machine), cpus.model) if text]
     if cpus.packages:
-        counted = (
-            f"{_plural(len(cpus.packages), 'socket')}, {_plural(len(cpus.cores), 'core')}, {_plural(threads, 'thread')}"
-        )
-        kinds = {c.type for c in cpus.cores}
+        counted = f"{count(len(cpus.packages), 'socket')}, {count(len(cpus.cores), 'core')}, {count(threads, 'thread')}"
+        kinds = {core.type for core in cpus.cores}
         if "e-core" in kinds:
-            slow = sum(c.type == "e-core" for c in cpus.cores)
+            slow = sum(core.type == "e-core" for core in cpus.cores)
             counted += f" ({len(cpus.cores) - slow} P, {slow} E)"
         first.append(counted)
     second = []
     if host.memory_bytes is not None:
         second.append(size(host.memory_bytes))
     if cpus.l3:
-        second.append(f"{_plural(len(cpus.l3), 'L3 cache')}")
+        second.append(count(len(cpus.l3), "L3 cache"))
     if cpus.smt is not None:
         second.append("SMT on" if cpus.smt else f"SMT {_SMT.get(str(cpus.smt_control), cpus.smt_control)}")
     if host.kernel:
@@ -153,40 +257,125 @@ def host_lines(machine: Machine) -> list[str]:
     return [" · ".join(line) for line in (first, second) if line]
 
 
-def _product(machine: Machine) -> str:
+def host_product(machine: Machine) -> str:
+    """The product as the firmware names it, with its vendor; empty if unknown."""
     host = machine.host
     if not host.product:
         return ""
     return host.product if not host.vendor or host.product.startswith(host.vendor) else f"{host.vendor} {host.product}"
 
 
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+# --- GPUs together -------------------------------------------------------------------------------------------------
 
 
-def _count(cpus: str) -> int:
-    from dractl.topology import cpulist
+def fabric_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
+    """Direct links between GPUs, and the NVLink cliques that they belong to."""
+    pairs: dict[str, list[str]] = {}
+    lines = []
+    for mesh in meshes(machine):
+        gpus = [names.get(bdf, bdf) for bdf in mesh.gpus]
+        if len(gpus) > 2:
+            lines.append(f"{mesh.level} from each to every other: {' '.join(gpus)}")
+        else:
+            pairs.setdefault(mesh.level, []).append(" - ".join(gpus))
+    lines += [f"{level}: {', '.join(linked)}" for level, linked in pairs.items()]
+    for clique in cliques(machine):
+        gpus = [names.get(bdf, bdf) for bdf in clique.gpus]
+        lines.append(f"clique {clique.name} (label nvidia.com/gpu.clique): {' '.join(gpus)}")
+    return lines
 
-    return len(cpulist.parse(cpus))
+
+def complex_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
+    """NVCX complexes: which NIC serves which GPU, and what that means for claims."""
+    lines = []
+    apart = False
+    for item in complexes(machine):
+        nics = " ".join(names.get(bdf, bdf) for bdf in item.nics)
+        through = "one ConnectX switch"
+        if item.data_direct is not None:
+            function, gpu = machine.pci[item.data_direct], machine.pci[item.gpu]
+            groups = (function.iommu_group, gpu.iommu_group)
+            through = f"Data Direct function {item.data_direct}"
+            # rdma_topo, NVCX_DMA_Complex.check
+            if None not in groups and groups[0] != groups[1]:
+                through += f" (but their IOMMU groups differ, {groups[0]} and {groups[1]}: see rdma_topo check)"
+        apart |= any(machine.pci[bdf].pcie_root != machine.pci[item.gpu].pcie_root for bdf in item.nics)
+        lines.append(f"{names.get(item.gpu, item.gpu)} + {nics}, through {through}")
+    if apart:
+        lines.append("these NICs and GPUs are on different PCIe roots, so claims cannot match them by pcieRoot")
+    return lines
 
 
-def wrap(text: str, width: int, indent: str) -> list[str]:
-    """``text`` in lines of at most ``width`` columns; the second and later ones indented."""
-    import textwrap
+def rail_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
+    """The RDMA NICs nearest to each GPU."""
+    rdma = {device.bdf: device.name for device in machine.rdma_devices}
+    lines = []
+    for rail in rails(machine):
+        gpus = " ".join(names.get(bdf, bdf) for bdf in rail.gpus)
+        nics = ", ".join(f"{names.get(bdf, bdf)} ({rdma[bdf]})" for bdf in rail.nics)
+        lines.append(f"{gpus}: {rail.level} to {nics}")
+    return lines
 
-    return textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False) or [""]
+
+# --- what drivers publish --------------------------------------------------------------------------------------------
 
 
-def dra_places(view: View) -> list[tuple[str, list[tuple[str, list[str]]]]]:
-    """Names of published devices by place (PCIe root, or none) and driver."""
+def published_places(publication: Publication) -> list[tuple[str, list[tuple[str, list[str]]]]]:
+    """Names of published devices by PCIe root (last: without one) and driver."""
     places: dict[str, dict[str, list[str]]] = {}
-    for device in view.devices:
-        place = places.setdefault(device.root or "without pcieRoot", {})
+    for device in publication.devices:
+        place = places.setdefault(device.pcie_root or "without pcieRoot", {})
         place.setdefault(device.driver, []).append(device.name)
     ordered = sorted(places.items(), key=lambda item: (not item[0].startswith("pci"), item[0]))
     return [(place, list(drivers.items())) for place, drivers in ordered]
 
 
-def dra_drivers(view: View) -> str:
-    """The drivers and the versions that the view is of."""
-    return ", ".join(f"{name} {version}" for name, version in view.drivers.items())
+def published_drivers(publication: Publication) -> str:
+    """The drivers that publish devices, with the versions that are meant."""
+    return ", ".join(f"{name} {version}" for name, version in publication.drivers.items())
+
+
+def alignment_lines(publication: Publication) -> list[str]:
+    """What claims can align on this node, and what they cannot."""
+    return [*(item.text for item in alignments(publication.devices)), *obstacles(publication.devices)]
+
+
+def unpublished_lines(publication: Publication) -> list[tuple[str, str]]:
+    """Drivers and functions that are not published, with the reason; then the drivers' other remarks."""
+    lines = [(driver, f"publishes nothing: {why}") for driver, why in publication.silent.items()]
+    lines += publication.left_out.items()
+    for notice in publication.notices:
+        about, colon, text = notice.partition(": ")
+        lines.append((about, text) if colon else ("", notice))
+    return lines
+
+
+# --- text ----------------------------------------------------------------------------------------------------------
+
+
+def count(number: int, word: str) -> str:
+    """``1 way``, ``2 ways``."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def wrap(text: str, width: int, indent: str) -> list[str]:
+    """``text`` in lines of at most ``width`` columns, the second and later ones indented.
+
+    Lists without blanks, such as 0,4,8, break after a comma where they have to.
+    """
+    lines: list[str] = []
+    for line in textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False):
+        rest = line
+        while len(rest) > width and (cut := rest.rfind(",", len(indent) + 1, width)) > 0:
+            lines.append(rest[: cut + 1])
+            rest = indent + rest[cut + 1 :]
+        lines.append(rest)
+    return lines or [""]
+
+
+def grouped_notes(machine: Machine) -> list[tuple[str, str]]:
+    """Notes, those with the same message in one: (what they are about, message)."""
+    messages: dict[str, list[str]] = {}
+    for note in machine.notes:
+        messages.setdefault(note.message, []).append(note.about)
+    return [(", ".join(about), message) for message, about in messages.items()]

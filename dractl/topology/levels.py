@@ -1,7 +1,7 @@
-"""How far two PCI functions are from each other, in the words of ``nvidia-smi topo -m``.
+"""The distance between two PCI functions, in the words of ``nvidia-smi topo -m``.
 
-nvidia-smi's own legend defines the levels (its manual, "topo"); here they are read off the two sysfs paths, so they
-hold for any vendor.
+nvidia-smi's legend defines the levels (nvidia-smi(1), "topo"). Here they follow from the two sysfs paths, so they apply
+to any vendor.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
+
+from dractl.topology.complexes import complexes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +29,7 @@ LEVELS: dict[str, str] = {
     "NODE?": "different PCIe roots, NUMA node unknown, one socket",
     "SYS?": "different PCIe roots, NUMA node unknown",
 }
-"""Levels, nearest first, and what they mean."""
+"""Levels, nearest first, with their meaning."""
 
 ORDER = {"X": 0, "NV": 1, "XGMI": 1, "PIX": 2, "PXB": 3, "PHB": 4, "NODE": 5, "NODE?": 6, "SYS?": 7, "SYS": 8}
 
@@ -37,7 +39,10 @@ ENDPOINTS = ("gpu", "nic", "rdma", "nvme", "accelerator")
 
 @dataclass(frozen=True, slots=True)
 class Affinity:
-    """The distance between functions ``a`` and ``b`` and who says so (``sysfs`` or ``nvml``)."""
+    """The distance between the functions ``a`` and ``b``.
+
+    ``source`` is ``sysfs``, ``nvml``, or ``data-direct`` for the path of a NIC's Data Direct function to a GPU.
+    """
 
     a: str
     b: str
@@ -68,18 +73,18 @@ def _between_roots(a: int | None, b: int | None, machine: Machine) -> str:
         return "NODE"
     if a is not None and b is not None:
         return "NODE" if a == b else "SYS"
-    # The firmware did not say. On one socket a root without a node can still only be near.
+    # The firmware gives no node. With a single socket the roots are still on the same one.
     return "NODE?" if len(machine.cpus.packages) == 1 else "SYS?"
 
 
 def rank(name: str) -> int:
-    """A level's place in the order from near to far."""
+    """Position of a level from near to far, as a number to sort and compare by."""
     return ORDER["NV"] if name.startswith("NV") else ORDER[name]
 
 
 def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
-    """The functions whose distances are listed: devices of :data:`ENDPOINTS`; a virtual function lies where its
-    physical one does.
+    """The functions of the kinds in :data:`ENDPOINTS`, without virtual functions: those lie where their physical
+    function does.
     """
     return tuple(
         d
@@ -89,9 +94,10 @@ def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
 
 
 def affinity(machine: Machine) -> Iterator[Affinity]:
-    """Every pair of :func:`endpoints`, from sysfs; beside it what NVML says about the pair, where it does."""
+    """Every pair of :func:`endpoints`: the level from sysfs, then those of other sources, in rising authority."""
     told = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "pcie" and link.level}
     nvlinks = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "nvlink" and link.count}
+    direct = {frozenset((item.gpu, nic)): item for item in complexes(machine) if item.data_direct for nic in item.nics}
     for a, b in combinations(endpoints(machine), 2):
         yield Affinity(a.bdf, b.bdf, level(a, b, machine), "sysfs")
         pair = frozenset((a.bdf, b.bdf))
@@ -99,16 +105,19 @@ def affinity(machine: Machine) -> Iterator[Affinity]:
             yield Affinity(a.bdf, b.bdf, str(told[pair].level), told[pair].source)
         if pair in nvlinks:
             yield Affinity(a.bdf, b.bdf, f"NV{nvlinks[pair].count}", nvlinks[pair].source)
+        if pair in direct:
+            gpu, function = machine.pci[direct[pair].gpu], machine.pci[str(direct[pair].data_direct)]
+            yield Affinity(a.bdf, b.bdf, level(gpu, function, machine), "data-direct")
 
 
 def nearest(machine: Machine) -> dict[tuple[str, str], str]:
-    """The nearest level known for every ordered pair of :func:`endpoints`.
+    """The level of every ordered pair of :func:`endpoints`, from the source with the highest authority.
 
-    Direct links come before NVML's PCIe answer, and that before sysfs.
+    Direct links and Data Direct paths come first, then NVML's PCIe levels, then sysfs.
     """
     best: dict[tuple[str, str], str] = {}
     for pair in affinity(machine):
-        best[pair.a, pair.b] = best[pair.b, pair.a] = pair.level  # affinity yields them in rising order of authority
+        best[pair.a, pair.b] = best[pair.b, pair.a] = pair.level
     for link in machine.links:
         if link.kind == "xgmi" and (link.a, link.b) in best:
             best[link.a, link.b] = best[link.b, link.a] = "XGMI"

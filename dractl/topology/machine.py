@@ -147,6 +147,8 @@ class PciDevice:
     drivers publish as ``resource.kubernetes.io/pcieRoot`` can differ: :func:`dractl.topology.pcie_root.published`.
     ``names`` are the network, RDMA, block and DRM devices of the function. ``link_speed`` is in GT/s. ``bars`` are the
     sizes of a GPU's or accelerator's memory regions, ``bars_64bit`` those of them that have 64-bit addresses.
+    ``data_direct_of`` are the functions of the NIC whose Data Direct function this is
+    (:mod:`dractl.topology.complexes`).
     """
 
     bdf: str
@@ -175,6 +177,7 @@ class PciDevice:
     iommu_group: int | None = None
     bars: tuple[int, ...] = ()
     bars_64bit: tuple[int, ...] = ()
+    data_direct_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,12 +449,15 @@ class Machine:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The ``dractl/machine/v1`` object, with the distance between every two devices under ``affinity``."""
+        """The ``dractl/machine/v1`` object, with the derived lists ``affinity`` and ``complexes``."""
+        from dractl.topology.complexes import complexes
         from dractl.topology.levels import affinity
         from dractl.topology.wire import encode
 
         body: dict[str, Any] = encode(self)
         body["affinity"] = [encode(pair) for pair in affinity(self)]
+        if pairs := complexes(self):
+            body["complexes"] = [encode(pair) for pair in pairs]
         body["notes"] = body.pop("notes", [])
         return {"schema": SCHEMA, **body}
 

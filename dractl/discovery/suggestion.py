@@ -1,7 +1,7 @@
-"""``discover --suggest gpu=2,nic=1``: a ResourceClaim that asks for the best alignment that a node can give.
+"""``discover --suggest gpu=2,nic=1``: the ResourceClaim with the closest alignment that a node can satisfy.
 
-Candidates are tried from the closest to the loosest; each is allocated on the node's own devices as the scheduler
-would.
+Candidates are tried from the closest alignment to none; each is allocated on the node's own devices as the scheduler
+would allocate it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.view import GPU_DRIVERS, NUMA_NODE, PCIE_ROOT
+from dractl.discovery.publication import GPU_DRIVERS
+from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ _SELECTORS = {
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A claim that fits; ``alignment`` says how close its devices are, ``devices`` which it would get now."""
+    """A claim that fits the node.
+
+    ``alignment`` describes how close its devices are, ``devices`` (``request: driver/device``) are the ones it would
+    get while all of the node's devices are free.
+    """
 
     claim: dict[str, Any]
     alignment: str
@@ -37,23 +42,28 @@ class Suggestion:
 
 
 def parse(text: str) -> dict[str, int]:
-    """``gpu=2,nic=1`` as counts; raises UsageError."""
+    """Counts by kind of a shape such as ``gpu=2,nic=1``; raises UsageError."""
     shape: dict[str, int] = {}
     for part in filter(None, (p.strip() for p in text.split(","))):
         kind, equals, number = part.partition("=")
         if kind not in KINDS or kind in shape or (equals and not (number.isdecimal() and 0 < int(number[:9]) <= _MAX)):
             raise UsageError(
-                f"--suggest cannot read {part!r}",
-                hint=f"write gpu=2,nic=1: each of {', '.join(KINDS)} at most once, with a count of 1 to {_MAX}",
+                f"--suggest: {part!r} is not KIND=COUNT",
+                hint=f"write it like gpu=2,nic=1: each of {', '.join(KINDS)} at most once, counts from 1 to {_MAX}",
             )
         shape[kind] = int(number or 1)
     if not shape or sum(shape.values()) > _MAX:
-        raise UsageError(f"--suggest takes 1 to {_MAX} devices, such as gpu=2,nic=1", hint="a claim can hold no more")
+        raise UsageError(
+            f"--suggest takes 1 to {_MAX} devices, such as gpu=2,nic=1", hint="a claim cannot allocate more devices"
+        )
     return shape
 
 
 def suggest(shape: Mapping[str, int], rendering: Rendering, target: Target) -> Suggestion | None:
-    """The closest claim that allocates on the rendered node; None where not even the loosest does."""
+    """The claim with the closest alignment that allocates on the rendered node; None if not even the loosest does.
+
+    Raises InputError if no driver publishes a device of a kind in ``shape``.
+    """
     from dractl.allocation import Allocated, Allocator, Features
     from dractl.model import decode
 
@@ -79,21 +89,21 @@ def _devices(verdict: Any) -> tuple[str, ...]:
 
 
 def _classes(shape: Mapping[str, int], rendering: Rendering) -> dict[str, str]:
-    """The DeviceClass for each kind; GPUs are those of the driver that publishes some."""
+    """DeviceClass names by kind; ``gpu`` is the class of the GPU driver that has devices here."""
     gpu = next((s["spec"]["driver"] for s in rendering.slices if s["spec"]["driver"] in GPU_DRIVERS), None)
     named = {item["metadata"]["name"] for item in rendering.device_classes}
-    found = {"gpu": gpu, "nic": "dranet", "rdma": "dranet"}
-    missing = [kind for kind in shape if found[kind] not in named]
+    by_kind = {"gpu": gpu, "nic": "dranet", "rdma": "dranet"}
+    missing = [kind for kind in shape if by_kind[kind] not in named]
     if missing:
         raise InputError(
-            f"no driver that dractl knows would publish a {missing[0]} on this node",
-            hint="`dractl discover` shows the node's devices",
+            f"no driver known to dractl would publish a {missing[0]} on this node",
+            hint="`dractl discover` shows the node's devices and why a driver publishes none",
         )
-    return {kind: str(name) for kind, name in found.items()}
+    return {kind: str(name) for kind, name in by_kind.items()}
 
 
 def _candidates(shape: Mapping[str, int], classes: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Claims from the closest alignment to none at all."""
+    """Claims with a description of their alignment, the closest first and unaligned last."""
     requests = [_request(kind, kind, count, classes) for kind, count in shape.items()]
     names = [r["name"] for r in requests]
     if sum(shape.values()) == 1:
@@ -114,7 +124,7 @@ def _candidates(shape: Mapping[str, int], classes: Mapping[str, str]) -> Iterato
         yield f"{each} on one PCIe root, {parts} times, all on one NUMA node", _claim(shape, flat, [*roots, near])
         yield f"{each} on one PCIe root, {parts} times", _claim(shape, flat, roots)
     yield "all on one NUMA node", _claim(shape, requests, [node])
-    yield "not aligned: this node cannot keep them on one PCIe root or NUMA node", _claim(shape, requests, [])
+    yield "not aligned: no PCIe root or NUMA node of this node has them all", _claim(shape, requests, [])
 
 
 def _request(name: str, kind: str, count: int, classes: Mapping[str, str]) -> dict[str, Any]:

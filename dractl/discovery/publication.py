@@ -1,0 +1,160 @@
+"""The devices that drivers would publish for a node, joined to the PCI functions that they are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT
+from dractl.topology.machine import BDF
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dractl.drivers.rendering import Rendering
+    from dractl.topology.machine import Machine
+
+# The drivers whose devices a user means by "2 GPUs and a NIC".
+GPU_DRIVERS = frozenset({"gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com"})
+NET_DRIVERS = frozenset({"dra.net"})
+
+_ADDRESSES = (PCI_BUS_ID, "dra.net/pciAddress", "pciAddress")
+_ADDRESS_IN_NAME = re.compile(r"(?<![0-9a-f])([0-9a-f]{4,8})-([0-9a-f]{2})-([0-9a-f]{2})-([0-7])(?![0-9a-f])")
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A device as a driver would publish it.
+
+    ``pcie_root`` and ``numa_node`` are the standard attributes that claims match by; None where the driver publishes
+    none. ``kind`` is ``gpu``, ``mig``, ``nic``, ``interface`` (a network interface that is no PCI function) or
+    ``other``. ``bdf`` is the function that the device is, or is a part of.
+    """
+
+    driver: str
+    name: str
+    kind: str
+    bdf: str | None = None
+    pcie_root: str | None = None
+    numa_node: int | None = None
+    uuid: str | None = None
+
+    def place(self, attribute: str) -> str | int | None:
+        """The value of :data:`PCIE_ROOT` or :data:`NUMA_NODE`."""
+        return self.pcie_root if attribute == PCIE_ROOT else self.numa_node
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What the node's drivers would publish, and what they would not.
+
+    ``drivers`` maps each driver with devices to the version that was rendered. ``silent`` maps drivers that publish
+    nothing on this node to the reason; ``left_out`` maps functions that their driver leaves out to the reason;
+    ``notices`` are the drivers' other remarks.
+    """
+
+    drivers: Mapping[str, str] = field(default_factory=dict)
+    devices: tuple[Published, ...] = ()
+    silent: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+
+    def of(self, bdf: str) -> tuple[Published, ...]:
+        """The devices that are, or are parts of, the function at ``bdf``."""
+        return tuple(device for device in self.devices if device.bdf == bdf)
+
+    def name_of(self, bdf: str) -> str | None:
+        """The published name of the function at ``bdf``; None if it is published in parts or not at all.
+
+        NVIDIA's driver names a MIG device after its GPU (``gpu-0-mig-1g5gb-19-3``, mig.go ToCanonicalName), so a GPU
+        in MIG mode still has a name: ``gpu-0``.
+        """
+        found = self.of(bdf)
+        names = {device.name.partition("-mig-")[0] if device.kind == "mig" else device.name for device in found}
+        return names.pop() if len(names) == 1 else None
+
+
+NOTHING = Publication()
+"""A node on which no driver publishes anything."""
+
+
+def publication(rendering: Rendering, machine: Machine) -> Publication:
+    """What ``rendering``, made for ``machine`` with the drivers' current releases, publishes of its functions."""
+    from dractl.drivers.registry import find
+
+    devices = tuple(_published(rendering, machine))
+    left_out, notices = _sorted_notices(rendering.notices)
+    taken = {device.bdf for device in devices}
+    return Publication(
+        drivers={name: find(name).catalogue.released for name in dict.fromkeys(d.driver for d in devices)},
+        devices=devices,
+        silent=getattr(rendering, "unpublished", {}),
+        left_out={**{b: why for b, why in _uplinks(machine).items() if b not in taken}, **left_out},
+        notices=notices,
+    )
+
+
+def _published(rendering: Rendering, machine: Machine) -> Iterable[Published]:
+    """The devices of all slices, in the order of the slices."""
+    by_name = {name: device.bdf for device in machine.pci_devices for name in device.names}
+    for one in rendering.slices:
+        driver = one["spec"]["driver"]
+        for device in one["spec"].get("devices", ()):
+            attributes = device.get("attributes", {})
+            bdf = _address(device["name"], attributes) or by_name.get(device["name"])
+            yield Published(
+                driver=driver,
+                name=device["name"],
+                kind=_kind(driver, attributes, bdf),
+                bdf=bdf if bdf in machine.pci else None,
+                pcie_root=attributes.get(PCIE_ROOT, {}).get("string"),
+                numa_node=_single(attributes.get(NUMA_NODE, {})),
+                uuid=attributes.get("uuid", {}).get("string"),
+            )
+
+
+def _uplinks(machine: Machine) -> dict[str, str]:
+    """Functions that dranet never offers to pods (pkg/inventory/net.go, getExcludedUplinkInterfaces)."""
+    return {
+        net.bdf: f"{net.name} carries the node's default route, so dra.net leaves it out"
+        for net in machine.net_interfaces
+        if net.bdf is not None and net.uplink
+    }
+
+
+def _address(name: str, attributes: Mapping[str, Any]) -> str | None:
+    """The PCI address that a device gives as an attribute, or else in its name."""
+    given = next((text for key in _ADDRESSES if (text := attributes.get(key, {}).get("string"))), None)
+    if given:
+        return str(given)
+    match = _ADDRESS_IN_NAME.search(name)
+    return f"{match[1]}:{match[2]}:{match[3]}.{match[4]}" if match else None
+
+
+def _single(value: Mapping[str, Any]) -> int | None:
+    """An integer attribute; of the list form (gate DRAListTypeAttributes) the first, which is the device's own node."""
+    numbers = value.get("ints", ())
+    number = value.get("int", numbers[0] if numbers else None)
+    return number if isinstance(number, int) else None
+
+
+def _kind(driver: str, attributes: Mapping[str, Any], bdf: str | None) -> str:
+    if driver in GPU_DRIVERS:
+        return "mig" if attributes.get("type", {}).get("string") == "mig" else "gpu"
+    if driver in NET_DRIVERS:
+        return "nic" if bdf else "interface"
+    return "other"
+
+
+def _sorted_notices(notices: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Notices about one function by its address, and the others."""
+    by_function: dict[str, str] = {}
+    others: list[str] = []
+    for notice in notices:
+        about, colon, text = notice.partition(": ")
+        if colon and BDF.match(about):
+            by_function[about] = text
+        else:
+            others.append(notice)
+    return by_function, tuple(others)

@@ -1,0 +1,188 @@
+"""What the pictures of a machine show: boxes in boxes (NUMA node, PCIe root, switch), and the devices in them.
+
+SVG and HTML draw the same boxes. Each box knows how far apart the devices in it are, so a reader finds the distance of
+two devices on the smallest box that holds both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from dractl.report import machine_text as words
+from dractl.topology import tree
+from dractl.topology.levels import endpoints, level, rank
+from dractl.topology.machine import PciDevice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dractl.discovery.publication import Publication
+    from dractl.report.canvas import Canvas
+    from dractl.topology.machine import Gpu, Machine, NumaNode
+    from dractl.topology.tree import Switch
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A device. ``published`` is its published name if that is not its ``label``; ``parts`` are the devices that it is
+    divided into; ``why_not`` says why it is not published. ``details`` are all facts, a line each.
+    """
+
+    device: PciDevice
+    label: str
+    published: str
+    text: str
+    link: str
+    slow: bool
+    parts: tuple[str, ...]
+    why_not: str
+    details: str
+
+    @property
+    def names(self) -> str:
+        return " ".join(self.device.names)
+
+    @property
+    def title(self) -> str:
+        """What a screen reader says of the card."""
+        return ", ".join(part for part in (self.label, self.published, self.names, self.text) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Functions that are only counted."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box and what is in it. ``levels`` are the distances between devices for which it is the smallest common box."""
+
+    kind: Literal["node", "root", "switch"]
+    title: str
+    detail: str
+    inside: tuple[Box | Card | Rest, ...]
+    levels: tuple[str, ...] = ()
+
+    def cards(self) -> Iterator[Card]:
+        """The devices in the box and in the boxes inside it."""
+        for item in self.inside:
+            if isinstance(item, Box):
+                yield from item.cards()
+            elif isinstance(item, Card):
+                yield item
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The outermost boxes; ``between`` are the distances between devices in different ones."""
+
+    boxes: tuple[Box, ...]
+    between: tuple[str, ...]
+
+    def levels(self) -> tuple[str, ...]:
+        """Every level that the picture mentions, nearest first."""
+        found = set(self.between)
+        pending = list(self.boxes)
+        while pending:
+            box = pending.pop()
+            found.update(box.levels)
+            pending += [item for item in box.inside if isinstance(item, Box)]
+        return tuple(sorted(found, key=rank))
+
+
+def picture(machine: Machine, publication: Publication, canvas: Canvas) -> Picture:
+    """The picture of a machine: its NUMA nodes, also those without PCI functions, then the roots whose node is
+    unknown.
+    """
+    draw = _Maker(machine, publication, canvas)
+    groups = {group.node: group for group in tree.groups(machine)}
+    boxes = []
+    for title, node in words.node_lines(machine.numa_nodes):
+        group = groups.pop(node.id, None)
+        boxes.append(draw.node(f"NUMA {title}", node, group.roots if group else ()))
+    for number, group in groups.items():  # nodes that have functions but are not in /sys/devices/system/node
+        title = "NUMA node unknown" if number is None else f"NUMA node {number}"
+        boxes.append(draw.node("This host" if not machine.numa_nodes else title, None, group.roots))
+    return Picture(tuple(boxes), draw.levels(boxes))
+
+
+class _Maker:
+    """Makes boxes; holds what each of them needs to know."""
+
+    def __init__(self, machine: Machine, publication: Publication, canvas: Canvas) -> None:
+        self._machine = machine
+        self._publication = publication
+        self._canvas = canvas
+        self._gpus: dict[str | None, Gpu] = {gpu.bdf: gpu for gpu in machine.gpus}
+        devices = endpoints(machine)
+        self._endpoints = {device.bdf for device in devices}
+        self._labels = words.labels(machine, devices, publication)
+
+    def node(self, title: str, node: NumaNode | None, roots: tuple[tree.Root, ...]) -> Box:
+        inside = tuple(self._root(root) for root in roots)
+        detail = words.node_line(node) if node is not None else ""
+        return Box("node", title, detail, inside, self.levels(inside))
+
+    def _root(self, root: tree.Root) -> Box:
+        inside = tuple(self._items(root.inside))
+        detail = f"below {root.below}; drivers publish no pcieRoot" if root.below else "PCIe root"
+        return Box("root", root.name, detail, inside, self.levels(inside))
+
+    def _items(self, items: Iterable[Switch | PciDevice]) -> Iterator[Box | Card | Rest]:
+        hidden = 0
+        virtual: Counter[str] = Counter()
+        for item in items:
+            if not isinstance(item, PciDevice):
+                address = f" {item.device.bdf}" if item.device else ""
+                product = words.product(item.device) if item.device else ""
+                inside = tuple(self._items(item.inside))
+                yield Box("switch", f"switch{address}", product, inside, self.levels(inside))
+            elif item.sriov and item.sriov.physical_function:
+                virtual[item.sriov.physical_function] += 1
+            elif words.is_shown(item):
+                yield self._card(item)
+            else:
+                hidden += 1
+        for physical, number in virtual.items():
+            yield Rest(f"+ {words.count(number, 'virtual function')} of {physical}")
+        if hidden:
+            yield Rest(f"+ {words.count(hidden, 'other function')}")
+
+    def _card(self, device: PciDevice) -> Card:
+        gpu = self._gpus.get(device.bdf)
+        speed, slow = words.link(device, self._canvas)
+        label = self._labels.get(device.bdf, "")
+        published = words.published_as(device, self._publication)
+        binding = words.binding(device)
+        return Card(
+            device=device,
+            label=label,
+            published="" if published == label else published,
+            text=words.description(device, gpu) + (f" ({binding})" if binding else ""),
+            link=speed,
+            slow=slow,
+            parts=tuple(" · ".join(filter(None, part)) for part in words.parts(device, gpu, self._publication)),
+            why_not=self._publication.left_out.get(device.bdf, ""),
+            details="\n".join(
+                f"{name}: {value}" for name, value in words.facts(device, gpu, self._publication, self._canvas)
+            ),
+        )
+
+    def levels(self, items: Iterable[Box | Card | Rest]) -> tuple[str, ...]:
+        """The levels between devices of different ``items``, nearest first."""
+        groups = []
+        for item in items:
+            cards = list(item.cards()) if isinstance(item, Box) else [item] if isinstance(item, Card) else []
+            groups.append([card.device for card in cards if card.device.bdf in self._endpoints])
+        found = {
+            level(a, b, self._machine)
+            for i, group in enumerate(groups)
+            for other in groups[i + 1 :]
+            for a in group
+            for b in other
+        }
+        return tuple(sorted(found, key=rank))

@@ -1,0 +1,94 @@
+"""NVCX complexes: a GPU and the ConnectX NIC that is wired to it beside the PCIe tree's obvious path.
+
+rdma-core's ``rdma_topo`` (kernel-boot/rdma_topo) defines them. On Grace and Vera boards with ConnectX-8 the NIC's
+functions sit on one PCIe root and its *Data Direct* function, through which it reaches the GPU, on the GPU's. On boards
+with ConnectX switches the NIC and the GPU hang below one upstream port of the NIC's switch. ``rdma_topo``'s third kind,
+all NICs and GPUs of a NUMA node, says no more than the NUMA node does and is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.topology.machine import Machine, PciDevice
+
+MELLANOX, NVIDIA = "0x15b3", "0x10de"
+# rdma_topo, pci_device_types
+DATA_DIRECT = "0x2100"
+NICS = frozenset({"0x1021", "0x1023", "0x1025"})
+_SWITCHES = frozenset({"0x197c", "0x1979"})
+
+
+@dataclass(frozen=True, slots=True)
+class Complex:
+    """A GPU (``gpu``) and the physical functions of its NIC (``nics``, the primary one first), as PCI addresses.
+
+    ``data_direct`` is the function through which the NIC reaches the GPU; None where they share a switch (``inline``).
+    """
+
+    kind: Literal["data-direct", "inline"]
+    gpu: str
+    nics: tuple[str, ...]
+    data_direct: str | None = None
+
+
+def is_data_direct(device: PciDevice) -> bool:
+    """True for a ConnectX Data Direct function (``ConnectX-8 DMA Controller``)."""
+    return device.vendor == MELLANOX and device.device == DATA_DIRECT
+
+
+def is_connectx(device: PciDevice) -> bool:
+    """True for the physical functions that ``rdma_topo`` pairs with GPUs: ConnectX-7, -8 and -9."""
+    virtual = device.sriov is not None and device.sriov.physical_function is not None
+    return device.vendor == MELLANOX and device.device in NICS and not virtual
+
+
+def complexes(machine: Machine) -> tuple[Complex, ...]:
+    """The machine's complexes by the address of their NIC: Data Direct ones, or else inline ones, as in rdma_topo."""
+    found = tuple(_data_direct(machine)) or tuple(_inline(machine))
+    order = {device.bdf: number for number, device in enumerate(machine.pci_devices)}
+    return tuple(sorted(found, key=lambda item: (order[item.nics[0]], order[item.gpu])))
+
+
+def _data_direct(machine: Machine) -> Iterator[Complex]:
+    """NIC and Data Direct function are paired by the V3 field of their VPD (``PciDevice.data_direct_of``); the GPU is
+    the only one below the function's root port.
+    """
+    for function in machine.pci_devices:
+        if not is_data_direct(function) or not function.data_direct_of or not function.bridges:
+            continue
+        gpus = [d for d in _gpus(machine) if d.bridges[:1] == function.bridges[:1] and _same_root(d, function)]
+        nics = tuple(bdf for bdf in function.data_direct_of if bdf in machine.pci)
+        if len(gpus) == 1 and nics:
+            yield Complex("data-direct", gpus[0].bdf, nics, function.bdf)
+
+
+def _inline(machine: Machine) -> Iterator[Complex]:
+    """Root port, switch, NIC; and a second switch with the GPU below the first one."""
+    for gpu in _gpus(machine):
+        # The GPU's own downstream and upstream port, the first switch's downstream port, its upstream port.
+        if len(gpu.bridges) < 4 or not all(_is_switch(machine, port) for port in gpu.bridges[-4:]):
+            continue
+        shared = gpu.bridges[-4]
+        nics = tuple(d.bdf for d in machine.pci_devices if is_connectx(d) and shared in d.bridges)
+        if nics:
+            yield Complex("inline", gpu.bdf, nics)
+
+
+def _gpus(machine: Machine) -> Iterator[PciDevice]:
+    for device in machine.pci_devices:
+        if device.kind == "gpu" and device.vendor == NVIDIA:
+            yield device
+
+
+def _same_root(a: PciDevice, b: PciDevice) -> bool:
+    return a.pcie_root == b.pcie_root
+
+
+def _is_switch(machine: Machine, bdf: str) -> bool:
+    port = machine.pci.get(bdf)
+    return port is not None and port.vendor == MELLANOX and port.device in _SWITCHES

@@ -1,0 +1,70 @@
+"""PCIe links that run below what both of their ends can do.
+
+A link has two ends: the function, and the port above it. A card with 16 lanes in a slot with 8 is as fast as it can be
+there; with 8 lanes in a slot with 16 it is not seated well, or a lane is broken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dractl.topology.levels import endpoints
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Machine, PciDevice
+
+
+@dataclass(frozen=True, slots=True)
+class SlowLink:
+    """A link below the smaller maximum of its two ends. ``possible_width`` (lanes) and ``possible_speed`` (GT/s) are
+    those maxima; ``port`` is the address of the port above, None if the tree does not show it.
+    """
+
+    device: PciDevice
+    width: int
+    possible_width: int
+    speed: float
+    possible_speed: float
+    port: str | None = None
+
+    @property
+    def narrow(self) -> bool:
+        """True if lanes are missing, not speed alone."""
+        return self.width < self.possible_width
+
+    @property
+    def text(self) -> str:
+        """What is slow, and what to look at."""
+        gpu = self.device.kind == "gpu"
+        if self.narrow:
+            what = f"x{self.width}, although the device and its slot can do x{self.possible_width}"
+        else:
+            what = f"{self.speed:g} GT/s, although the device and its slot can do {self.possible_speed:g} GT/s"
+        # nvidia-smi(1), "PCIe Generation": the current link generation and width may be reduced when the GPU is idle.
+        advice = "check again under load: idle GPUs may slow their link" if gpu else "reseat the card or check the slot"
+        return f"the PCIe link runs at {what}; {advice}"
+
+
+def slow_links(machine: Machine) -> tuple[SlowLink, ...]:
+    """The slow links of GPUs, NICs, NVMe controllers and accelerators."""
+    found = (_slow(device, machine) for device in endpoints(machine))
+    return tuple(link for link in found if link is not None)
+
+
+def has_link(device: PciDevice) -> bool:
+    """True if the kernel shows the width and speed of the function's link."""
+    return device.link_width is not None and device.link_speed is not None
+
+
+def _slow(device: PciDevice, machine: Machine) -> SlowLink | None:
+    if device.link_width is None or device.link_speed is None:
+        return None
+    port = machine.pci.get(device.bridges[-1]) if device.bridges else None
+    ends = (device, port) if port is not None else (device,)
+    widths = [end.max_link_width for end in ends if end.max_link_width]
+    speeds = [end.max_link_speed for end in ends if end.max_link_speed]
+    width, speed = min(widths, default=device.link_width), min(speeds, default=device.link_speed)
+    if device.link_width >= width and device.link_speed >= speed:
+        return None
+    return SlowLink(device, device.link_width, width, device.link_speed, speed, port.bdf if port else None)

@@ -1,0 +1,37 @@
+"""Rails: which RDMA NICs are nearest to which GPUs.
+
+Which switch a NIC is cabled to is not in sysfs. Which NICs a GPU is meant to use is: the nearest ones. Among NICs of
+equal bandwidth, NCCL chooses by the same rule (src/graph/topo.cc, ncclTopoGetLocal).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dractl.topology.levels import endpoints, nearest, rank
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Rail:
+    """GPUs with the same nearest NICs, by PCI address, and how near these are."""
+
+    gpus: tuple[str, ...]
+    nics: tuple[str, ...]
+    level: str
+
+
+def rails(machine: Machine) -> tuple[Rail, ...]:
+    """The rails of the machine's GPUs; none without GPUs or RDMA NICs on PCI."""
+    with_rdma = {device.bdf for device in machine.rdma_devices}
+    devices = endpoints(machine)
+    nics = [d.bdf for d in devices if d.kind in ("nic", "rdma") and d.bdf in with_rdma]
+    levels = nearest(machine)
+    found: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for gpu in (d.bdf for d in devices if d.kind == "gpu" and nics):
+        level = min((levels[gpu, nic] for nic in nics), key=rank)
+        found.setdefault((tuple(nic for nic in nics if levels[gpu, nic] == level), level), []).append(gpu)
+    return tuple(Rail(tuple(gpus), nearest_nics, level) for (nearest_nics, level), gpus in found.items())
