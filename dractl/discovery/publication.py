@@ -89,8 +89,11 @@ def publication(rendering: Rendering, machine: Machine) -> Publication:
     return Publication(
         drivers={name: find(name).catalogue.released for name in dict.fromkeys(d.driver for d in devices)},
         devices=devices,
-        silent=getattr(rendering, "unpublished", {}),
-        left_out={**{b: why for b, why in _uplinks(machine).items() if b not in taken}, **left_out},
+        silent=rendering.unpublished,
+        left_out={
+            **{bdf: why for bdf, why in _assumed(machine, rendering.unpublished).items() if bdf not in taken},
+            **left_out,
+        },
         notices=notices,
     )
 
@@ -114,13 +117,21 @@ def _published(rendering: Rendering, machine: Machine) -> Iterable[Published]:
             )
 
 
-def _uplinks(machine: Machine) -> dict[str, str]:
-    """Functions that dranet never offers to pods (pkg/inventory/net.go, getExcludedUplinkInterfaces)."""
-    return {
-        net.bdf: f"{net.name} carries the node's default route, so dra.net leaves it out"
-        for net in machine.net_interfaces
-        if net.bdf is not None and net.uplink
-    }
+def _assumed(machine: Machine, silent: Mapping[str, str]) -> dict[str, str]:
+    """Why functions would not be published whose drivers say nothing about them."""
+    found: dict[str, str] = {}
+    for device in machine.pci_devices:
+        if device.kind not in ("gpu", "accelerator") or (device.sriov and device.sriov.physical_function):
+            continue
+        gone = next((driver for driver in silent if device.kind == "gpu" and driver in GPU_DRIVERS), None)
+        found[device.bdf] = (
+            f"{gone} publishes nothing on this node" if gone else "no DRA driver known to dractl publishes it"
+        )
+    for net in machine.net_interfaces:
+        # dranet pkg/inventory/net.go, getExcludedUplinkInterfaces
+        if net.bdf is not None and net.uplink:
+            found[net.bdf] = f"{net.name} carries the node's default route, so dra.net leaves it out"
+    return found
 
 
 def _address(name: str, attributes: Mapping[str, Any]) -> str | None:
@@ -154,7 +165,7 @@ def _sorted_notices(notices: Iterable[str]) -> tuple[dict[str, str], tuple[str, 
     for notice in notices:
         about, colon, text = notice.partition(": ")
         if colon and BDF.match(about):
-            by_function[about] = text
+            by_function[about] = text.removeprefix("not published, ")
         else:
             others.append(notice)
     return by_function, tuple(others)

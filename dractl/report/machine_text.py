@@ -343,7 +343,7 @@ def alignment_lines(publication: Publication) -> list[str]:
 def unpublished_lines(publication: Publication) -> list[tuple[str, str]]:
     """Drivers and functions that are not published, with the reason; then the drivers' other remarks."""
     lines = [(driver, f"publishes nothing: {why}") for driver, why in publication.silent.items()]
-    lines += publication.left_out.items()
+    lines += _grouped(publication.left_out.items())
     for notice in publication.notices:
         about, colon, text = notice.partition(": ")
         lines.append((about, text) if colon else ("", notice))
@@ -374,8 +374,12 @@ def wrap(text: str, width: int, indent: str) -> list[str]:
 
 
 def grouped_notes(machine: Machine) -> list[tuple[str, str]]:
-    """Notes, those with the same message in one: (what they are about, message)."""
+    """Notes as (what they are about, message); those with the same message are one."""
+    return _grouped((note.about, note.message) for note in machine.notes)
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     messages: dict[str, list[str]] = {}
-    for note in machine.notes:
-        messages.setdefault(note.message, []).append(note.about)
-    return [(", ".join(about), message) for message, about in messages.items()]
+    for about, message in pairs:
+        messages.setdefault(message, []).append(about)
+    return [(", ".join(abouts), message) for message, abouts in messages.items()]

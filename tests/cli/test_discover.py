@@ -42,10 +42,12 @@ def test_the_tree_shows_roots_switches_devices_and_their_names(
         ["0000:1b:00.0", "nic"],
         ["0000:1c:00.0", "nvme"],
     ]
-    assert "eth0 mlx5_0" in lines[at + 2]
+    assert lines[at + 2].split()[3:6] == ["pci-0000-18-00-0", "eth0", "mlx5_0"]
+    assert [lines[at + i].split()[3] for i in (3, 4)] == ["gpu-0", "gpu-1"]
     assert [line for line in lines if line.startswith("NUMA node ")] == ["NUMA node 0", "NUMA node 1"]
-    (slow,) = (line for line in lines if "0000:9b:00.0" in line)
+    slow, note = (line for line in lines if "0000:9b:00.0" in line)
     assert slow.endswith("×8/16 32 GT/s")
+    assert note.startswith("  0000:9b:00.0: the PCIe link runs at x8, although the device and its slot can do x16")
 
 
 @pytest.mark.parametrize("width", [80, 100, 140, 200])
@@ -78,8 +80,9 @@ def test_the_matrix_is_symmetric_and_complete(
         assert rows[a][i] == "X"
         for j, b in enumerate(labels):
             assert rows[a][j] == rows[b][i]
-    assert rows["GPU0"][-2:] == ["0-3,8-11", "0"]
-    assert rows["GPU0"][labels.index("NVME0")] == "PIX"
+    assert labels[:8] == [f"gpu-{n}" for n in range(8)]
+    assert rows["gpu-0"][-2:] == ["0-3,8-11", "0"]
+    assert rows["gpu-0"][labels.index("NVME0")] == "PIX"
 
 
 def test_json_is_a_machine_without_identity(trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,7 +109,7 @@ def test_a_saved_snapshot_shows_the_same(
     [
         (["--root", "/none"], 3, "no such directory"),
         (["--from", "/none.json"], 3, "/none.json: cannot be read: No such file or directory"),
-        (["--from", "x", "--root", "y"], 2, "give one of them"),
+        (["--from", "x", "--root", "y"], 2, "give only one of them"),
         (["-o", "tre"], 2, "did you mean tree?"),
     ],
 )
@@ -143,11 +146,11 @@ def test_table_has_a_line_a_device(
     monkeypatch.setenv("COLUMNS", "200")
     assert run("--root", trees["hyper-v"], "-o", "table") == 0
     head, *lines = capsys.readouterr().out.splitlines()
-    assert head.split()[:3] == ["ADDRESS", "KIND", "NUMA"]
-    assert [line.split()[:3] for line in lines] == [
-        ["0001:00:00.0", "gpu", "0"],
-        ["0002:00:00.0", "gpu", "1"],
-        ["e0e5:00:02.0", "nic", "0"],
+    assert head.split()[:5] == ["ADDRESS", "KIND", "PUBLISHED", "AS", "NUMA"]
+    assert [line.split()[:4] for line in lines] == [
+        ["0001:00:00.0", "gpu", "gpu-0", "0"],
+        ["0002:00:00.0", "gpu", "gpu-1", "1"],
+        ["e0e5:00:02.0", "nic", "pci-e0e5-00-02-0", "0"],
     ]
     assert "pci0001:00 (not published)" in lines[0]
 
