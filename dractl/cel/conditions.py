@@ -125,7 +125,7 @@ class _Reader:
 
     def made(self, node: Call, operand: Node, operator: str, values: Sequence[Node]) -> Comparison | None:
         literals = tuple(map(self.literal, values))
-        if None in literals:
+        if not literals or None in literals:
             return None
         default = None
         end = self.spans.span(operand)[1]

@@ -163,6 +163,14 @@ def environment(target: Target, mode: Mode) -> Environment:
     return _environment(Declarations.of(target, mode))
 
 
+def reading(text: str) -> Program:
+    """An expression compiled to be read, not judged: as the scheduler of the newest release takes it, which takes
+    most. For verdicts use the :func:`environment` of a release."""
+    from dractl.model import Target
+
+    return environment(Target.of(), "stored").compile(text)
+
+
 def attribute_environment(target: Target, mode: Mode = "new") -> Environment:
     """The environment for derived attributes (1.37): they are scalars or, where list attributes are on or the
     expression is a stored one, lists of one (compile.go isAllowedDerivedAttributeType)."""

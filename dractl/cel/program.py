@@ -100,8 +100,8 @@ class Program:
         return result
 
     def value(self, driver: str, device: DeviceLike) -> Any:
-        """What the expression itself comes to, of whatever type (:mod:`dractl.cel.values`), or an EvalError: for
-        derived attributes."""
+        """The value of the expression, of whatever type (:mod:`dractl.cel.values`), or an EvalError: for derived
+        attributes."""
         view = View(driver, device)
         fault = view.fault(self.declarations.list_values)
         return self._run(view) if fault is None else EvalError(fault)
@@ -117,7 +117,15 @@ class Program:
         ValueError when the expression does not compile."""
         from dractl.cel.decisions import decision
 
-        return decision(self.trace(driver, device), self.lookups)
+        view = View(driver, device)
+        fields = None if view.fault(self.declarations.list_values) else self._fields
+        key = None if fields is None else view.memory_key(fields)
+        found = None if key is None else self._decisions.get(key)
+        if found is None:
+            found = decision(self.trace(driver, device), self.lookups)
+            if key is not None and len(self._decisions) < _MEMORY:
+                self._decisions[key] = found
+        return found
 
     # -- what it says, for people and rules; read from its tokens where it does not compile ---------------------------
 
@@ -170,6 +178,10 @@ class Program:
 
     @cached_property
     def _memory(self) -> dict[Any, bool | EvalError]:
+        return {}
+
+    @cached_property
+    def _decisions(self) -> dict[Any, Decision]:
         return {}
 
     @cached_property

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.explain import selectors
+from dractl.cel import reading
 from dractl.explain.answer import Reason
 
 if TYPE_CHECKING:
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from dractl.scheduler.attempt import Judge
     from dractl.scheduler.preenqueue import PodClaim
 
-_DRIVER = re.compile(
-    r"""device\.driver\s*==\s*(['"])(?P<driver>[^'"]+)\1|(['"])(?P<other>[^'"]+)\3\s*==\s*device\.driver"""
-)
 _POOL_CODES = {"incomplete": "pool-incomplete", "invalid": "pool-invalid", "obsolete": "pool-obsolete"}
 
 
@@ -70,21 +66,28 @@ class About:
         }
 
     def false_part(self, expression: str, devices: Sequence[DeviceID]) -> str | None:
-        """The first condition of an expression that no device meets by itself."""
-        parts = selectors.conjuncts(expression)
-        if len(parts) < 2:
+        """The part of an expression that no device meets: what decided the evaluation on each of them where that is the
+        same, else the first condition that none meets by itself."""
+        program = self.judge.compile(expression)
+        there = [(device, found) for device in devices if (found := self.devices.get(device)) is not None]
+        if not program.ok:
             return expression
-        for part in parts:
-            if not any(self.holds(part.text, device) for device in devices):
-                return part.text
+        decided = {
+            (d.start, d.end): d.text for device, found in there for d in [program.decision(device.driver, found)]
+        }
+        if len(decided) == 1:
+            return next(iter(decided.values()))
+        parts = {**decided, **{(part.start, part.end): part.text for part in program.conjuncts}}
+        for _, part in sorted(parts.items()):
+            if not any(self.holds(part, device) for device in devices):
+                return part
         return None
 
     def holds(self, expression: str, device: DeviceID) -> bool:
         """Whether a condition is true on a device."""
         found = self.devices.get(device)
-        if found is None:
-            return False
-        return self.judge.compile(expression).evaluate(device.driver, found) is True
+        program = self.judge.compile(expression)
+        return found is not None and program.ok and program.evaluate(device.driver, found) is True
 
     def capacities(self, device: DeviceID) -> list[str]:
         found = self.devices.get(device)
@@ -104,11 +107,8 @@ class About:
 
 def drivers_named(device_class: DeviceClass) -> frozenset[str]:
     """The drivers that the selectors of a class compare ``device.driver`` with."""
-    found = set()
-    for selector in device_class.spec.selectors:
-        if selector.cel is not None:
-            found |= {m["driver"] or m["other"] for m in _DRIVER.finditer(selector.cel.expression)}
-    return frozenset(found)
+    expressions = (selector.cel.expression for selector in device_class.spec.selectors if selector.cel is not None)
+    return frozenset().union(*(reading(expression).drivers for expression in expressions))
 
 
 def who(holders: Sequence[Holder], most: int = 3) -> str:

@@ -1,88 +1,53 @@
-"""Device selectors: what they read, which part of them is false, which values the devices have instead."""
+"""Device selectors: which part of them is false, which values the devices have instead, and how to say it."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dractl.cel import reading
+from dractl.cel.tokens import tokenize
 from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dractl.allocation import DeviceID
+    from dractl.cel.lookups import Lookup
     from dractl.cluster.devices import Devices
 
-_REFERENCE = re.compile(
-    r"""device\.(?P<kind>attributes|capacity)
-        \[\s*\??(?P<q>['"])(?P<domain>[^'"]*)(?P=q)\s*\]
-        (?: \s*\.\s*\??(?P<name>[A-Za-z_]\w*) | \[\s*\??(?P<q2>['"])(?P<quoted>[^'"]*)(?P=q2)\s*\] )?""",
-    re.VERBOSE,
-)
-_IN = re.compile(r"""(?P<q>['"])(?P<name>[^'"]*)(?P=q)\s+in\s+$""")
 _MOST = 4  # values that a message names
 _SHORTEST = 3  # characters that may stand for a longer name
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """``device.attributes["domain"].name`` in an expression; ``name`` is empty where only the domain is read."""
-
-    kind: str  # attributes, capacity
-    domain: str
-    name: str
-    start: int
-    end: int
-    domain_start: int
-    name_start: int
-
-    @property
-    def full_name(self) -> str:
-        return f"{self.domain}/{self.name}"
-
-
-def references(text: str) -> tuple[Reference, ...]:
-    """Every attribute and capacity that an expression reads by a literal name."""
-    found = []
-    for match in _REFERENCE.finditer(text):
-        name, name_start = match["name"], match.start("name")
-        if name is None and match["quoted"] is not None:
-            name, name_start = match["quoted"], match.start("quoted")
-        start = match.start()
-        if name is None:
-            before = _IN.search(text[:start])  # 'name' in device.attributes['domain']
-            if before is not None:
-                name, name_start, start = before["name"], before.start("name"), before.start()
-        found.append(
-            Reference(match["kind"], match["domain"], name or "", start, match.end(), match.start("domain"), name_start)
-        )
-    return tuple(found)
-
-
-_COMPARE = re.compile(
-    r"""\.compareTo\(\s*(?:quantity|semver)\(\s*(['"])(?P<amount>[^'"]*)\1\s*\)\s*\)\s*(?P<op>[<>=!]=|[<>])\s*0"""
-    r"""|\.(?P<method>isGreaterThan|isLessThan)\(\s*(?:quantity|semver)\(\s*(['"])(?P<other>[^'"]*)\5\s*\)\s*\)"""
-)
-
-
 def readable(text: str, most: int = 72) -> str:
     """An expression as a person would say it: ``memory >= 80Gi``, ``architecture == 'Hopper'``."""
-    short = " ".join(text.split())
-    for reference in reversed(references(short)):
-        if reference.name and reference.name_start > reference.domain_start:
-            name = reference.name
-            if reference.domain.endswith("kubernetes.io"):
-                name = reference.full_name
-            short = short[: reference.start] + name + short[reference.end :]
+    program = reading(text)
+    instead: dict[int, tuple[int, str]] = {}  # by where a part starts: where it ends, and what is written for it
+    for lookup in program.lookups:
+        if lookup.name and lookup.name_start > lookup.domain_start:
+            instead[lookup.start] = lookup.end, f"has({_named(lookup)})" if lookup.tested else _named(lookup)
+    for found in program.comparisons:
+        if found.lookup and found.literals[0].kind in ("quantity", "semver") and not found.default:
+            values = ", ".join(str(literal.value) for literal in found.literals)
+            values = f"[{values}]" if found.operator == "in" else values
+            instead[found.start] = found.end, f"{_named(found.lookup)} {found.operator} {values}"
+    parts: list[str] = []
+    end = 0
+    for token in tokenize(text):
+        if token.start < end:
+            continue
+        if token.start > end and parts:
+            parts.append(" ")
+        end, written = instead.get(token.start, (token.end, token.text))
+        parts.append(written)
+    return shorten("".join(parts), most)
 
-    def compared(match: re.Match[str]) -> str:
-        if match["method"]:
-            return f" {'>' if match['method'] == 'isGreaterThan' else '<'} {match['other']}"
-        return f" {match['op']} {match['amount']}"
 
-    return shorten(_COMPARE.sub(compared, short), most)
+def _named(lookup: Lookup) -> str:
+    """The bare name, unless the domain is one of Kubernetes'."""
+    return lookup.full_name if lookup.domain.endswith("kubernetes.io") else lookup.name or ""
 
 
 def shorten(text: str, most: int = 72) -> str:
@@ -91,103 +56,18 @@ def shorten(text: str, most: int = 72) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One of the conditions that ``&&`` joins, and where it stands in the whole text."""
-
-    text: str
-    start: int
-    end: int
-
-
-def conjuncts(text: str) -> tuple[Part, ...]:
-    """The conditions that must all hold. An expression with ``||`` or ``?:`` at its top is one condition."""
-    start, end = _bare(text, 0, len(text))
-    depth, quote, cuts, i = 0, "", [start], start
-    while i < end:
-        c = text[i]
-        if quote:
-            if c == "\\":
-                i += 1
-            elif c == quote:
-                quote = ""
-        elif c in "'\"":
-            quote = c
-        elif c in "([{":
-            depth += 1
-        elif c in ")]}":
-            depth -= 1
-        elif (depth == 0 and c == "?" and text[i - 1] not in ".[") or (depth == 0 and text.startswith("||", i)):
-            return (Part(text[start:end], start, end),)
-        elif depth == 0 and text.startswith("&&", i):
-            cuts += [i, i + 2]
-            i += 1
-        i += 1
-    cuts.append(end)
-    parts: list[Part] = []
-    for left, right in zip(cuts[::2], cuts[1::2], strict=True):
-        inner = _bare(text, left, right)
-        whole = text[inner[0] : inner[1]]
-        if len(cuts) > 2 and inner != _trimmed(text, left, right):
-            nested = conjuncts(whole)  # (a && b) && c
-            parts += (
-                [Part(p.text, p.start + inner[0], p.end + inner[0]) for p in nested]
-                if len(nested) > 1
-                else [Part(*_slice(text, left, right))]
-            )
-        else:
-            parts.append(Part(*_slice(text, left, right)))
-    return tuple(parts)
-
-
-def _slice(text: str, left: int, right: int) -> tuple[str, int, int]:
-    left, right = _trimmed(text, left, right)
-    return text[left:right], left, right
-
-
-def _trimmed(text: str, left: int, right: int) -> tuple[int, int]:
-    while left < right and text[left].isspace():
-        left += 1
-    while right > left and text[right - 1].isspace():
-        right -= 1
-    return left, right
-
-
-def _bare(text: str, left: int, right: int) -> tuple[int, int]:
-    """Without surrounding space and one pair of parentheses around the whole."""
-    left, right = _trimmed(text, left, right)
-    if right - left < 2 or text[left] != "(" or text[right - 1] != ")":
-        return left, right
-    depth, quote = 0, ""
-    for i in range(left, right):
-        c = text[i]
-        if quote:
-            quote = "" if c == quote and text[i - 1] != "\\" else quote
-        elif c in "'\"":
-            quote = c
-        elif c == "(":
-            depth += 1
-        elif c == ")":
-            depth -= 1
-            if depth == 0 and i < right - 1:
-                return left, right
-    return _trimmed(text, left + 1, right - 1)
-
-
 # -- what the devices have --
 
 
-def value_of(devices: Devices, device: DeviceID, reference: Reference) -> str | None:
+def value_of(devices: Devices, device: DeviceID, reference: Lookup) -> str | None:
     """What a device has for a reference, as text; None where it has nothing of that name."""
     found = devices.get(device)
     if found is None:
         return None
     if reference.kind == "attributes":
-        attribute = devices.attribute(device, reference.full_name)
+        attribute = found.attribute(reference.full_name, device.driver)
         return None if attribute is None else text_of(attribute.value)
-    capacity = found.capacity.get(reference.full_name)
-    if capacity is None and reference.domain == device.driver:
-        capacity = found.capacity.get(reference.name)
+    capacity = found.capacity_named(reference.full_name, device.driver)
     return None if capacity is None else str(capacity.value)
 
 
@@ -211,7 +91,7 @@ def tally(values: Iterable[str]) -> str:
 class Misfit:
     """Why a condition is false on devices: which name it reads, the values there, and the nearest right name."""
 
-    reference: Reference | None
+    reference: Lookup | None
     found: tuple[str, ...]  # values, the most frequent first
     detail: str
     nearest: str | None = None
@@ -220,7 +100,8 @@ class Misfit:
 def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit:
     """Explains a condition that is false (or an error) on the devices ``lost``."""
     told: list[Misfit] = []
-    for reference in references(condition):
+    program = reading(condition)
+    for reference in program.lookups:
         values = [value_of(devices, device, reference) for device in lost]
         there = [value for value in values if value is not None]
         known = _names(devices, lost, reference.kind)
@@ -230,7 +111,7 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
             lacking = f", not published by {missing}" if missing else ""
             told.append(Misfit(reference, found, f"{reference.name}: {tally(there)}{lacking}"))
             continue
-        near = nearest_name(reference, known)
+        near = nearest_name(reference.domain, reference.name, known)
         kind = "attribute" if reference.kind == "attributes" else "capacity"
         what = f"{kind} {reference.full_name}" if reference.name else f"domain {reference.domain}"
         if not reference.name and any(name.startswith(reference.domain + "/") for name in known):
@@ -240,7 +121,7 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
     absent = [m for m in told if not m.found]
     if absent or told:
         return (absent or told)[0]
-    if "device.driver" in condition:
+    if any(found.lookup is None for found in program.comparisons):
         drivers = [device.driver for device in lost]
         return Misfit(None, tuple(dict.fromkeys(drivers)), f"driver: {tally(drivers)}")
     return Misfit(None, (), "")
@@ -257,15 +138,15 @@ def _names(devices: Devices, lost: Sequence[DeviceID], kind: str) -> dict[str, i
     return dict(counted)
 
 
-def nearest_name(reference: Reference, known: dict[str, int]) -> str | None:
+def nearest_name(domain: str, name: str | None, known: dict[str, int]) -> str | None:
     """The published name that was probably meant: the same name in another domain, else one that looks alike."""
-    if not reference.name:
-        return nearest(reference.domain, {name.partition("/")[0] for name in known})
-    same = sorted((n for n in known if n.partition("/")[2] == reference.name), key=lambda n: (-known[n], n))
+    if not name:
+        return nearest(domain, {full.partition("/")[0] for full in known})
+    same = sorted((n for n in known if n.partition("/")[2] == name), key=lambda n: (-known[n], n))
     if same:
         return same[0]
-    by_name = {name.partition("/")[2]: name for name in sorted(known, reverse=True)}
-    near = nearest(reference.name, by_name) or _abbreviated(reference.name, by_name)
+    by_name = {full.partition("/")[2]: full for full in sorted(known, reverse=True)}
+    near = nearest(name, by_name) or _abbreviated(name, by_name)
     return by_name[near] if near else None
 
 

@@ -298,9 +298,9 @@ def _capacity(about: About, request: RequestSurvey, stage: Stage) -> Reason:
     devices = [loss.device for loss in losses]
     if code == "capacity-missing":
         known = dict(Counter(n for d in devices for n in about.capacities(d)))
-        nearest = selectors.nearest_name(
-            selectors.Reference("capacity", name.rpartition("/")[0], name.rpartition("/")[2], 0, 0, 0, 0), known
-        ) or next(iter(known), None)
+        nearest = selectors.nearest_name(name.rpartition("/")[0], name.rpartition("/")[2], known) or next(
+            iter(known), None
+        )
         why = f"request {request.request}: capacity {name} exists on 0 of {len(devices)} devices"
         if known:
             why += f"; they publish {', '.join(sorted(known)[:5])}"
@@ -353,7 +353,7 @@ def _attribute_missing(about: About, request: RequestSurvey, stage: Stage) -> Re
     lost = [loss.device for loss in stage.lost]
     domain, _, short = name.partition("/")
     known = dict(Counter(n for d in lost for n in about.attributes(d)))
-    nearest = selectors.nearest_name(selectors.Reference("attributes", domain, short, 0, 0, 0, 0), known)
+    nearest = selectors.nearest_name(domain, short, known)
     of = len(stage.kept) + len(lost)
     why = f"attribute {name} exists on {len(stage.kept)} of {of} devices of request {request.request}"
     if nearest:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from dractl.cel import reading
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import maps_at, text_at
 from dractl.explain import selectors
@@ -14,18 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dractl.allocation import DeviceID
+    from dractl.cel.conditions import Comparison, Part
+    from dractl.cel.lookups import Lookup
     from dractl.cluster.devices import Devices
     from dractl.explain.fixes.candidates import Case, Place
-    from dractl.explain.selectors import Reference
-
-_LITERAL = r"""(?P<literal>'[^']*'|"[^"]*"|-?\d+(?:\.\d+)?|true|false)"""
-_EQUALS = re.compile(rf"\s*==\s*{_LITERAL}")
-_ORDER = re.compile(rf"\s*(?P<op>>=|<=|>|<)\s*{_LITERAL}")
-_QUANTITY = re.compile(
-    r"""\s*\.\s*(?:compareTo\(\s*quantity\(\s*(?P<q>['"])(?P<amount>[^'"]*)(?P=q)\s*\)\s*\)\s*(?P<op>>=|>|==|<=|<)\s*0
-        |(?P<method>isGreaterThan|isLessThan)\(\s*quantity\(\s*(?P<q2>['"])(?P<amount2>[^'"]*)(?P=q2)\s*\)\s*\))""",
-    re.VERBOSE,
-)
 
 
 def repairs(case: Case) -> Iterator[Candidate]:
@@ -58,13 +50,13 @@ def _selector(
         patch = place.replace("selectors", index, "cel", "expression", value=expression)
         return Candidate(f"request {request}: {title}", (patch,), f"{family} repair", order=order, corrects=not order)
 
-    for part in selectors.conjuncts(text):
+    for part in case.judge.compile(text).conjuncts:
         if all(case.about.holds(part.text, device) for device in lost):
             continue
         wrong = selectors.misfit(case.devices, part.text, lost)
         if wrong.nearest and wrong.reference is not None:
             changed = _renamed(text, wrong.reference, wrong.nearest)
-            yield candidate(f"{_short(wrong.reference)} → {wrong.nearest}", changed, 0)
+            yield candidate(f"{wrong.reference.full_name} → {wrong.nearest}", changed, 0)
         for title, changed, order in _part(case.devices, part.text, lost):
             yield candidate(title, text[: part.start] + changed + text[part.end :], order)
         rest = _without(text, part)
@@ -83,85 +75,83 @@ def _selector(
 
 def _part(devices: Devices, text: str, lost: Sequence[DeviceID]) -> Iterator[tuple[str, str, int]]:
     """Repairs of one condition: title, new text, order of preference."""
-    for reference in selectors.references(text):
-        values = [selectors.value_of(devices, device, reference) for device in lost] if reference.name else []
+    program = reading(text)
+    compared = {found.lookup: found for found in program.comparisons if found.default is None}
+    for lookup in program.lookups:
+        values = [selectors.value_of(devices, device, lookup) for device in lost] if lookup.name else []
         present = [v for v in values if v is not None]
-        if present and len(present) == len(values):
-            yield from _values(devices, text, reference, present, lost)
-        if reference.kind == "attributes" and reference.name and len(present) < len(values):
-            guarded = _guarded(devices, text, reference)
+        if present and len(present) == len(values) and lookup in compared:
+            yield from _values(devices, text, compared[lookup], lookup, present, lost)
+        if lookup.kind == "attributes" and lookup.name and not lookup.tested and len(present) < len(values):
+            guarded = _guarded(devices, text, lookup)
             if guarded is not None:
-                yield f"guard {reference.name}, which some devices lack", guarded, 20
+                yield f"guard {lookup.name}, which some devices lack", guarded, 20
 
 
-def _short(reference: Reference) -> str:
-    return reference.full_name if reference.name else reference.domain
-
-
-def _renamed(text: str, wrong: Reference, nearest: str) -> str:
+def _renamed(text: str, wrong: Lookup, nearest: str) -> str:
     """An expression with a name put right wherever it is read: the domain, or domain and name."""
     domain, _, name = nearest.partition("/")
-    for reference in reversed(selectors.references(text)):
-        if (reference.kind, reference.domain, reference.name) != (wrong.kind, wrong.domain, wrong.name):
-            continue
-        places = [(reference.domain_start, reference.domain, domain)]
-        if name and reference.name:
-            places.append((reference.name_start, reference.name, name))
-        for start, old, new in sorted(places, reverse=True):
-            text = text[:start] + new + text[start + len(old) :]
+    places = {
+        place
+        for lookup in reading(text).lookups
+        if (lookup.kind, lookup.full_name) == (wrong.kind, wrong.full_name)
+        for place in (
+            (lookup.domain_start, lookup.domain_end, domain),
+            *([(lookup.name_start, lookup.name_end, name)] if name and lookup.name else []),
+        )
+    }
+    for start, end, new in sorted(places, reverse=True):
+        text = text[:start] + new + text[end:]
     return text
 
 
 def _values(
-    devices: Devices, text: str, reference: Reference, present: Sequence[str], lost: Sequence[DeviceID]
+    devices: Devices, text: str, found: Comparison, lookup: Lookup, present: Sequence[str], lost: Sequence[DeviceID]
 ) -> Iterator[tuple[str, str, int]]:
-    after = text[reference.end :]
-    common = list(dict.fromkeys(sorted(present, key=lambda v: -present.count(v))))[:3]
-    kind = _type(devices, lost, reference)
-    if (match := _EQUALS.match(after)) is not None:
+    literal = found.literals[0]
+    operand, before, after = text[lookup.start : lookup.end], text[: found.start], text[found.end :]
+    kind = _type(devices, lost, lookup)
+    if len(found.literals) > 1 or found.operator in ("in", "!="):
+        return
+    if literal.kind == "quantity":
+        yield from _quantity(before + operand, lookup, found, present, after)
+    elif literal.kind == "semver":
+        return
+    elif found.operator == "==":
+        common = list(dict.fromkeys(sorted(present, key=lambda v: -present.count(v))))[:3]
         for position, value in enumerate(common):
-            start, end = match.span("literal")
-            changed = (
-                text[: reference.end + start] + _literal(value, kind, match["literal"]) + text[reference.end + end :]
-            )
-            yield f"{reference.name} == {match['literal']} → {value}", changed, 10 + position
-    elif (match := _ORDER.match(after)) is not None:
-        start, end = match.span("literal")
-        if kind == "version":
-            bare = match["literal"].strip("'\"")
-            changed = f"{text[: reference.end]}.compareTo(semver('{bare}')) {match['op']} 0{after[end:]}"
-            yield f"compare {reference.name}, a version, with semver('{bare}')", changed, 1
-        elif kind == "int" and match["literal"][0] in "'\"":
-            bare = match["literal"].strip("'\"")
-            changed = text[: reference.end + start] + bare + text[reference.end + end :]
-            yield f"compare {reference.name}, an int, with {bare} without quotes", changed, 1
-        elif kind == "int":
-            best = _best([int(v) for v in present], match["op"])
-            changed = f"{text[: reference.end]} {'>=' if '>' in match['op'] else '<='} {best}{after[end:]}"
-            yield f"{reference.name} {match['op']} {match['literal']} → {best}", changed, 10
-    elif (match := _QUANTITY.match(after)) is not None:
-        yield from _quantity(text, reference, match, present)
+            changed = text[: literal.start] + _literal(value, kind, literal.text) + text[literal.end :]
+            yield f"{lookup.name} == {literal.text} → {value}", changed, 10 + position
+    elif kind == "version":
+        changed = f"{before}{operand}.compareTo(semver('{literal.value}')) {found.operator} 0{after}"
+        yield f"compare {lookup.name}, a version, with semver('{literal.value}')", changed, 1
+    elif kind == "int" and literal.kind == "string":
+        changed = text[: literal.start] + str(literal.value) + text[literal.end :]
+        yield f"compare {lookup.name}, an int, with {literal.value} without quotes", changed, 1
+    elif kind == "int":
+        best = _best([int(v) for v in present], found.operator)
+        changed = f"{before}{operand} {'>=' if '>' in found.operator else '<='} {best}{after}"
+        yield f"{lookup.name} {found.operator} {literal.text} → {best}", changed, 10
 
 
 def _quantity(
-    text: str, reference: Reference, match: re.Match[str], present: Sequence[str]
+    before: str, lookup: Lookup, found: Comparison, present: Sequence[str], after: str
 ) -> Iterator[tuple[str, str, int]]:
     from dractl.model import Quantity
 
-    op = match["op"] or (">" if match["method"] == "isGreaterThan" else "<")
+    op = found.operator
     amounts = sorted((Quantity.parse(v) for v in present), key=lambda q: q.milli_value())
     best = str(amounts[-1] if ">" in op or op == "==" else amounts[0])
-    wanted = match["amount"] or match["amount2"]
     operator = "==" if op == "==" else ">=" if ">" in op else "<="
-    changed = f"{text[: reference.end]}.compareTo(quantity('{best}')) {operator} 0{text[reference.end + match.end() :]}"
-    yield f"{reference.name} {op} {wanted} → {operator} {best}", changed, 10
+    changed = f"{before}.compareTo(quantity('{best}')) {operator} 0{after}"
+    yield f"{lookup.name} {op} {found.literals[0].value} → {operator} {best}", changed, 10
 
 
 def _best(values: Sequence[int], op: str) -> int:
     return max(values) if ">" in op else min(values)
 
 
-def _type(devices: Devices, lost: Sequence[DeviceID], reference: Reference) -> str | None:
+def _type(devices: Devices, lost: Sequence[DeviceID], reference: Lookup) -> str | None:
     if reference.kind == "capacity":
         return "quantity"
     found = (devices.attribute(device, reference.full_name) for device in lost)
@@ -178,27 +168,27 @@ def _literal(value: str, kind: str | None, like: str) -> str:
 _DEFAULTS = {"int": "-1", "bool": "false", "string": "''", "version": "semver('0.0.0')"}
 
 
-def _guarded(devices: Devices, text: str, reference: Reference) -> str | None:
+def _guarded(devices: Devices, text: str, lookup: Lookup) -> str | None:
     """``attributes['d'].x`` → ``attributes['d'].?x.orValue(…)``, with a value that hardly any condition wants."""
     known = next(
         (
-            a.type
+            attribute.type
             for item in devices.slices
-            for d in item.spec.devices
-            if (a := d.attributes.get(reference.full_name)) or (a := d.attributes.get(reference.name))
+            for device in item.spec.devices
+            if (attribute := device.attribute(lookup.full_name, item.spec.driver)) is not None
         ),
         None,
     )
     default = _DEFAULTS.get(known or "")
-    if default is None or reference.name_start < reference.domain_start:
+    if default is None or lookup.optional:
         return None
-    head = text[: reference.name_start].rstrip()
+    head = text[: lookup.name_start].rstrip()
     if not head.endswith("."):
         return None
-    return f"{head}?{reference.name}.orValue({default}){text[reference.end :]}"
+    return f"{head}?{lookup.name}.orValue({default}){text[lookup.end :]}"
 
 
-def _without(text: str, part: selectors.Part) -> str | None:
+def _without(text: str, part: Part) -> str | None:
     """The expression without one of its conditions; None where it is the only one."""
     before, after = text[: part.start].rstrip(), text[part.end :].lstrip()
     if after.startswith("&&"):

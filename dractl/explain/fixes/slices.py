@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice
+from dractl.cel import reading
 from dractl.cluster.changes import Create, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
 from dractl.explain.fixes.candidates import Candidate
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from dractl.explain.fixes.candidates import Case
 
 _ABSENT = ("no-slices-for-driver", "no-slices-on-node")
-_EQUAL = re.compile(
-    r"""device\.attributes\[\s*(['"])(?P<domain>[^'"]+)\1\s*\]\.(?P<name>\w+)\s*==\s*(['"])(?P<value>[^'"]*)\4"""
-)
 
 
 def complete(case: Case) -> Iterator[Candidate]:
@@ -225,4 +222,11 @@ def publish(case: Case) -> Iterator[Candidate]:
 
 
 def _attributes(expression: str) -> dict[str, Any]:
-    return {f"{m['domain']}/{m['name']}": {"string": m["value"]} for m in _EQUAL.finditer(expression)}
+    """The strings that an expression compares attributes with, as attributes that satisfy it."""
+    return {
+        found.lookup.full_name: {"string": literal.value}
+        for found in reading(expression).comparisons
+        if found.lookup and found.lookup.kind == "attributes" and found.operator == "==" and not found.negated
+        for literal in found.literals
+        if literal.kind == "string"
+    }
