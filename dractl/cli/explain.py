@@ -25,9 +25,7 @@ Names = Annotated[
     ),
 ]
 Node = Annotated[str | None, typer.Option("--node", metavar="NAME", help="Answer for this node alone.")]
-Patch = Annotated[
-    bool, typer.Option("--patch", help="Print the smallest fix as YAML, with the command that applies it.")
-]
+Patch = Annotated[bool, typer.Option("--patch", help="Print the first fix as a shell script of kubectl commands.")]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever the answer is.")]
 
@@ -65,7 +63,9 @@ def command(
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
     if patch and output != "text":
-        raise UsageError(f"--patch prints YAML, not {output}", hint="-o json has the changes of every fix")
+        raise UsageError(
+            f"--patch prints a shell script, not {output}", hint="-o json has the changes and commands of every fix"
+        )
     from dractl.cluster.state import text_at
     from dractl.explain import Explainer, Options, everything, find, worst_first
 

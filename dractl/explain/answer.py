@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dractl.cluster.devices import Holder
+    from dractl.explain.fixes.steps import Step
 
 
 Verdict = Literal["allocated", "allocatable", "unallocatable", "blocked", "error", "undecided"]
@@ -138,6 +139,8 @@ class Fix:
     nodes: tuple[str, ...] = ()
     rank: int = 0
     tried: tuple[Change, ...] = ()
+    steps: tuple[Step, ...] = ()  # the commands that apply it
+    by_hand: str | None = None  # whose manifest has to be changed, where no command can do it
 
 
 @dataclass(frozen=True, slots=True)

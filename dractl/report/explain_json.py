@@ -58,6 +58,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
                 "rank": f.rank,
                 "changes": plain(f.changes),
                 **({"tried": plain(f.tried)} if f.tried else {}),
+                **({"commands": [str(step) for step in f.steps]} if f.steps else {}),
                 "verified": True,
                 "nodes": list(f.nodes),
             }

@@ -22,7 +22,7 @@ from dractl.model.nearest import nearest
 from dractl.scheduler import extended
 from dractl.scheduler import wording as message
 from dractl.scheduler.binding import failure, reserved_for
-from dractl.scheduler.groups import Groups, names_read
+from dractl.scheduler.groups import Groups
 from dractl.scheduler.node_filters import NodeFilters, Rejection, full_name, matches_term
 from dractl.scheduler.preenqueue import PodClaim, enter
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from dractl.cel import Program
     from dractl.cluster.state import ClusterState
     from dractl.model import Node, ResourceSlice
-    from dractl.scheduler.groups import Signatures
 
     Raw = Mapping[str, Any]
 
@@ -112,7 +111,7 @@ class Judge:
         else:
             self.nodes = nodes_of(state)
         self.held = AllocatedState.from_claims(state.claims, features)
-        self.signatures: Signatures = {} if before is None else before.signatures
+        self.signatures: dict[tuple[int, str], tuple[ResourceSlice, int]] = {} if before is None else before.signatures
         # What the node filters said of a pod stays true as long as pods and nodes are the same.
         same = before is not None and _same(before.state, state, "Pod", "Node", "Namespace")
         self.filtered: dict[object, tuple[Raw, dict[str, Rejection | None]]] = (
@@ -166,7 +165,7 @@ class Judge:
             reason = Reason("node-filter", "the source has no node on which the pod could run")
             return Judgement(claims, (reason,), (), None, None, message.NO_NODES)
         rejections = {} if pod is None else self._filter(pod, provided)
-        groups = Groups(self.slices, self.held, self._names_read(claims), self.signatures)
+        groups = Groups(self.slices, self.held, self._texts(claims), self.signatures)
         verdicts = []
         known: dict[Hashable, Outcome | None] = {}
         for node in self.nodes:
@@ -194,9 +193,14 @@ class Judge:
             self.filtered[id(pod), provided] = known
         return known[1]
 
-    def _names_read(self, claims: tuple[PodClaim, ...]) -> frozenset[str] | None:
-        classes = (at(value, "spec") for value in self.state.all("DeviceClass").values())
-        return names_read(*classes, *(at(claim.value, "spec") for claim in claims))
+    def _texts(self, claims: tuple[PodClaim, ...]) -> list[str]:
+        """Everything that may name what is read of a device."""
+        selectors = [
+            text_at(selector, "cel", "expression")
+            for value in self.state.all("DeviceClass").values()
+            for selector in maps_at(value, "spec", "selectors")
+        ]
+        return [*selectors, *(repr(at(claim.value, "spec")) for claim in claims)]
 
     def _node(
         self,

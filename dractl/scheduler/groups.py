@@ -4,9 +4,9 @@ reads, with the same ones in use. They share one search, and one entry in the an
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.cel import reading
 from dractl.cluster.state import at, text_at
 from dractl.scheduler.node_filters import matches_term
 
@@ -17,52 +17,29 @@ if TYPE_CHECKING:
     from dractl.model import Device, ResourceSlice
 
     Raw = Mapping[str, Any]
-    Signatures = dict[tuple[int, frozenset[str] | None], tuple[ResourceSlice, int]]
-    """Hashes of slices by identity and names read; each slice is kept, so that its identity stays its own."""
 
-
-def names_read(*specs: Any) -> frozenset[str] | None:
-    """The bare names of all attributes that specs of claims and classes may read; None: any attribute.
-
-    Every ``expression`` is a selector or a derived attribute; every other string may be the name of an attribute.
-    """
-    found: set[str] = set()
-    pending: list[tuple[str, Any]] = [("", spec) for spec in specs]
-    while pending:
-        key, value = pending.pop()
-        if isinstance(value, dict):
-            pending += value.items()
-        elif isinstance(value, list):
-            pending += ((key, item) for item in value)
-        elif isinstance(value, str) and key == "expression":
-            reads = reading(value).reads
-            if reads is None:
-                return None
-            for field in reads:
-                if field.kind == "attributes":
-                    if field.name is None:
-                        return None
-                    found.add(field.name)
-        elif isinstance(value, str):
-            found.add(value.rpartition("/")[2])
-    return frozenset(found)
+# An expression with one of these may read attributes that it does not name.
+_READS_ALL = re.compile(
+    r"\.(?:exists|exists_one|all|filter|map|transform\w*)\(|\bsize\(|device\.attributes\s*[=!.]=|\bin\s+device\b"
+)
 
 
 class Groups:
     """Keys of nodes; two nodes with the same key get the same verdict.
 
-    ``names`` are the attributes that the question reads (:func:`names_read`).
+    ``texts`` are all expressions and names that take part in the question (classes, claims, constraints).
     """
 
     def __init__(
         self,
         slices: Iterable[ResourceSlice],
         held: AllocatedState,
-        names: frozenset[str] | None,
-        known: Signatures | None = None,
+        texts: Iterable[str],
+        known: dict[tuple[int, str], tuple[ResourceSlice, int]] | None = None,
     ) -> None:
-        self.names = names
-        self.known: Signatures = {} if known is None else known  # shared between states
+        self.text = "\n".join(sorted(set(texts)))
+        self.read = _Read(self.text)
+        self.known = {} if known is None else known  # signatures of slices, shared between states
         self.local: dict[str, list[ResourceSlice]] = {}
         self.reachable: list[ResourceSlice] = []  # not bound to one node
         pools: dict[tuple[str, str], set[str | None]] = {}
@@ -103,7 +80,7 @@ class Groups:
         return (tuple(pools), tuple(reached), repr(declared) if declared else "")
 
     def _signature(self, item: ResourceSlice) -> Hashable:
-        key = (id(item), self.names)
+        key = (id(item), self.text)
         found = self.known.get(key)
         if found is None:
             spec = item.spec
@@ -122,16 +99,22 @@ class Groups:
         parts: list[object] = [device.name]
         for name, value in device.mapping.items():
             if name == "attributes" and isinstance(value, dict):
-                parts += [(n, repr(v)) for n, v in value.items() if self._counts(n, v)]
+                parts += [(n, repr(v)) for n, v in value.items() if self.read[n]]
             elif name != "name":
                 parts.append((name, repr(value)))
         return tuple(parts)
 
-    def _counts(self, name: str, value: Any) -> bool:
-        """Whether an attribute may change a verdict: one that is read, or one that makes every selector fail."""
-        if self.names is None or name.rpartition("/")[2] in self.names:
-            return True
-        return not isinstance(value, dict) or not value.keys() <= {"string", "int", "bool"}
+
+class _Read(dict[str, bool]):
+    """Whether an attribute may be read, by its name."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.all = bool(_READS_ALL.search(text))
+
+    def __missing__(self, name: str) -> bool:
+        found = self[name] = self.all or name.rpartition("/")[2] in self.text
+        return found
 
 
 def _matches(item: ResourceSlice, node: Raw) -> bool:

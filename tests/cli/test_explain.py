@@ -45,7 +45,7 @@ def test_the_example_names_the_roots_and_what_each_holds(capsys: pytest.CaptureF
     assert re.search(r"pci0000:17 +2 gpu \| 0 nic", out)
     assert re.search(r"pci0000:5d +1 gpu \(\+1 in use\) \| 1 nic", out)
     assert "Would fit if" in out
-    assert "pod ml/eval-3 ends" in out
+    assert "delete pod ml/eval-3" in out
     assert max(map(len, out.splitlines())) <= 100
 
 
@@ -182,12 +182,12 @@ def test_a_workload_without_pods_is_asked_for_its_template(tmp_path: Path, capsy
 
 
 def test_patch_prints_what_kubectl_takes(capsys: pytest.CaptureFixture[str]) -> None:
-    import yaml
-
     code, out, _ = run(capsys, EXAMPLES, "--patch")
     assert code == 1
-    assert "kubectl get resourceclaimtemplate gpus-and-nic -n ml -o yaml | kubectl patch --local" in out
-    (operation,) = yaml.safe_load(out)
+    assert "kubectl get resourceclaimtemplate gpus-and-nic -n ml -o yaml > " in out
+    written = re.search(r"<<'EOF' &&\n(.*?)EOF\n", out, re.DOTALL)
+    assert written is not None
+    (operation,) = json.loads(written[1])
     assert operation["op"] == "replace"
     assert operation["path"] == "/spec/spec/devices/constraints/0/matchAttribute"
 
@@ -259,7 +259,7 @@ def test_html_escapes_what_the_cluster_says(tmp_path: Path, capsys: pytest.Captu
         (["--node", "node-9"], 3, "no such node", "node-1"),
         (["-n", "default", "node/node-9"], 3, "no node node-9 in the source", "there is node-1"),
         (["pod", "train-1"], 3, "no pod train-1 in the source", "there is ml/train-0"),
-        (["--patch", "-o", "json"], 2, "--patch prints YAML", "-o json has the changes"),
+        (["--patch", "-o", "json"], 2, "--patch prints a shell script", "-o json has the changes"),
         (["-o", "yaml"], 2, "--output does not know 'yaml'", "text, json, html"),
         (["--kubernetes-version", "1.33"], 3, "1.33", "1.34"),
         (["--kubernetes-version", "1.2"], 2, "1.2", ""),

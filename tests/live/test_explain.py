@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -37,7 +38,6 @@ SCENARIOS = (
     "selector-string-compared-with-version",
     "match-two-gpus-per-root",
     "match-types-differ",
-    "device-taint-untolerated",
     "device-taint-by-rule-for-driver",
     "count-more-than-a-node-has",
     "limit-32-two-requests",
@@ -150,21 +150,20 @@ def dractl(cluster: Any, *arguments: str, program: str = "dractl") -> tuple[int,
     return done.returncode, done.stdout
 
 
-def apply(cluster: Any, patch: str) -> None:
-    """Does what the comments of ``explain --patch`` say."""
+def apply(cluster: Any, script: str) -> None:
+    """Runs what ``explain --patch`` prints, as somebody who pastes it."""
     path = f"{cluster.dir}{os.pathsep}{os.environ['PATH']}"
-    for number, part in enumerate(patch.split("---\n")):
-        file = cluster.dir / f"change-{number}.yaml"
-        file.write_text(part)
-        for line in part.splitlines():
-            if line.startswith("#   kubectl "):
-                command = line.removeprefix("#   ").replace("THIS_FILE", str(file))
-                if command.startswith("kubectl delete pod"):
-                    command += " --force --grace-period=0"  # there is no kubelet that would end it
-                done = subprocess.run(
-                    ["sh", "-c", command], env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
-                )
-                assert done.returncode == 0, f"{command}: {done.stderr}"
+    # There is no kubelet that would end a pod.
+    script = re.sub(r"^(kubectl delete pod .*?)( &&)?$", r"\1 --force --grace-period=0\2", script, flags=re.MULTILINE)
+    done = subprocess.run(
+        ["sh", "-ec", script],
+        cwd=cluster.dir,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{script}: {done.stderr}"
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -6,16 +6,33 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from dractl.cluster.changes import Patch, PatchError, apply
+from dractl.allocation import Allocated
+from dractl.cluster.changes import Patch, PatchError, apply, parse_target
 from dractl.explain.answer import Fix
-from dractl.explain.fixes import constraints, expressions, holders, nodes, objects, owners, requests, settings, slices
+from dractl.explain.fixes import (
+    constraints,
+    expressions,
+    holders,
+    nodes,
+    objects,
+    owners,
+    requests,
+    settings,
+    slices,
+    taints,
+)
+from dractl.explain.fixes.acceptance import refusal
 from dractl.explain.fixes.candidates import Candidate, Case
+from dractl.explain.fixes.steps import by_hand, steps
+from dractl.explain.fixes.tolerations import evicted_by
+from dractl.model import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from dractl.cluster.changes import Change
     from dractl.explain.answer import Explanation
-    from dractl.scheduler.attempt import Judge, Judgement
+    from dractl.scheduler.attempt import Judge, Judgement, NodeVerdict
 
 __all__ = ["Candidate", "Case", "find_fixes"]
 
@@ -35,12 +52,13 @@ _MAKERS: tuple[Callable[[Case], Iterator[Candidate]], ...] = (
     constraints.relax,
     requests.counts,
     requests.narrower_all,
-    requests.tolerations,
+    taints.tolerate,
+    taints.repair,
     requests.capacities,
     requests.without_gate,
     holders.release,
     holders.share,
-    holders.taint_rules,
+    taints.delete_rules,
     nodes.admit,
     nodes.reach_slices,
     nodes.add_node,
@@ -88,10 +106,15 @@ def find_fixes(case: Case, most: int) -> Found:
             fixes.append((candidate, fitting))
         elif candidate.corrects and candidate.changes and candidate.family not in failed:
             then = _after(case, candidate)
+            if then is None:
+                continue
             failed[candidate.family] = f"{candidate.title}: not enough by itself, then: {then.headline}"
             if not then.reasons or then.reasons[0].code not in _SELECTOR:
                 around.add(candidate.family)  # the selector is right then, and something else is in the way
     shown = [(c, nodes) for c, nodes in fixes if c.unless not in done]
+    shown.sort(key=lambda item: item[0].reluctant)
+    if shown and shown[0][0].reluctant:
+        shown = []
     found = tuple(_fix(case, c, nodes, n + 1) for n, (c, nodes) in enumerate(shown))
     found = found or _two_at_once(case, [c for c in candidates if c.family not in around and not c.corrects])
     wrong = tuple(said for family, said in failed.items() if family not in done)
@@ -101,24 +124,47 @@ def find_fixes(case: Case, most: int) -> Found:
 
 
 def _fix(case: Case, candidate: Candidate, nodes: tuple[str, ...], rank: int) -> Fix:
-    """A verified candidate as what has to be done: of a pod that a workload makes the pod template is changed."""
-    pod = "/".join(("Pod", *case.question.key))
-    changes = tuple(
-        owners.in_template(case.state, case.question.key, c) if isinstance(c, Patch) and c.target == pod else c
-        for c in candidate.changes
-    )
+    """A verified candidate as what has to be done."""
+    changes = written(case, candidate)
+    assert changes is not None
     concerned = [owners.concerned(case.state, case.question.key, c) for c in changes if isinstance(c, Patch)]
     effect = "; ".join(filter(None, (candidate.effect, *concerned)))
     tried = candidate.trial if candidate.trial != changes else ()
-    return Fix(candidate.title, changes, effect, nodes, rank, tried)
+    how = steps(case.state, case.question, changes)
+    return Fix(candidate.title, changes, effect, nodes, rank, tried, how, by_hand(case.state, case.question, changes))
 
 
-def _after(case: Case, correction: Candidate) -> Explanation:
-    """What is to be said once a wrong name is put right."""
+def written(case: Case, candidate: Candidate) -> tuple[Change, ...] | None:
+    """The changes of a candidate where a person makes them: of a pod that a workload makes its pod template is changed.
+    None where nobody could, or the API server would refuse it."""
+    pod = "/".join(("Pod", *case.question.key))
+    changes: list[Change] = []
+    for change in candidate.changes:
+        moved = change
+        if isinstance(change, Patch) and change.target == pod:
+            placed = owners.in_template(case.state, case.question.key, change)
+            if placed is None:
+                return None
+            moved = placed
+        changes.append(moved)
+    features = case.judge.features
+    present = [c for c in changes if not isinstance(c, Patch) or case.state.get(*parse_target(c.target)) is not None]
+    try:
+        refused = refusal(case.state, present, Target(features.release, features.on))
+    except PatchError:
+        return None
+    return tuple(changes) if refused is None else None
+
+
+def _after(case: Case, correction: Candidate) -> Explanation | None:
+    """The answer after a correction that is not enough by itself; None where it does not apply."""
     from dractl.explain.explain import Explainer, Options
     from dractl.explain.subjects import Question
 
-    state = apply(case.state, correction.trial)
+    try:
+        state = apply(case.state, correction.trial)
+    except PatchError:
+        return None
     kind, key = case.question.kind, case.question.key
     value = {**(state.get(kind, key) or case.question.value)}
     if kind == "Pod":  # created again, with the claims that its templates make then
@@ -147,7 +193,7 @@ def _two_at_once(case: Case, candidates: Sequence[Candidate]) -> tuple[Fix, ...]
 
 
 def verify(case: Case, candidate: Candidate) -> tuple[str, ...]:
-    """The nodes on which the subject fits after the change; none where it does not, or the change does not apply."""
+    """The nodes on which the subject fits after the change; none where it does not, or nobody could make the change."""
     try:
         state = apply(case.state, candidate.trial)
     except PatchError:
@@ -156,7 +202,15 @@ def verify(case: Case, candidate: Candidate) -> tuple[str, ...]:
 
     judge = case.judge.after(state) if candidate.features is None else NewJudge(state, candidate.features)
     judgement = _again(case, judge, candidate)
-    return tuple(n.name for n in judgement.nodes if n.fits) if judgement is not None and judgement.fits else ()
+    if judgement is None or not judgement.fits or written(case, candidate) is None:
+        return ()
+    return tuple(n.name for n in judgement.nodes if n.fits and not _evicted(judge, n))
+
+
+def _evicted(judge: Judge, verdict: NodeVerdict) -> bool:
+    """True if the pod would be evicted from the devices that it gets on a node."""
+    outcome = verdict.outcome
+    return isinstance(outcome, Allocated) and evicted_by(outcome, judge.slices) is not None
 
 
 def _again(case: Case, judge: Judge, candidate: Candidate) -> Judgement | None:

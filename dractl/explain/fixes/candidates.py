@@ -58,6 +58,7 @@ class Candidate:
     unless: str = ""
     tried: tuple[Change, ...] = ()
     corrects: bool = False
+    reluctant: bool = False  # never shown first: most people would regret it
 
     @property
     def trial(self) -> tuple[Change, ...]:

@@ -83,8 +83,7 @@ def _part(devices: Devices, text: str, lost: Sequence[DeviceID]) -> Iterator[tup
         if present and len(present) == len(values) and lookup in compared:
             yield from _values(devices, text, compared[lookup], lookup, present, lost)
         if lookup.kind == "attributes" and lookup.name and not lookup.tested and len(present) < len(values):
-            guarded = _guarded(devices, text, lookup)
-            if guarded is not None:
+            for guarded in _guarded(devices, text, lookup):
                 yield f"guard {lookup.name}, which some devices lack", guarded, 20
 
 
@@ -168,8 +167,12 @@ def _literal(value: str, kind: str | None, like: str) -> str:
 _DEFAULTS = {"int": "-1", "bool": "false", "string": "''", "version": "semver('0.0.0')"}
 
 
-def _guarded(devices: Devices, text: str, lookup: Lookup) -> str | None:
-    """``attributes['d'].x`` → ``attributes['d'].?x.orValue(…)``, with a value that hardly any condition wants."""
+def _guarded(devices: Devices, text: str, lookup: Lookup) -> Iterator[str]:
+    """The condition, made false where an attribute is missing.
+
+    Either ``attributes['d'].?x.orValue(…)`` with a value that hardly any condition wants, or ``'x' in
+    device.attributes['d'] && …``, which stays within the server's cost limit where a function of ``orValue``, whose
+    result is taken to be as long as can be, does not."""
     known = next(
         (
             attribute.type
@@ -180,12 +183,12 @@ def _guarded(devices: Devices, text: str, lookup: Lookup) -> str | None:
         None,
     )
     default = _DEFAULTS.get(known or "")
-    if default is None or lookup.optional:
-        return None
     head = text[: lookup.name_start].rstrip()
-    if not head.endswith("."):
-        return None
-    return f"{head}?{lookup.name}.orValue({default}){text[lookup.end :]}"
+    if default is not None and not lookup.optional and head.endswith("."):
+        yield f"{head}?{lookup.name}.orValue({default}){text[lookup.end :]}"
+    if not lookup.optional:
+        condition = f"({text})" if "||" in text or "?" in text else text
+        yield f"'{lookup.name}' in device.attributes['{lookup.domain}'] && {condition}"
 
 
 def _without(text: str, part: Part) -> str | None:

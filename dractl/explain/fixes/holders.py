@@ -104,10 +104,3 @@ def share(case: Case) -> Iterator[Candidate]:
                 change = {"op": "replace", "path": pointer("spec", "resourceClaims", index), "value": entry}
                 title = f"use the claim {key[1]} too, which {len(users)} pods share"
                 yield Candidate(title, (Patch("/".join(("Pod", *case.question.key)), (change,)),), "share")
-
-
-def taint_rules(case: Case) -> Iterator[Candidate]:
-    """Deleting the DeviceTaintRules that taint the devices."""
-    names = list(dict.fromkeys(name for reason in case.reasons for name in reason.rules))
-    for name in names[:_MOST]:
-        yield Candidate(f"DeviceTaintRule {name} is deleted", (Delete(f"DeviceTaintRule/{name}"),), "rule")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate
+from dractl.explain.fixes.edits import append
+from dractl.explain.fixes.tolerations import taint_name, with_effect
 from dractl.scheduler.node_filters import full_name, matches_term, pod_requests, quantity, tolerates
 
 if TYPE_CHECKING:
@@ -70,15 +72,10 @@ def _untaint(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator
     pod = _pod(case)
     own = [t for t in bad if not text_at(t, "key").startswith("node.kubernetes.io/")]
     if pod is not None and own and len(own) == len(bad):
-        added = [{"key": text_at(t, "key"), "operator": "Exists"} for t in own]
-        if list_at(case.question.value, "spec", "tolerations"):
-            operations: tuple[Mapping[str, Any], ...] = tuple(
-                {"op": "add", "path": "/spec/tolerations/-", "value": t} for t in added
-            )
-        else:
-            operations = ({"op": "add", "path": "/spec/tolerations", "value": added},)
+        operations = append(case.question.value, ("spec", "tolerations"), [with_effect(t) for t in own])
+        names = ", ".join(map(taint_name, own))
         keys = ", ".join(text_at(t, "key") for t in own)
-        yield Candidate(f"the pod tolerates the node taint {keys}", (Patch(pod, operations),), f"tolerate {keys}")
+        yield Candidate(f"add a toleration for {names} to the pod", (Patch(pod, operations),), f"tolerate {keys}")
     left = [t for t in taints if t not in bad]
     operation = (
         {"op": "replace", "path": "/spec/taints", "value": left} if left else {"op": "remove", "path": "/spec/taints"}

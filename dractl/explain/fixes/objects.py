@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.changes import Create, Delete, Patch, pointer
+from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate
+from dractl.explain.fixes.owners import name_of
 from dractl.scheduler.attempt import RESERVED_LIMIT
 from dractl.scheduler.extended import classes_by_resource, wanted
 from dractl.scheduler.preenqueue import ADMIN_LABEL
@@ -42,8 +43,13 @@ def references(case: Case) -> Iterator[Candidate]:
             ),
             None,
         )
-        if reason.nearest and index is not None and case.state.get("Pod", case.question.key) is not None:
-            change = {"op": "replace", "path": pointer("spec", "resourceClaims", index, field), "value": reason.nearest}
+        entry = maps_at(case.question.value, "spec", "resourceClaims")[index] if index is not None else {}
+        if reason.nearest and field in entry and case.state.get("Pod", case.question.key) is not None:
+            change = {
+                "op": "replace",
+                "path": pointer("spec", "resourceClaims", index or 0, field),
+                "value": reason.nearest,
+            }
             yield Candidate(
                 f"{field} {name} → {reason.nearest}",
                 (Patch("/".join(("Pod", *case.question.key)), (change,)),),
@@ -202,12 +208,35 @@ def gates(case: Case) -> Iterator[Candidate]:
     if case.state.get("Pod", case.question.key) is None:
         return
     for reason in case.reasons:
-        if reason.code == "scheduling-gated":
+        if reason.code == "scheduling-gated":  # whoever set the gates removes them, when it is this pod's turn
             change = {"op": "remove", "path": "/spec/schedulingGates"}
-            yield Candidate("the owner of the scheduling gates removes them", (Patch(target, (change,)),), "gates")
+            yield Candidate(
+                "wait until the owner of the scheduling gates removes them",
+                (),
+                "gates",
+                tried=(Patch(target, (change,)),),
+                effect=_gate_owner(case, reason.found),
+                corrects=True,
+            )
         elif reason.code == "scheduler-bypass" and "schedulerName" in map_at(case.question.value, "spec"):
             change = {"op": "remove", "path": "/spec/schedulerName"}
             yield Candidate("the default scheduler schedules the pod", (Patch(target, (change,)),), "scheduler")
+
+
+_QUEUE = "kueue.x-k8s.io/queue-name"
+
+
+def _gate_owner(case: Case, gates: tuple[str, ...]) -> str:
+    """Who removes scheduling gates, if the pod or its workload says so: for Kueue its queue, for others the domain."""
+    pod = case.question.value
+    owner = name_of(case.state.get("Pod", case.question.key), case.question.key[0])
+    workload = case.state.get(*parse_target(owner)) if owner is not None else None
+    for value in (pod, workload):
+        queue = text_at(value, "metadata", "labels", _QUEUE) or text_at(value, "metadata", "annotations", _QUEUE)
+        if queue and any(gate.startswith("kueue.x-k8s.io/") for gate in gates):
+            return f"Kueue does, when LocalQueue {case.question.key[0]}/{queue} admits its Workload"
+    domains = dict.fromkeys(gate.partition("/")[0] for gate in gates if "/" in gate)
+    return f"the controller of {', '.join(domains)} does" if domains else ""
 
 
 def shared_claims(case: Case) -> Iterator[Candidate]:

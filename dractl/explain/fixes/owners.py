@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.changes import Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended
 from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.explain.fixes.edits import moved, parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,6 +29,7 @@ _COST = "controller.kubernetes.io/pod-deletion-cost"
 _PHASES = ("Pending", "Unknown", "Running")
 _SCALED = ("Deployment", "ReplicaSet", "StatefulSet")
 _TEMPLATE = "/spec/template"
+_POD_TEMPLATE = ("spec", "template")
 WORKLOADS = (*_SCALED, "DaemonSet", "Job")  # those whose pod template is at spec.template
 
 
@@ -71,15 +73,22 @@ class Owners:
     def end(self, pods: Iterable[str]) -> Ending | None:
         """How the pods (``namespace/name``) end for good; None where nothing that is done to them helps who waits."""
         bare: list[str] = []
+        leaving: list[str] = []
         made: dict[tuple[str, str, str], list[Key]] = {}
         for full_name in dict.fromkeys(pods):
             namespace, _, name = full_name.partition("/")
-            owner = workload(self.state.get("Pod", (namespace, name)))
-            if owner is None:
+            pod = self.state.get("Pod", (namespace, name))
+            owner = workload(pod)
+            if text_at(pod, "metadata", "deletionTimestamp"):
+                leaving.append(full_name)
+            elif owner is None:
                 bare.append(full_name)
             else:
                 made.setdefault((*owner, namespace), []).append((namespace, name))
-        endings = [Ending(f"pod {', '.join(bare)} ends", gone := _deletions(bare), gone)] if bare else []
+        endings = [self._leaves(full_name) for full_name in leaving]
+        if bare:
+            gone = _deletions(bare)
+            endings.append(Ending(f"delete pod {', '.join(bare)}", gone, gone))
         for (kind, name, namespace), wanted in made.items():
             smaller = self._smaller(kind, (namespace, name), wanted)
             if smaller is None:
@@ -90,6 +99,14 @@ class Owners:
             tuple(c for e in endings for c in e.changes),
             tuple(c for e in endings for c in e.gone),
         )
+
+    def _leaves(self, full_name: str) -> Ending:
+        """The end of a pod that is Terminating already: to delete it again does nothing."""
+        namespace, _, name = full_name.partition("/")
+        pod = self.state.get("Pod", (namespace, name))
+        since, node = text_at(pod, "metadata", "deletionTimestamp"), text_at(pod, "spec", "nodeName")
+        title = f"wait for pod {full_name} to end: Terminating on {node} since {since}; see whether its kubelet runs"
+        return Ending(title, (), _deletions([full_name]))
 
     def _smaller(self, kind: str, key: Key, wanted: Sequence[Key]) -> Ending | None:
         """A workload with so many replicas less that the wanted pods go, unless who waits is one of its own."""
@@ -196,31 +213,41 @@ def concerned(state: ClusterState, asking: Key, patch: Patch) -> str:
     return f"{others} more pod{'s use' if others > 1 else ' uses'} the template" if others else ""
 
 
-def in_template(state: ClusterState, key: Key, patch: Patch) -> Patch:
-    """A patch of a pod that a workload makes, as a patch of the workload's pod template; the patch itself for any other
-    pod."""
+def in_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:
+    """A patch of a pod as a patch of what a person would change: the pod template of its workload, or the pod itself.
+    None where the template lacks what the patch changes: a controller or admission put it into the pod, and would do so
+    again (the DaemonSet controller's affinity, a RuntimeClass's nodeSelector)."""
     pod = state.get("Pod", key)
     target = name_of(pod, key[0])
     if target is None or target.partition("/")[0] not in WORKLOADS:
         return patch
-    kind, where = parse_target(target)
-    written = state.get(kind, where)
-    found = (_operation(o, pod, written) for o in patch.operations)
-    operations = tuple({**o, **{k: _TEMPLATE + o[k] for k in ("path", "from") if k in o}} for o in found if o)
-    return Patch(target, operations)
-
-
-def _operation(operation: Raw, pod: Raw | None, written: Raw | None) -> Raw | None:
-    """An operation on a pod as one on the template, which lacks what the API server added to the pod: tolerations of
-    node taints, requests that were taken from limits."""
-    path = str(operation["path"])
-    if path == "/spec/tolerations/-":
-        own = maps_at(pod, "spec", "tolerations")
-        if all(text_at(t, "key").startswith("node.kubernetes.io/") for t in own):
-            return {"op": "add", "path": "/spec/tolerations", "value": [operation["value"]]}
-    if path.startswith("/spec/containers/") and "/resources/requests/" in path and "~1" in path:
-        index = int(path.split("/")[3])
-        template = at(written, "spec", "template", "spec", "containers", index, "resources", "requests")
-        if not template:
+    written = state.get(*parse_target(target)) or _as_submitted(pod)
+    operations: list[Raw] = []
+    for operation in patch.operations:
+        if _defaulted(operation, written):
+            continue
+        changed = moved(operation, pod, written, _POD_TEMPLATE)
+        if changed is None:
             return None
-    return operation
+        operations.append(changed)
+    return Patch(target, tuple(operations)) if operations else None
+
+
+def _as_submitted(pod: Raw | None) -> Raw:
+    """What stands in for a workload that the input lacks: its pod without the tolerations that admission adds
+    (kubernetes plugin/pkg/admission/defaulttolerationseconds)."""
+    spec = dict(map_at(pod, "spec"))
+    own = [t for t in maps_at(spec, "tolerations") if not text_at(t, "key").startswith("node.kubernetes.io/")]
+    spec.pop("tolerations", None)
+    return {"spec": {"template": {"spec": {**spec, **({"tolerations": own} if own else {})}}}}
+
+
+def _defaulted(operation: Raw, written: Raw) -> bool:
+    """True if an operation concerns the request of an extended resource that the API server copied from its limit."""
+    if operation["op"] == "remove":
+        return False
+    match parts(str(operation["path"])):
+        case ["spec", "containers", index, "resources", "requests", resource] if "/" in resource:
+            container = at(written, *_POD_TEMPLATE, "spec", "containers", int(index))
+            return not at(container, "resources", "requests") and bool(at(container, "resources", "limits"))
+    return False

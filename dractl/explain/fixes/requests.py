@@ -80,32 +80,6 @@ def narrower_all(case: Case) -> Iterator[Candidate]:
                 )
 
 
-def tolerations(case: Case) -> Iterator[Candidate]:
-    """Tolerating the taints that exclude devices."""
-    wanted: dict[tuple[str, str], dict[str, int]] = {}
-    for _, survey in case.requests():
-        for stage in survey.stages:
-            for loss in stage.lost:
-                if loss.taint:
-                    taints = wanted.setdefault((survey.claim, survey.request), {})
-                    taints[loss.taint] = taints.get(loss.taint, 0) + 1
-    for (claim, request), taints in wanted.items():
-        place = case.place(claim, request)
-        if place is None:
-            continue
-        for taint in sorted(taints, key=lambda t: -taints[t])[:4]:
-            key = taint.rpartition(":")[0].partition("=")[0]
-            toleration = {"key": key, "operator": "Exists"}
-            if list_at(place.value, "tolerations"):
-                patch = place.add("tolerations", "-", value=toleration)
-            else:
-                patch = place.add("tolerations", value=[toleration])
-            title = f"request {request}: tolerate the taint {taint}"
-            yield Candidate(
-                title, (patch,), f"tolerate {claim} {request} {taint}", effect="if the device is good enough"
-            )
-
-
 def classes(case: Case) -> Iterator[Candidate]:
     """Another class: the one that was probably meant, or another one of the same driver."""
     for reason in case.reasons:

@@ -22,10 +22,15 @@ def wait(case: Case) -> Iterator[Candidate]:
             title = f"wait until driver {reason.driver} sets {', '.join(reason.found)}"
             effect = "if nothing happens: does the driver's controller run?"
             yield Candidate(title, (), "wait", effect=effect, corrects=True)
-    if any(r.code == "claim-missing" and r.template for r in case.reasons):
+    if any(r.code == "claim-missing" and r.template and not _refused(r.message) for r in case.reasons):
         title = "wait until the claim controller tries again; or delete and create the pod"
         effect = "if nothing happens: does kube-controller-manager run?"
         yield Candidate(title, (), "wait", effect=effect, corrects=True)
+
+
+def _refused(text: str) -> bool:
+    """True if the claim controller was refused, which trying again does not change."""
+    return any(word in text for word in ("denied", "forbidden", "is invalid"))
 
 
 def features(case: Case) -> Iterator[Candidate]:

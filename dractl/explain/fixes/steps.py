@@ -1,0 +1,263 @@
+"""How a fix is applied: kubectl commands that say what they do (``uncordon``, ``scale``, ``label``), JSON patches where
+there are none.
+
+The specs of claims, templates and pods cannot be changed in place: they are replaced, and so is a pod whose template
+changed; a controller recreates its own pods (kubernetes pkg/apis/resource/validation, pkg/registry/core/pod). Before
+anything is deleted the API server is asked, by a dry run, whether it takes what comes after.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dractl.cluster.changes import Create, Delete, Patch, PatchError, parse_target, patched
+from dractl.cluster.pods import is_pending
+from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.explain.fixes.owners import WORKLOADS, name_of
+from dractl.explain.fixes.tolerations import taint_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from dractl.cluster.changes import Change
+    from dractl.cluster.state import ClusterState, Key
+    from dractl.explain.subjects import Question
+
+    Raw = Mapping[str, Any]
+
+_REPLACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod")  # their specs cannot be changed in place
+_ROLLS_OUT = ("Deployment", "DaemonSet")  # replace their pods, the broken ones first, when the pod template changes
+_RESTARTED = ("Deployment", "StatefulSet", "DaemonSet")
+_NAMED = 5  # pods that are deleted by name; more of them by a restart of their workload
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One shell command. ``stdin`` is the text that it reads; ``destroys``: it deletes something, if only to create it
+    again."""
+
+    command: str
+    stdin: str = ""
+    destroys: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.command} <<'EOF'\n{self.stdin}EOF" if self.stdin else self.command
+
+
+def steps(state: ClusterState, question: Question, changes: Iterable[Change]) -> tuple[Step, ...]:
+    """The commands that apply ``changes`` one after the other; empty where one is :func:`by_hand`."""
+    checks: list[Step] = []
+    acts: list[Step] = []
+    for change in changes:
+        match change:
+            case Patch(target) if _maker(state, question, target) is not None:
+                return ()
+            case Patch(target):
+                before, acting = _patch(state, change)
+                checks += before
+                acts += [*acting, *_follow(state, question, change)]
+            case Create(value):
+                create = f"kubectl create -f - {_DRY}"
+                checks.append(Step(create, _yaml(value)))
+                acts.append(Step(create.removesuffix(f" {_DRY}"), _yaml(value)))
+            case Delete(target):
+                acts.append(Step(f"kubectl delete {words(target)}", destroys=True))
+    acts = list(dict.fromkeys(_together(acts)))
+    prepared = [c for c in checks if _DRY not in c.command]
+    asked = [c for c in checks if _DRY in c.command] if any(s.destroys for s in acts) else []
+    return (*prepared, *asked, *acts)
+
+
+_DRY = "--dry-run=server"
+
+
+def by_hand(state: ClusterState, question: Question, changes: Iterable[Change]) -> str | None:
+    """The object whose manifest somebody has to change and recreate, ``Kind namespace/name``; None where commands can
+    apply the changes."""
+    makers = (_maker(state, question, c.target) for c in changes if isinstance(c, Patch))
+    found = next((m for m in makers if m is not None), None)
+    return None if found is None else found.replace("/", " ", 1)
+
+
+def _maker(state: ClusterState, question: Question, target: str) -> str | None:
+    """The owner of the asked pod, if ``target`` is the pod or its Job: their specs cannot be changed in place, and
+    how a custom kind writes its pods is not known."""
+    kind, key = parse_target(target)
+    owner = name_of(state.get("Pod", question.key), question.key[0])
+    if owner is None or target not in (owner, "/".join(("Pod", *question.key))):
+        return None
+    if kind == "Pod":
+        return owner
+    if kind != "Job":
+        return None
+    above = (o for o in maps_at(state.get("Job", key), "metadata", "ownerReferences") if o.get("controller") is True)
+    return next((f"{text_at(o, 'kind')}/{key[0]}/{text_at(o, 'name')}" for o in above), owner)
+
+
+def _patch(state: ClusterState, change: Patch) -> tuple[list[Step], list[Step]]:
+    """The steps that prepare and check a patch, and those that apply it."""
+    kind, key = parse_target(change.target)
+    before = state.get(kind, key)
+    after = _after(before, change)
+    status = all(str(o["path"]).startswith("/status/") for o in change.operations)
+    if kind in _REPLACED and not status and (after is None or _changed(before, after) - {"metadata"}):
+        return _replaced(change)
+    command = _scale(change) or _short(change.target, before, after) or _json_patch(change, status)
+    check = replace(command, command=f"{command.command} {_DRY}")
+    return [check], [command]
+
+
+def _after(before: Raw | None, change: Patch) -> Raw | None:
+    try:
+        return None if before is None else patched(before, change.operations)
+    except PatchError:
+        return None
+
+
+def _replaced(change: Patch) -> tuple[list[Step], list[Step]]:
+    """An object that is deleted and created again with other contents: its new manifest is written to a file, and
+    created under another name in a dry run."""
+    kind, name = change.target.partition("/")[0].lower(), change.target.rpartition("/")[2]
+    old, new = shlex.quote(f"{kind}-{name}.before.yaml"), shlex.quote(f"{kind}-{name}.yaml")
+    local = "kubectl patch --local --type=json -o yaml"
+    fresh = [
+        {"op": "remove", "path": "/metadata/uid"},
+        {"op": "remove", "path": "/metadata/resourceVersion"},
+        {"op": "replace", "path": "/metadata/name", "value": f"{name}-dry-run"},
+    ]
+    prepare = [
+        Step(f"kubectl get {words(change.target)} -o yaml > {old}"),
+        Step(f"{local} -f {old} --patch-file=/dev/stdin > {new}", _lines(change.operations)),
+    ]
+    asked = Step(f"{local} -f {new} -p {_quoted(fresh)} | kubectl create -f - {_DRY}")
+    return [*prepare, asked], [Step(f"kubectl replace --force -f {new}", destroys=True)]
+
+
+def _json_patch(change: Patch, status: bool) -> Step:
+    where = f"kubectl patch {words(change.target)} --type=json" + (" --subresource=status" if status else "")
+    text = json.dumps(list(map(dict, change.operations)))
+    if "'" in text or len(text) > 120:
+        return Step(f"{where} --patch-file=/dev/stdin", _lines(change.operations))
+    return Step(f"{where} -p {_quoted(change.operations)}")
+
+
+def _scale(change: Patch) -> Step | None:
+    kind, _, rest = words(change.target).partition(" ")
+    match change.operations:
+        case [{"path": "/spec/replicas", "value": replicas}] if change.target.partition("/")[0] in WORKLOADS:
+            return Step(f"kubectl scale {kind}/{rest} --replicas={replicas}")
+    return None
+
+
+def _short(target: str, before: Raw | None, after: Raw | None) -> Step | None:
+    """The kubectl command for what a person would not write a patch for; None where there is none."""
+    if before is None or after is None:
+        return None
+    kind, name = target.partition("/")[0], words(target)
+    changed = {f"{top}.{k}" for top in _changed(before, after) for k in _changed(before.get(top), after.get(top))}
+    if kind == "Node" and changed and changed <= {"spec.unschedulable", "spec.taints"}:
+        return _node(target.rpartition("/")[2], before, after)
+    for field, command in (("labels", "label"), ("annotations", "annotate")):
+        if changed == {f"metadata.{field}"}:
+            old, new = map_at(before, "metadata", field), map_at(after, "metadata", field)
+            keys = [k for k in {**old, **new} if old.get(k) != new.get(k)]
+            values = " ".join(shlex.quote(f"{k}={new[k]}" if k in new else f"{k}-") for k in keys)
+            over = " --overwrite" if any(k in old and k in new for k in keys) else ""
+            return Step(f"kubectl {command} {name} {values}{over}")
+    return None
+
+
+def _node(name: str, before: Raw, after: Raw) -> Step | None:
+    """Cordon and taints of a node. Uncordoning removes the taint of a cordon, too."""
+    old, new = maps_at(before, "spec", "taints"), maps_at(after, "spec", "taints")
+    gone = [t for t in old if t not in new]
+    if map_at(before, "spec").get("unschedulable") and not map_at(after, "spec").get("unschedulable"):
+        others = [t for t in gone if text_at(t, "key") != "node.kubernetes.io/unschedulable"]
+        return None if others else Step(f"kubectl uncordon {shlex.quote(name)}")
+    if not gone or any(t not in old for t in new):
+        return None
+    return Step(f"kubectl taint node {shlex.quote(name)} {' '.join(shlex.quote(f'{taint_name(t)}-') for t in gone)}")
+
+
+def _changed(before: Any, after: Any) -> set[str]:
+    """The keys whose values differ."""
+    old, new = map_at(before), map_at(after)
+    return {key for key in {**old, **new} if old.get(key) != new.get(key)}
+
+
+def _follow(state: ClusterState, question: Question, change: Patch) -> Iterator[Step]:
+    """What brings a change to the pods that wait: pods of a controller are deleted, others replaced."""
+    kind, key = parse_target(change.target)
+    if question.kind != "Pod":
+        return
+    owner = name_of(state.get("Pod", question.key), question.key[0])
+    if kind == "ResourceClaimTemplate":
+        waiting = [k for k in _waiting(state, key) if k == question.key or _owner(state, k) == owner]
+        if owner is None:
+            pod = "/".join(("Pod", *question.key))
+            yield Step(f"kubectl get {words(pod)} -o yaml | kubectl replace --force -f -", destroys=True)
+        else:
+            yield recreated(owner, waiting or [question.key])
+    elif change.target == owner and kind not in _ROLLS_OUT and kind != "Job" and "replicas" not in str(change):
+        yield recreated(owner, [question.key])
+
+
+def recreated(owner: str, pods: Sequence[Key]) -> Step:
+    """The step after which the pods of a workload are new ones."""
+    kind = owner.partition("/")[0]
+    if len(pods) > _NAMED and kind in _RESTARTED:
+        kind, _, rest = words(owner).partition(" ")
+        return Step(f"kubectl rollout restart {kind}/{rest}", destroys=True)
+    names = " ".join(shlex.quote(name) for _, name in pods)
+    return Step(f"kubectl delete pod {names} -n {pods[0][0]}", destroys=True)
+
+
+def _waiting(state: ClusterState, template: Key) -> list[Key]:
+    """The pending pods whose claims a template makes."""
+    return [
+        key
+        for key, pod in state.all("Pod").items()
+        if key[0] == template[0]
+        and is_pending(pod)
+        and any(text_at(r, "resourceClaimTemplateName") == template[1] for r in maps_at(pod, "spec", "resourceClaims"))
+    ]
+
+
+def _owner(state: ClusterState, pod: Key) -> str | None:
+    return name_of(state.get("Pod", pod), pod[0])
+
+
+def _together(found: Sequence[Step]) -> Iterator[Step]:
+    """The steps, of which a deletion comes after what makes the new pods other ones."""
+    late = [s for s in found if s.command.startswith(("kubectl delete pod", "kubectl rollout restart"))]
+    early = [s for s in found if s not in late]
+    yield from early
+    yield from late
+
+
+def words(target: str) -> str:
+    """``Kind/namespace/name`` as kubectl's arguments."""
+    kind, *rest = target.split("/")
+    if len(rest) == 2:
+        return f"{kind.lower()} {shlex.quote(rest[1])} -n {shlex.quote(rest[0])}"
+    return f"{kind.lower()} {shlex.quote(rest[0])}"
+
+
+def _quoted(operations: Iterable[Raw]) -> str:
+    return shlex.quote(json.dumps([dict(o) for o in operations]))
+
+
+def _lines(operations: Iterable[Raw]) -> str:
+    """JSON with one operation a line."""
+    return "[" + ",\n ".join(json.dumps(dict(o), ensure_ascii=False) for o in operations) + "]\n"
+
+
+def _yaml(value: Any) -> str:
+    import yaml
+
+    # Through JSON no two parts of the value are the same object, which YAML would write as an anchor and an alias.
+    text: str = yaml.safe_dump(json.loads(json.dumps(value)), sort_keys=False, allow_unicode=True, width=120)
+    return text

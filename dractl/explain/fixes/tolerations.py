@@ -1,0 +1,79 @@
+"""Tolerations that are worth offering: for one taint as it is, with key, value and effect.
+
+The device taint eviction controller ends a pod whose device has a NoExecute taint unless a toleration names that effect
+(kubernetes pkg/controller/devicetainteviction); the scheduler asks less. Taints by which a driver reports a broken
+device are tolerated by nobody who wants to use it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dractl.allocation import Allocated
+    from dractl.model import DeviceTaint, ResourceSlice
+
+# What drivers taint broken devices with: gpu.nvidia.com/xid and gpu.nvidia.com/gpu-lost (k8s-dra-driver-gpu
+# cmd/gpu-kubelet-plugin/device_health.go), HealthIssues-* (intel-resource-drivers-for-kubernetes pkg/gpu/device),
+# gpu.amd.com/memory-partition-conflict (k8s-gpu-dra-driver), and words that others use for the same.
+_BROKEN = re.compile(
+    r"(^|[/._-])(xid|gpu-lost|lost|fallen-off|unhealthy|healthissues|health|degraded|failed|failing|failure|broken"
+    r"|faulty|ecc|memory-partition-conflict)([._-]|$)",
+    re.IGNORECASE,
+)
+_EVICTS = "NoExecute"
+
+
+def toleration(key: str, value: str, effect: str) -> dict[str, str]:
+    """The narrowest toleration of a taint."""
+    exact = {"operator": "Equal", "value": value} if value else {"operator": "Exists"}
+    return {"key": key, **exact, **({"effect": effect} if effect else {})}
+
+
+def parse(taint: str) -> tuple[str, str, str]:
+    """``key=value:Effect`` or ``key:Effect`` as key, value and effect."""
+    name, _, effect = taint.rpartition(":")
+    key, _, value = name.partition("=")
+    return key, value, effect
+
+
+def reports_damage(key: str, value: str) -> bool:
+    """True if a taint says that the device is broken."""
+    return bool(_BROKEN.search(key) or _BROKEN.search(value))
+
+
+def evicted_by(outcome: Allocated, slices: Iterable[ResourceSlice]) -> DeviceTaint | None:
+    """A taint for which the pod would be evicted right after it is scheduled; None where there is none."""
+    given: dict[tuple[str, str, str], Any] = {
+        (r.driver, r.pool, r.device): r.tolerations for result in outcome.results for r in result.devices.results
+    }
+    for item in slices:
+        for device in item.spec.devices if any(k[0] == item.spec.driver for k in given) else ():
+            tolerations = given.get((item.spec.driver, item.spec.pool.name, device.name))
+            for taint in device.taints if tolerations is not None else ():
+                if taint.effect == _EVICTS and not any(_survives(t, taint) for t in tolerations or ()):
+                    return taint
+    return None
+
+
+def _survives(tolerated: Any, taint: DeviceTaint) -> bool:
+    """True if a toleration keeps the pod on the device for good."""
+    if tolerated.effect != _EVICTS or tolerated.toleration_seconds is not None:
+        return False
+    if tolerated.operator == "Exists":
+        return tolerated.key in (None, "", taint.key)
+    return tolerated.key == taint.key and (tolerated.value or "") == taint.value
+
+
+def with_effect(taint: Mapping[str, Any]) -> dict[str, str]:
+    """The narrowest toleration of a node's taint."""
+    return toleration(str(taint.get("key") or ""), str(taint.get("value") or ""), str(taint.get("effect") or ""))
+
+
+def taint_name(taint: Mapping[str, Any]) -> str:
+    """A taint as kubectl writes it: ``key=value:Effect``."""
+    value = str(taint.get("value") or "")
+    return f"{taint.get('key')}{'=' + value if value else ''}:{taint.get('effect')}"
