@@ -29,6 +29,9 @@ PRODUCTS: dict[str, dict[str, Any]] = {
     "a100-vf": {"class": "0x030200", "vendor": "0x10de", "device": "0x20b0", "driver": "nvidia"},
     "nvswitch": {"class": "0x068000", "vendor": "0x10de", "device": "0x1af1", "driver": "nvidia-nvswitch"},
     "cx7": {"class": "0x020000", "vendor": "0x15b3", "device": "0x1021", "driver": "mlx5_core"},
+    "cx8": {"class": "0x020000", "vendor": "0x15b3", "device": "0x1023", "driver": "mlx5_core"},
+    "cx8-dma": {"class": "0x080101", "vendor": "0x15b3", "device": "0x2100", "driver": "mlx5_core"},
+    "gb200": {"class": "0x030200", "vendor": "0x10de", "device": "0x2941", "driver": "nvidia"},
     "cx7-vf": {"class": "0x020000", "vendor": "0x15b3", "device": "0x101e", "driver": "mlx5_core"},
     "cx7-ib": {"class": "0x020700", "vendor": "0x15b3", "device": "0x1021", "driver": "mlx5_core"},
     "e810": {"class": "0x020000", "vendor": "0x8086", "device": "0x1592", "driver": "ice"},
@@ -78,6 +81,14 @@ def pack(top: Path, archive: Path, *, folder: str = "") -> Path:
     with tarfile.open(archive, mode) as tar:  # type: ignore[call-overload]
         tar.add(top, arcname=folder or ".")
     return archive
+
+
+def vpd(keywords: dict[str, str]) -> bytes:
+    """Vital Product Data (PCI Local Bus 3.0, appendix I): an identifier, the read-only ``keywords``, an end tag."""
+    fields = b"".join(
+        key.encode() + bytes([len(value := str(text).encode())]) + value for key, text in keywords.items()
+    )
+    return b"\x82\x04\x00card" + b"\x90" + len(fields).to_bytes(2, "little") + fields + b"\x78"
 
 
 def tar_of(members: dict[str, bytes | str], path: Path) -> Path:
@@ -238,6 +249,8 @@ class _Tree:
             self.nvme(base, name, disk or {})
         for name, text in facts.get("files", {}).items():
             self.put(f"{base}/{name}", str(text))
+        if "vpd" in facts:
+            (self.top / base / "vpd").write_bytes(vpd(facts["vpd"]))
         for name in facts.get("drm", []):
             self.device(f"{base}/drm/{name}", "drm", f"DEVNAME=dri/{name}")
         for name in facts.get("block", []):

@@ -1,6 +1,6 @@
-"""What DRA needs on a node and whether it is there: drivers, libraries, CDI, the runtime, kubelet's registry.
+"""Checks of what DRA needs on a node: kernel drivers, libraries, links, CDI, the runtime, kubelet's plugin registry.
 
-Everything is read from one root, so a host's file system that is mounted elsewhere can be checked too.
+Everything is read from one root, so the file system of a host that is mounted elsewhere can be checked too.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from dractl.probes.classes import NVIDIA
+from dractl.topology.levels import endpoints
+from dractl.topology.links import has_link, slow_links
+from dractl.topology.units import show_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +38,7 @@ _PASSTHROUGH = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"})
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line: what is asked, the state, what was seen, and what to do where it is not ``ok``."""
+    """One check: its name, its state, what was seen, and what to do if the state is not ``ok``."""
 
     name: str
     state: State
@@ -44,10 +47,11 @@ class Check:
 
 
 def checks(machine: Machine, root: SysRoot, drivers: Sequence[str]) -> tuple[Check, ...]:
-    """The readiness of ``root``, which ``machine`` was read from; ``drivers`` are those that have hardware on it."""
+    """All checks of ``root``, from which ``machine`` was read; ``drivers`` are the DRA drivers with hardware on it."""
     return (
         *_kernel_drivers(machine),
         *_nvidia_library(machine, root),
+        *_links(machine),
         *_device_nodes(machine, root),
         *_cdi(root),
         _runtime(root),
@@ -72,10 +76,10 @@ def _kernel_drivers(machine: Machine) -> Iterator[Check]:
 
 def _kernel_driver(what: str, driver: str | None) -> Check:
     if driver is None:
-        advice = "load the vendor's kernel driver; without it no DRA driver publishes the device"
+        advice = "load the vendor's kernel driver; no DRA driver publishes the device without it"
         return Check("kernel driver", "missing", f"no driver is bound to {what}", advice)
     if driver in _PASSTHROUGH:
-        advice = "only drivers that pass devices through to VMs publish it now"
+        advice = "only DRA drivers that pass devices through to VMs publish it"
         return Check("kernel driver", "warning", f"{driver} is bound to {what}", advice)
     if driver == "nouveau":
         advice = "blocklist nouveau and load NVIDIA's kernel driver"
@@ -101,10 +105,10 @@ def _nvidia_library(machine: Machine, root: SysRoot) -> Iterator[Check]:
     else:
         found = [f"{folder}/{name}" for folder in _LIBRARIES for name in root.names(folder) if _is_nvml(name)]
         versions = {found_version for path in found if (found_version := _version(path))}
-        advice = "install the NVIDIA driver's libraries for the kernel module that is loaded"
+        advice = "install the NVIDIA driver's libraries in the version of the loaded kernel module"
         if not found and not root.is_directory("usr"):
-            advice = "read the host's whole root (--root DIR), or run on the node itself"
-            yield Check("NVML", "unknown", "there is no /usr here to look for libnvidia-ml.so", advice)
+            advice = "give the host's whole root with --root DIR, or run on the node itself"
+            yield Check("NVML", "unknown", "there is no /usr here in which to look for libnvidia-ml.so", advice)
         elif not found:
             why = next(
                 (n.message for n in machine.notes if n.about == "nvml"), "no libnvidia-ml.so in the usual folders"
@@ -112,12 +116,25 @@ def _nvidia_library(machine: Machine, root: SysRoot) -> Iterator[Check]:
             yield Check("NVML", "missing", why, advice)
         elif module and versions and module not in versions:
             said = f"library {', '.join(sorted(versions))}, kernel module {module}"
-            yield Check("NVML", "missing", said, "reload the kernel module or reboot: both must be of one version")
+            yield Check("NVML", "missing", said, "reload the kernel module or reboot: both must have the same version")
         else:
             yield Check("NVML", "ok", f"/{found[0]}")
     for gpu in machine.gpus:
         if gpu.health in ("lost", "reset-required"):
             yield Check("GPU health", "missing", f"{gpu.bdf}: {gpu.health}", "reset the GPU or reboot the node")
+
+
+def _links(machine: Machine) -> Iterator[Check]:
+    slow = slow_links(machine)
+    for link in slow:
+        seen, _, advice = link.text.partition("; ")
+        yield Check("PCIe links", "warning", f"{link.device.kind} {link.device.bdf}: {seen}", advice)
+    known = sum(has_link(device) for device in endpoints(machine))
+    if known and not slow:
+        plural = "" if known == 1 else "s"
+        yield Check("PCIe links", "ok", f"{known} link{plural}, as wide and fast as both ends allow")
+    elif endpoints(machine) and not known:
+        yield Check("PCIe links", "unknown", "this tree does not show the width and speed of any link")
 
 
 def _is_nvml(name: str) -> bool:
@@ -131,9 +148,7 @@ def _version(path: str) -> str | None:
 
 def _device_nodes(machine: Machine, root: SysRoot) -> Iterator[Check]:
     if not root.is_directory("dev"):
-        yield Check(
-            "device nodes", "unknown", "there is no /dev here", "mount the host's /dev below the root that is read"
-        )
+        yield Check("device nodes", "unknown", "there is no /dev here", "mount the host's /dev below the root")
         return
     present = set(root.names("dev"))
     if _nvidia(machine):
@@ -144,7 +159,7 @@ def _device_nodes(machine: Machine, root: SysRoot) -> Iterator[Check]:
         missing = [name for name in ("nvidiactl", "nvidia-uvm") if name not in present]
         if missing or count < wanted:
             seen = f"{count} of {wanted} /dev/nvidiaN" + "".join(f", no /dev/{name}" for name in missing)
-            advice = "run nvidia-modprobe or nvidia-persistenced at boot: they create the nodes"
+            advice = "run nvidia-modprobe or nvidia-persistenced at boot to create them"
             yield Check("device nodes", "missing", seen, advice)
         else:
             yield Check("device nodes", "ok", f"{count} /dev/nvidiaN, /dev/nvidiactl, /dev/nvidia-uvm")
@@ -160,10 +175,8 @@ def _cdi(root: SysRoot) -> Iterator[Check]:
     folders = [folder for folder in _CDI if root.is_directory(folder)]
     real = {root.real(folder): folder for folder in reversed(folders)}
     if not real:
-        advice = (
-            "DRA drivers create /var/run/cdi when they prepare the first claim; the runtime must be able to read it"
-        )
-        yield Check("CDI", "unknown", "neither /etc/cdi nor /var/run/cdi is there", advice)
+        advice = "DRA drivers create /var/run/cdi when they prepare the first claim; check that the runtime can read it"
+        yield Check("CDI", "unknown", "neither /etc/cdi nor /var/run/cdi exists", advice)
         return
     count = 0
     for folder in real.values():
@@ -172,14 +185,16 @@ def _cdi(root: SysRoot) -> Iterator[Check]:
                 count += 1
                 fault = cdi_fault(root.bytes(f"{folder}/{name}"))
                 if fault:
-                    advice = "the runtime ignores the file, and containers that ask for its devices do not start"
+                    advice = (
+                        "fix or remove the file: the runtime ignores it, and containers with its devices do not start"
+                    )
                     yield Check("CDI", "missing", f"/{folder}/{name}: {fault}", advice)
     where = " and ".join(f"/{folder}" for folder in real.values())
     yield Check("CDI", "ok", f"{count} specification{'' if count == 1 else 's'} in {where}")
 
 
 def cdi_fault(data: bytes | None) -> str | None:
-    """What is wrong with a CDI specification (JSON or YAML), or None."""
+    """The fault of a CDI specification (JSON or YAML); None if it is valid."""
     import json
 
     import jsonschema
@@ -188,18 +203,18 @@ def cdi_fault(data: bytes | None) -> str | None:
     from dractl.resources import data_dir
 
     if data is None:
-        return "it cannot be read"
+        return "cannot be read"
     try:
         text = data.decode("utf-8")
-        # CDI files are made by machines: one with aliases or deep nesting is none of them, and could be a bomb.
+        # CDI files are made by machines, without aliases or deep nesting; with them, a file may be a bomb.
         depth = 0
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > _MAX_NESTING or isinstance(event, yaml.AliasEvent):
-                return "it has YAML aliases or is nested too deeply"
+                return "has YAML aliases or is nested too deeply"
         value: Any = yaml.load(text, Loader=yaml.CSafeLoader)
     except (UnicodeDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
-        return f"it cannot be parsed: {str(error).splitlines()[0]}"
+        return f"cannot be parsed: {str(error).splitlines()[0]}"
     schema = json.loads((data_dir("schemas") / "dractl" / "cdi.json").read_text(encoding="utf-8"))
     errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(value), key=lambda e: list(map(str, e.path)))
     if errors:
@@ -207,7 +222,7 @@ def cdi_fault(data: bytes | None) -> str | None:
         return f"{path or 'the specification'}: {errors[0].message:.160}"
     names = [device["name"] for device in value["devices"]]
     twice = next((name for name in names if names.count(name) > 1), None)
-    return f"device {twice} is there twice" if twice else None
+    return f"device {twice} is defined twice" if twice else None
 
 
 def _runtime(root: SysRoot) -> Check:
@@ -219,11 +234,9 @@ def _runtime(root: SysRoot) -> Check:
     if root.exists("run/crio/crio.sock") or root.is_directory("etc/crio"):
         return Check(name, "ok", "CRI-O: CDI is on by default since 1.23")
     if root.exists("run/containerd/containerd.sock"):
-        advice = "containerd 2.0 and later have CDI on; 1.7 needs enable_cdi = true in /etc/containerd/config.toml"
+        advice = "containerd 2.0 and later have CDI on; for 1.7 set enable_cdi = true in /etc/containerd/config.toml"
         return Check(name, "warning", "containerd with its default configuration", advice)
-    return Check(
-        name, "unknown", "neither containerd nor CRI-O is seen here", "read the host's own root with --root DIR"
-    )
+    return Check(name, "unknown", "neither containerd nor CRI-O was found", "give the host's own root with --root DIR")
 
 
 def _containerd(path: str, text: str) -> Check:
@@ -233,7 +246,7 @@ def _containerd(path: str, text: str) -> Check:
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return Check(name, "missing", f"{where}: {error}", "containerd does not start with this file")
+        return Check(name, "missing", f"{where}: {error}", "fix the file: containerd does not start with it")
     plugins = value.get("plugins", {})
     enabled = [
         section["enable_cdi"]
@@ -244,33 +257,33 @@ def _containerd(path: str, text: str) -> Check:
         return Check(name, "missing", f"{where}: enable_cdi = false", "set enable_cdi = true and restart containerd")
     if enabled or value.get("version", 1) >= 3:
         return Check(name, "ok", f"{where}: CDI is on" + ("" if enabled else " (the default of containerd 2)"))
-    advice = "containerd 1.7 has CDI off by default: set enable_cdi = true; containerd 2.0 and later have it on"
+    advice = "set enable_cdi = true on containerd 1.7, where CDI is off by default; 2.0 and later have it on"
     return Check(name, "warning", f"{where}: enable_cdi is not set", advice)
 
 
 def _registry(root: SysRoot, drivers: Iterable[str]) -> Iterator[Check]:
     name = "kubelet registration"
     if not root.is_directory(_REGISTRY):
-        advice = "kubelet creates it when it starts; with another root directory the driver must be told (--kubelet-*)"
+        advice = "start kubelet, which creates it; if kubelet has another root directory, configure the drivers for it"
         yield Check(name, "unknown", f"there is no /{_REGISTRY}", advice)
         return
     sockets = [entry for entry in root.names(_REGISTRY) if entry.endswith(".sock")]
     for driver in drivers:
-        # <driver>-reg.sock, or <driver>-<pod uid>-reg.sock where the driver can be updated without a gap.
+        # <driver>-reg.sock, or <driver>-<pod uid>-reg.sock with rolling updates (kubeletplugin, RollingUpdate).
         mine = [entry for entry in sockets if entry.startswith(f"{driver}-")]
         if mine:
             yield Check(name, "ok", f"{driver}: {mine[0]}")
         else:
-            advice = "install the driver, or look at its pod on this node: it creates the socket when it is ready"
+            advice = "install the driver, or check its pod on this node: it creates the socket when it is ready"
             yield Check(name, "missing", f"{driver}: no socket in /{_REGISTRY}", advice)
 
 
 def _iommu(machine: Machine) -> Check:
     if machine.host.iommu is None:
-        return Check("IOMMU", "unknown", "this tree does not show /sys/kernel/iommu_groups")
+        return Check("IOMMU", "unknown", "/sys/kernel/iommu_groups is missing")
     if machine.host.iommu:
-        return Check("IOMMU", "ok", "on" + (", /dev/iommu is there" if machine.host.iommufd else ""))
-    advice = "needed to pass devices through (VFIO) only: enable it in the firmware, and intel_iommu=on on Intel"
+        return Check("IOMMU", "ok", "on" + (", /dev/iommu exists" if machine.host.iommufd else ""))
+    advice = "enable it in the firmware (and boot with intel_iommu=on on Intel) if devices are passed through to VMs"
     return Check("IOMMU", "warning", "off: there are no IOMMU groups", advice)
 
 
@@ -279,16 +292,16 @@ def _sriov(machine: Machine) -> Iterator[Check]:
         if device.sriov and device.sriov.total_vfs and device.kind in ("nic", "rdma"):
             active = device.sriov.num_vfs or 0
             seen = f"{device.bdf} {' '.join(device.names)}: {active} of {device.sriov.total_vfs} virtual functions"
-            advice = "write a number to sriov_numvfs, if pods are to get virtual functions"
+            advice = "write a number to sriov_numvfs if pods should get virtual functions"
             yield Check("SR-IOV", "ok" if active else "warning", " ".join(seen.split()), "" if active else advice)
 
 
 def _huge_pages(machine: Machine) -> Check:
     found = [
-        f"node {node.id}: {pages.total} of {pages.size_bytes >> 20} MiB"
+        f"node {node.id}: {pages.total} of {show_bytes(pages.size_bytes)}"
         for node in machine.numa_nodes
         for pages in node.huge_pages
         if pages.total
     ]
-    advice = "reserve some (vm.nr_hugepages, hugepagesz=1G hugepages=N), if workloads ask for them"
+    advice = "reserve some (vm.nr_hugepages, hugepagesz=1G hugepages=N) if workloads request them"
     return Check("huge pages", "ok", ", ".join(found)) if found else Check("huge pages", "warning", "none", advice)

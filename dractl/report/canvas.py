@@ -1,4 +1,4 @@
-"""What a text report may use of the terminal, decided once by the caller: width, characters, colour."""
+"""The terminal as a text report sees it: width, characters, colour. The caller decides them once."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import NamedTuple
 
 
 class Canvas(NamedTuple):
-    """``width`` in columns; box-drawing and other characters beyond ASCII only with ``unicode``; ANSI styles only with
-    ``color``.
-    """
+    """``width`` in columns; characters beyond ASCII only if ``unicode``, ANSI styles only if ``color``."""
 
     width: int = 100
     unicode: bool = True
@@ -19,14 +17,14 @@ class Canvas(NamedTuple):
         return f"\x1b[{style}m{text}\x1b[0m" if self.color and text else text
 
     def glyph(self, character: str, ascii_form: str) -> str:
-        """``character``, or what stands for it in ASCII."""
+        """``character``, or its substitute in ASCII."""
         return character if self.unicode else ascii_form
 
     def plain(self, text: str) -> str:
-        """``text`` with the few characters that reports use beyond ASCII spelt out, where they cannot be shown."""
+        """``text``, with the characters beyond ASCII spelled out if the terminal cannot show them."""
         if self.unicode:
             return text
-        for character, ascii_form in _SPELT.items():
+        for character, ascii_form in _SPELLED.items():
             text = text.replace(character, ascii_form)
         return text.encode("ascii", "backslashreplace").decode()
 
@@ -38,7 +36,7 @@ class Canvas(NamedTuple):
         return text[: max(0, width - len(mark))].rstrip() + mark if width > len(mark) else text[: max(0, width)]
 
 
-_SPELT = {
+_SPELLED = {
     "×": "x",
     "–": "-",
     "·": "-",
@@ -50,11 +48,3 @@ _SPELT = {
     "✗": "x",
     "✓": "v",
 }
-
-
-def size(count: int) -> str:
-    """Bytes as people say them: 80 GiB, 81559 MiB, 512 KiB."""
-    for unit, shift in (("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if count >= 1 << shift:
-            return f"{count / (1 << shift):.4g} {unit}"
-    return f"{count} B"

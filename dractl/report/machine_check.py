@@ -1,4 +1,4 @@
-"""``discover --check``: a line a check, what was seen, what to do."""
+"""``discover --check``: for each check what was seen, and what to do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARKS: dict[State, tuple[str, str, str]] = {
 
 
 def render(checks: tuple[Check, ...], canvas: Canvas) -> str:
-    """The checks in their order, and how many are in which state."""
+    """The checks in their order, then how many are in each state."""
     left = max(len(check.name) for check in checks)
     lines = []
     for check in checks:

@@ -109,7 +109,7 @@ def render(machine: Machine, publication: Publication = NOTHING) -> str:
         *_list("RDMA NICs nearest to each GPU", words.rail_lines(machine, labels)),
         *_published(publication),
         *_pairs("Not published", words.unpublished_lines(publication)),
-        *_pairs("Notes", words.grouped_notes(machine)),
+        *_pairs("Notes", words.note_lines(machine, publication)),
         '<div id="details" role="status"></div>',
         f'<script type="application/json" id="levels">{data}</script>',
         f"<script>{_SCRIPT}</script></body></html>",
@@ -200,5 +200,5 @@ def _list(title: str, texts: list[str]) -> list[str]:
 
 
 def _pairs(title: str, pairs: list[tuple[str, str]]) -> list[str]:
-    lines = (f"<dt>{escape(about or 'all')}</dt><dd>{escape(message)}</dd>" for about, message in pairs)
+    lines = (f"<dt>{escape(about)}</dt><dd>{escape(message)}</dd>" for about, message in pairs)
     return [f"<h2>{title}</h2>", "<dl>", *lines, "</dl>"] if pairs else []

@@ -6,11 +6,11 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from dractl.discovery.alignment import alignments, obstacles
-from dractl.report.canvas import size
 from dractl.topology import cpulist
 from dractl.topology.complexes import complexes, is_data_direct
 from dractl.topology.fabric import cliques, meshes
 from dractl.topology.rails import rails
+from dractl.topology.units import show_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -88,7 +88,7 @@ def description(device: PciDevice, gpu: Gpu | None) -> str:
     words = [gpu.name if gpu is not None and gpu.name else product(device)]
     if gpu is not None:
         if gpu.memory_bytes is not None:
-            words.append(size(gpu.memory_bytes))
+            words.append(show_bytes(gpu.memory_bytes))
         if gpu.mig_mode:
             words.append(f"MIG on, {count(len(gpu.mig_devices), 'MIG device')}")
         if gpu.amd is not None and gpu.amd.compute_partition not in (None, "spx"):
@@ -209,8 +209,8 @@ def node_line(node: NumaNode) -> str:
         words.append("no memory")
     else:
         owner = {"gpu": " of a GPU", "cpuless": " of CXL, HBM or persistent memory"}
-        words.append(size(node.memory_bytes) + owner.get(node.memory_kind or "", ""))
-    words += [f"{pages.total} huge pages of {size(pages.size_bytes)}" for pages in node.huge_pages if pages.total]
+        words.append(show_bytes(node.memory_bytes) + owner.get(node.memory_kind or "", ""))
+    words += [f"{pages.total} huge pages of {show_bytes(pages.size_bytes)}" for pages in node.huge_pages if pages.total]
     return " · ".join(words)
 
 
@@ -240,7 +240,7 @@ def host_lines(machine: Machine) -> list[str]:
         first.append(counted)
     second = []
     if host.memory_bytes is not None:
-        second.append(size(host.memory_bytes))
+        second.append(show_bytes(host.memory_bytes))
     if cpus.l3:
         second.append(count(len(cpus.l3), "L3 cache"))
     if cpus.smt is not None:
@@ -341,13 +341,9 @@ def alignment_lines(publication: Publication) -> list[str]:
 
 
 def unpublished_lines(publication: Publication) -> list[tuple[str, str]]:
-    """Drivers and functions that are not published, with the reason; then the drivers' other remarks."""
+    """Drivers and functions that are not published, with the reason."""
     lines = [(driver, f"publishes nothing: {why}") for driver, why in publication.silent.items()]
-    lines += _grouped(publication.left_out.items())
-    for notice in publication.notices:
-        about, colon, text = notice.partition(": ")
-        lines.append((about, text) if colon else ("", notice))
-    return lines
+    return lines + _grouped(publication.left_out.items())
 
 
 # --- text ----------------------------------------------------------------------------------------------------------
@@ -373,9 +369,13 @@ def wrap(text: str, width: int, indent: str) -> list[str]:
     return lines or [""]
 
 
-def grouped_notes(machine: Machine) -> list[tuple[str, str]]:
-    """Notes as (what they are about, message); those with the same message are one."""
-    return _grouped((note.about, note.message) for note in machine.notes)
+def note_lines(machine: Machine, publication: Publication) -> list[tuple[str, str]]:
+    """Notes on the machine, then those of the drivers, as (about, message); those with the same message are one."""
+    notes = [(note.about, note.message) for note in machine.notes]
+    for notice in publication.notices:
+        about, colon, text = notice.partition(": ")
+        notes.append((about, text) if colon else ("drivers", notice))
+    return _grouped(notes)
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -63,7 +63,7 @@ def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHI
     lines += _section("RDMA NICs nearest to each GPU", words.rail_lines(machine, names), canvas)
     lines += _published(publication, canvas)
     lines += _pairs("Not published", words.unpublished_lines(publication), canvas)
-    lines += _pairs("Notes", words.grouped_notes(machine), canvas)
+    lines += _pairs("Notes", words.note_lines(machine, publication), canvas)
     return canvas.plain("\n".join(lines).strip("\n") + "\n")
 
 
@@ -324,6 +324,6 @@ def _pairs(title: str, pairs: list[tuple[str, str]], canvas: Canvas) -> list[str
     """``about: message`` below a title; nothing without pairs."""
     lines = ["", canvas.paint(title, "1")] if pairs else []
     for about, message in pairs:
-        first, *rest = words.wrap(f"  {about}: {message}" if about else f"  {message}", canvas.width, "    ")
-        lines += [first.replace(about, canvas.paint(about, "33"), 1) if about else first, *rest]
+        first, *rest = words.wrap(f"  {about}: {message}", canvas.width, "    ")
+        lines += [first.replace(about, canvas.paint(about, "33"), 1), *rest]
     return lines

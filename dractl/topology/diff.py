@@ -1,7 +1,7 @@
-"""Two machines, or one at two times, compared by meaning: places, products, drivers, links, nodes; not by names.
+"""Differences between two machines, or between one machine at two times, by meaning instead of by name.
 
-Numbers of devices (eth0, mlx5_0, card1, minor numbers), UUIDs and addresses change from boot to boot and from node to
-node, so they are no differences.
+Places, products, drivers, links and nodes are compared. Device numbers (eth0, mlx5_0, card1, minor numbers), UUIDs and
+addresses are not: they change from boot to boot and from node to node.
 """
 
 from __future__ import annotations
@@ -10,33 +10,39 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dractl.topology.units import show_bytes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.topology.machine import Gpu, Machine, NumaNode, PciDevice
 
-_MEMORY_TOLERANCE = 0.01  # the kernel keeps a little for itself, and not always the same
+_MEMORY_TOLERANCE = 0.01  # the kernel reserves a little of the memory, and not always the same amount
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """``what`` of ``place`` is ``before`` on the one and ``after`` on the other; None where it is not there."""
+    """``what`` of ``place`` is ``before`` on one machine and ``after`` on the other; None where it does not exist.
+
+    ``unit`` is ``bytes`` where both are sizes.
+    """
 
     place: str
     what: str
     before: str | None
     after: str | None
+    unit: str | None = None
 
 
 def differences(a: Machine, b: Machine) -> tuple[Difference, ...]:
-    """What differs from ``a`` to ``b``: the host, NUMA nodes, PCI functions, GPUs."""
+    """The differences from ``a`` to ``b``: host, NUMA nodes, PCI functions with their GPUs, network interfaces."""
     return (*_host(a, b), *_nodes(a, b), *_functions(a, b), *_interfaces(a, b))
 
 
 def _changed(place: str, facts: dict[str, tuple[object, object]]) -> Iterator[Difference]:
     for what, (before, after) in facts.items():
         if before != after:
-            yield Difference(place, what, _text(before), _text(after))
+            yield Difference(place, what, _text(before), _text(after), "bytes" if what == "memory" else None)
 
 
 def _text(value: object) -> str | None:
@@ -44,6 +50,8 @@ def _text(value: object) -> str | None:
         return None
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return " ".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -80,7 +88,7 @@ def _nodes(a: Machine, b: Machine) -> Iterator[Difference]:
             facts["memory"] = (x.memory_bytes, y.memory_bytes)
         pages = [{h.size_bytes: h.total for h in n.huge_pages if h.total} for n in (x, y)]
         for size in sorted(pages[0].keys() | pages[1].keys()):
-            facts[f"huge pages of {size >> 10} KiB"] = (pages[0].get(size, 0), pages[1].get(size, 0))
+            facts[f"huge pages of {show_bytes(size)}"] = (pages[0].get(size, 0), pages[1].get(size, 0))
         yield from _changed(place, facts)
 
 
@@ -98,13 +106,13 @@ def _product(device: PciDevice) -> tuple[str | None, ...]:
     return device.class_code, device.vendor, device.device, device.subsystem_vendor, device.subsystem_device
 
 
-def _said(device: PciDevice) -> str:
+def _name(device: PciDevice) -> str:
     name = device.device_name or f"[{(device.vendor or '?')[2:]}:{(device.device or '?')[2:]}]"
     return f"{device.kind} {name}" if device.kind != "other" else name
 
 
 def _functions(a: Machine, b: Machine) -> Iterator[Difference]:
-    """Functions in the same place are compared; what is left of one product is one that moved."""
+    """Functions in the same place are compared; of the others, two of the same product are one that moved."""
     one, other = ({d.path or d.bdf: d for d in m.pci_devices} for m in (a, b))
     gpus = tuple({g.bdf: g for g in m.gpus} for m in (a, b))
     gone: list[PciDevice] = []
@@ -120,14 +128,14 @@ def _functions(a: Machine, b: Machine) -> Iterator[Difference]:
     for x in gone:
         twin = next((y for y in new if _product(x) == _product(y)), None)
         if twin is None:
-            yield Difference(x.bdf, "function", _said(x), None)
+            yield Difference(x.bdf, "function", _name(x), None)
             continue
         new.remove(twin)
-        yield Difference(x.bdf, f"place of {_said(x)}", x.path, twin.path)
+        yield Difference(x.bdf, f"place of {_name(x)}", x.path, twin.path)
         yield from _changed(twin.bdf, _facts(x, twin))
         yield from _gpu(twin.bdf, gpus[0].get(x.bdf), gpus[1].get(twin.bdf))
     for y in new:
-        yield Difference(y.bdf, "function", None, _said(y))
+        yield Difference(y.bdf, "function", None, _name(y))
 
 
 def _facts(x: PciDevice, y: PciDevice) -> dict[str, tuple[object, object]]:
@@ -138,7 +146,7 @@ def _facts(x: PciDevice, y: PciDevice) -> dict[str, tuple[object, object]]:
         "link width": (x.link_width, y.link_width),
         "link speed (GT/s)": (x.link_speed, y.link_speed),
         "virtual functions": (vfs[0], vfs[1]),
-        "IOMMU group there": (x.iommu_group is not None, y.iommu_group is not None),
+        "in an IOMMU group": (x.iommu_group is not None, y.iommu_group is not None),
     }
 
 
@@ -164,7 +172,7 @@ def _profiles(gpu: Gpu) -> str:
 
 
 def _interfaces(a: Machine, b: Machine) -> Iterator[Difference]:
-    """Interfaces by the function that they belong to; those of no function come and go with pods."""
+    """Interfaces by their function; virtual ones come and go with pods and are not compared."""
     sides = []
     for machine in (a, b):
         facts: dict[str, list[tuple[object, ...]]] = {}
@@ -180,4 +188,4 @@ def _interfaces(a: Machine, b: Machine) -> Iterator[Difference]:
             yield from _changed(bdf, dict(zip(names, zip(x, y, strict=True), strict=True)))
     for bdf in sorted(sides[0].keys() ^ sides[1].keys()):
         if bdf in a.pci and bdf in b.pci:
-            yield Difference(bdf, "network interface", *(("there" if bdf in side else None) for side in sides))
+            yield Difference(bdf, "network interface", *(("present" if bdf in side else None) for side in sides))

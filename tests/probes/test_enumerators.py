@@ -6,11 +6,15 @@ import builtins
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dractl.probes.enumerate import SysfsWalker
+from dractl.probes import udev
+from dractl.probes.enumerate import Found, SysfsWalker
 from dractl.probes.probe import _enumerator
-from dractl.probes.root import MemoryTree, SysRoot
+from dractl.probes.root import DirectoryTree, MemoryTree, SysRoot
+from tests import machines
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 
@@ -41,3 +45,20 @@ def test_a_tree_is_never_read_through_libudev() -> None:
     root = SysRoot(MemoryTree({}), name="archive")
     assert isinstance(_enumerator(root, notes.__setitem__), SysfsWalker)
     assert notes == {}
+
+
+def test_where_libudev_lists_nothing_the_walker_answers_with_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with a directory that is mounted over /sys: libudev reads sysfs alone."""
+
+    class Silent:
+        def devices(self, subsystem: str) -> list[Found]:
+            return []
+
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(udev, "open_udev", lambda note: Silent())
+    tree = DirectoryTree(str(machines.build(machines.describe("vmd"), tmp_path)))
+    notes: dict[str, str] = {}
+    assert isinstance(_enumerator(SysRoot(tree, name="test", live=True), notes.__setitem__), SysfsWalker)
+    assert notes["udev"].startswith("libudev lists no PCI functions although /sys/bus/pci/devices has some")

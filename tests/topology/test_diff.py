@@ -64,7 +64,7 @@ def test_nodes_and_huge_pages(plx: Machine) -> None:
     pages = tuple(replace(h, total=h.total + 8) for h in first.huge_pages[:1]) + first.huge_pages[1:]
     slightly = replace(second, memory_bytes=(second.memory_bytes or 0) - 4096)
     changed = replace(plx, numa_nodes=(replace(first, huge_pages=pages), slightly))
-    assert differences(plx, changed) == (Difference("NUMA node 0", "huge pages of 2048 KiB", "512", "520"),)
+    assert differences(plx, changed) == (Difference("NUMA node 0", "huge pages of 2 MiB", "512", "520"),)
     assert Difference("NUMA node 1", "node", "CPUs 4-7,12-15", None) in differences(
         plx, replace(plx, numa_nodes=(first,))
     )

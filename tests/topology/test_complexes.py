@@ -1,0 +1,75 @@
+"""NVCX complexes. Expectations: what rdma-core's ``rdma_topo topo`` prints for the same trees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dractl import probes
+from dractl.topology.complexes import Complex, complexes
+from dractl.topology.levels import affinity, nearest
+from tests import machines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dractl.topology.machine import Machine
+
+
+@pytest.fixture(scope="module")
+def grace(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    return probes.read(machines.build(machines.describe("data-direct"), tmp_path_factory.mktemp("grace")))
+
+
+def inline(tmp_path: Path, **nic: Any) -> Machine:
+    """Root port, ConnectX switch, NIC; and a second ConnectX switch with the GPU below the first."""
+    description = machines.describe("single-root-vm")
+    switch = {"vendor": "0x15b3", "device": "0x197c"}
+    shared = "pci0000:10/0000:10:01.0/0000:11:00.0"
+    description["ports"] = {f"0000:{bdf}": switch for bdf in ("11:00.0", "12:00.0", "12:01.0", "14:00.0", "15:00.0")}
+    description["pci"] = [
+        {"path": f"{shared}/0000:12:00.0/0000:13:00.0", "is": "cx8", **nic},
+        {"path": f"{shared}/0000:12:01.0/0000:14:00.0/0000:15:00.0/0000:16:00.0", "is": "gb200"},
+    ]
+    return probes.read(machines.build(description, tmp_path))
+
+
+def test_a_nic_and_a_gpu_are_paired_by_the_data_direct_function(grace: Machine) -> None:
+    """NIC 0000:03:00 has two physical functions."""
+    assert complexes(grace) == (
+        Complex("data-direct", "0009:06:00.0", ("0000:03:00.0", "0000:03:00.1"), "0009:03:00.0"),
+        Complex("data-direct", "0019:06:00.0", ("0010:03:00.0",), "0019:03:00.0"),
+    )
+
+
+def test_the_path_through_data_direct_is_a_level_of_its_own(grace: Machine) -> None:
+    pair = {(a.source, a.level) for a in affinity(grace) if {a.a, a.b} == {"0000:03:00.1", "0009:06:00.0"}}
+    assert pair == {("sysfs", "NODE"), ("data-direct", "PXB")}
+    assert nearest(grace)["0009:06:00.0", "0000:03:00.0"] == "PXB"
+    assert nearest(grace)["0009:06:00.0", "0010:03:00.0"] == "SYS"
+
+
+def test_an_unpaired_data_direct_function_is_in_no_complex(grace: Machine) -> None:
+    devices = tuple(replace(d, data_direct_of=()) for d in grace.pci_devices)
+    assert complexes(replace(grace, pci_devices=devices)) == ()
+
+
+def test_a_nic_and_a_gpu_below_one_connectx_switch(tmp_path: Path) -> None:
+    assert complexes(inline(tmp_path)) == (Complex("inline", "0000:16:00.0", ("0000:13:00.0",)),)
+
+
+def test_a_switch_of_another_vendor_makes_no_complex(tmp_path: Path) -> None:
+    machine = inline(tmp_path)
+    devices = tuple(replace(d, vendor="0x10b5") if d.bdf == "0000:14:00.0" else d for d in machine.pci_devices)
+    assert complexes(replace(machine, pci_devices=devices)) == ()
+
+
+def test_complexes_are_in_the_json_of_a_machine(grace: Machine) -> None:
+    assert grace.to_json()["complexes"][1] == {
+        "kind": "data-direct",
+        "gpu": "0019:06:00.0",
+        "nics": ["0010:03:00.0"],
+        "dataDirect": "0019:03:00.0",
+    }
