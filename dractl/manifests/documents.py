@@ -13,11 +13,15 @@ Path = tuple["str | int", ...]
 
 
 class Fault(NamedTuple):
-    """What strict decoding of a document that can be read complains about, such as a key that is given twice."""
+    """What strict decoding of a readable document complains about: a key that is given twice.
+
+    ``merged``: one of the two comes from a merge key (``<<``), which only the server's own YAML decoder minds.
+    """
 
     message: str
     path: Path
     position: Position
+    merged: bool = False
 
 
 class Broken(NamedTuple):
@@ -110,7 +114,7 @@ class Document:
         if not depth:
             return tuple(found)
         return tuple(
-            Fault(fault.message, fault.path[depth:], fault.position)
+            fault._replace(path=fault.path[depth:])
             for fault in found
             if fault.path[:depth] == self._prefix
         )

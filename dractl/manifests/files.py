@@ -38,12 +38,17 @@ class Content(NamedTuple):
 
 
 def read_all(
-    paths: Sequence[str], stdin: bytes | None, stdin_name: str, exclude: Sequence[str]
+    paths: Sequence[str], stdin: bytes | None, stdin_name: str, exclude: Sequence[str], *, force_exclude: bool = False
 ) -> Iterator[Content | Skipped]:
-    """Everything under ``paths`` in a stable order, each file once; what cannot be read is Skipped as ``unread``."""
+    """Everything under ``paths`` in a stable order, each file once; what cannot be read is Skipped as ``unread``.
+
+    ``exclude`` applies to what folders hold; with ``force_exclude`` to the paths too.
+    """
     walker = _Walker(exclude)
     for path in paths:
         try:
+            if force_exclude and walker.excludes(path):
+                continue
             if path == "-":
                 yield from _unpack(stdin_name, _standard_input() if stdin is None else stdin, on_disk=False)
             elif os.path.isdir(path):
@@ -129,6 +134,10 @@ class _Walker:
                 elif entry.name.endswith(MANIFEST_SUFFIXES) and not self._skips(relative, entry.path):
                     yield from self._file(entry)
             stack.extend(reversed(folders))
+
+    def excludes(self, path: str) -> bool:
+        """Whether a path that the user names is excluded."""
+        return path != "-" and self._skips(os.path.normpath(path), path)
 
     def _skips(self, relative: str, path: str) -> bool:
         if self._excluded is None:

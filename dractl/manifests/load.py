@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from dractl.errors import InputError
@@ -13,11 +14,11 @@ from dractl.manifests.templates import chart_of, holds_template, rendering_hint
 from dractl.manifests.text import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-# Byte strings one of which a file must hold to matter: the group, the kinds (also under a misspelt group), the pod's
-# fields. Searching for each is ten times faster than one regular expression with alternatives.
-_RELEVANT = (
+# Byte strings that name DRA: the group, the kinds (also under a misspelt group), the fields of pods. Searching for each
+# is ten times faster than one regular expression with alternatives.
+_NAMES = (
     b"resource.k8s.io",
     b"resourceClaim",
     b"ResourceClaim",
@@ -25,8 +26,8 @@ _RELEVANT = (
     b"DeviceClass",
     b"DeviceTaintRule",
     b"ResourcePoolStatusRequest",
-    b"claims",  # of a container, where the pod has none
 )
+_CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # of a container whose pod has none
 # A device class may stand behind an extended resource such as example.com/gpu: 1.
 _EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+["']?\s*:\s*["']?[0-9]"""
 _NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
@@ -46,7 +47,7 @@ def load(
 
     ``paths`` are files of any name, folders (walked for ``*.yaml``, ``*.yml``, ``*.json``), archives (tar, zip,
     compressed or not; named ``archive/member``) and ``-`` for ``stdin``. ``exclude`` are patterns as in .gitignore.
-    With ``relevant_only`` files within folders and archives that mention nothing of DRA are passed over.
+    With ``relevant_only``, files that mention nothing of DRA and CustomResourceDefinitions are passed over.
     Raises InputError for a path that is missing, damaged or too large, and for what cannot be read below a folder.
     """
     inputs = load_readable(paths, stdin=stdin, stdin_name=stdin_name, exclude=exclude, relevant_only=relevant_only)
@@ -62,26 +63,39 @@ def load_readable(
     stdin_name: str = "<stdin>",
     exclude: Sequence[str] = (),
     relevant_only: bool = True,
+    changed_files: bool = False,
+    overlay: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Inputs:
-    """As :func:`load`, but what cannot be read is in ``Inputs.unread``, and everything else is loaded."""
+    """As :func:`load`, but what cannot be read is in ``Inputs.unread``, and everything else is loaded.
+
+    Standard input and a file that is the only path are manifests because the user says so: what is no Kubernetes
+    object in them is Broken, whatever it mentions. With ``changed_files`` a path is just a file that changed, as a
+    hook passes it. ``overlay`` holds the contents of files that are not written yet, by name.
+    """
     documents: list[Document] = []
     broken: list[Broken] = []
     skipped: list[Skipped] = []
     files = 0
-    for content in read_all(paths, stdin, stdin_name, exclude):
+    alone = len(paths) == 1 and not changed_files
+    for content in read_all(paths, stdin, stdin_name, exclude, force_exclude=changed_files):
         if isinstance(content, Skipped):
             skipped.append(content)
             continue
         files += 1
-        if relevant_only and not content.named and not is_relevant(content.data):
+        data = overlay.get(content.name, content.data)
+        meant = content.named and (alone or not content.on_disk)
+        if relevant_only and not meant and not is_relevant(data):
             continue
         chart = chart_of(content.name) if content.on_disk else content.chart
         if chart is not None:
-            skipped.append(Skipped(content.name, "a template of a Helm chart", rendering_hint(chart)))
+            if not relevant_only or names_dra(data):
+                skipped.append(Skipped(content.name, "a template of a Helm chart", rendering_hint(chart)))
             continue
-        source = Source(content.name, decode(content.data))
-        found = _read(source)
+        source = Source(content.name, decode(data))
+        found = _read(source, definitions=not relevant_only)
         faulty = [item for item in found if isinstance(item, Broken)]
+        if faulty and not meant and relevant_only and not names_dra(data):
+            faulty = []
         if faulty and holds_template(source.text):
             skipped.append(Skipped(content.name, "a template, not YAML", rendering_hint(None)))
             continue
@@ -90,7 +104,7 @@ def load_readable(
             if isinstance(item, Document):
                 if isinstance(item.value, dict):
                     documents.append(item)
-                elif content.named or _lists_objects(item.value):
+                elif meant or _lists_objects(item.value):
                     broken.append(_no_object(item))
     return Inputs(tuple(documents), tuple(broken), tuple(skipped), files)
 
@@ -98,7 +112,8 @@ def load_readable(
 def is_relevant(data: bytes) -> bool:
     """Whether a file may hold anything that concerns DRA, judged by its bytes alone."""
     return (
-        any(word in data for word in _RELEVANT)
+        names_dra(data)
+        or (b"claims" in data and re.search(_CONTAINER_CLAIMS, data) is not None)
         or (b"requests" in data and re.search(_EXTENDED, data) is not None)
         or (b"devices" in data and b"kind" not in data)  # a claim that does not say what it is
         or (b"Namespace" in data and re.search(_NAMESPACE, data) is not None)
@@ -106,9 +121,14 @@ def is_relevant(data: bytes) -> bool:
     )
 
 
-def _read(source: Source) -> list[Document | Broken]:
+def names_dra(data: bytes) -> bool:
+    """Whether a file names the API group, one of its kinds or a pod's field for claims."""
+    return any(word in data for word in _NAMES)
+
+
+def _read(source: Source, *, definitions: bool) -> list[Document | Broken]:
     if not source.text.lstrip().startswith(("{", "[")):
-        return _read_yaml(source)
+        return _read_yaml(source, definitions=definitions)
     from dractl.manifests import jsontext
 
     try:
@@ -116,28 +136,28 @@ def _read(source: Source) -> list[Document | Broken]:
     except jsontext.NotJson as error:
         # YAML that begins with a brace: comments, trailing commas, further documents behind `---`.
         if len(source.text) <= _MAX_YAML_FALLBACK:
-            found = _read_yaml(source)
+            found = _read_yaml(source, definitions=definitions)
             if not source.name.endswith(".json") or not any(isinstance(item, Broken) for item in found):
                 return found
         return [Broken(source.name, 0, source.position(error.offset), f"not JSON: {error.message}")]
 
 
-def _read_yaml(source: Source) -> list[Document | Broken]:
+def _read_yaml(source: Source, *, definitions: bool) -> list[Document | Broken]:
     from dractl.manifests import yamltext
 
-    return list(yamltext.read(source))
+    return list(yamltext.read(source, definitions=definitions))
 
 
 def _lists_objects(value: object) -> bool:
-    """Whether a document that is none itself lists objects of DRA, which kubectl would not take. Below folders other
-    lists and texts (patches, values, playbooks) are nobody's mistake."""
+    """Whether a document that is not an object lists objects of DRA, which kubectl would not take. Other lists and
+    strings (patches, values, playbooks) are nobody's mistake."""
     found = value if isinstance(value, list) else []
     versions = (item.get("apiVersion") for item in found if isinstance(item, dict) and "kind" in item)
     return any(isinstance(version, str) and version.startswith("resource.k8s.io/") for version in versions)
 
 
 def _no_object(document: Document) -> Broken:
-    what = {list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
+    what = {list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
     message = f"the document is {what.get(type(document.value), 'no object')}, not a Kubernetes object"
     hint = "an object has the keys apiVersion, kind and metadata"
     if _lists_objects(document.value):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dractl.manifests.source import Position, Source
 
 _SEPARATOR = re.compile(r"^---([^\r\n]*)(?:\r\n?|\n|\Z)", re.MULTILINE)
+_DEFINITION = r"""(?m)^["']?kind["']?[ \t]*:[ \t]*["']?CustomResourceDefinition["']?[ \t]*(?:#.*)?\r?$"""
 _HELM_SOURCE = r"(?m)^# Source: (\S[^\r\n]*)"
 _BLANK_OR_COMMENT = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|\Z))*")
 _LONG_LINE = re.compile(r"[^\r\n]{1000}")
@@ -64,16 +65,20 @@ def split(text: str) -> Iterator[Chunk]:
     yield Chunk(start, len(text), separator, separator_start)
 
 
-def read(source: Source) -> Iterator[Document | Broken]:
+def read(source: Source, *, definitions: bool = True) -> Iterator[Document | Broken]:
     """Every document of a YAML file: a Document, the items of a List, or Broken. Empty documents are left out.
 
-    A document that is no object (a list, a string) comes as a Document whose value is not a dict.
+    A document that is not an object (a list, a string) is a Document whose value is not a dict. Without ``definitions``
+    CustomResourceDefinitions are passed over before they are parsed: they can be as large as everything else together.
     """
     text = source.text
     index = 0
     for chunk in split(text):
         body = _BLANK_OR_COMMENT.match(text, chunk.start, chunk.end)
         if chunk.separator is None and body is not None and body.end() == chunk.end:
+            continue
+        if not definitions and chunk.separator is None and re.search(_DEFINITION, text[chunk.start : chunk.end]):
+            index += 1
             continue
         try:
             document = _document(source, chunk, index)
@@ -411,13 +416,14 @@ class _Decoder:
 
     def _mapping(self, node: Any, path: Path, depth: int) -> dict[str, Any]:
         result: dict[str, Any] = {}
+        merged: set[str] = set()
         for key_node, value_node in node.value:
             if is_merge(key_node):
-                self._merge(value_node, result, path, depth)
+                merged |= self._merge(value_node, result, path, depth)
                 continue
             name = self._key(key_node)
             value = self._value(value_node, (*path, name), depth + 1)
-            self._set(result, name, value, path, key_node)
+            self._set(result, name, value, path, key_node, merged=name in merged)
         return result
 
     def _key(self, node: Any) -> str:
@@ -433,21 +439,27 @@ class _Decoder:
             raise self._fail(f"unsupported map key: {shown}", node, "keys are texts: quote it")
         return name
 
-    def _set(self, result: dict[str, Any], name: str, value: Any, path: Path, node: Any) -> None:
+    def _set(
+        self, result: dict[str, Any], name: str, value: Any, path: Path, node: Any, *, merged: bool = False
+    ) -> None:
         if name in result:
             start = self.shift + node.start_mark.index
             place = self.source.position(start, self.shift + node.end_mark.index)
             message = f"key {json.dumps(name, ensure_ascii=False)} already set in map"
-            self.faults.append(Fault(message, (*path, name), place))
+            self.faults.append(Fault(message, (*path, name), place, merged))
         result[name] = value  # leniently, the last one counts; so does a merge that comes later (go-yaml v2)
 
-    def _merge(self, node: Any, result: dict[str, Any], path: Path, depth: int) -> None:
+    def _merge(self, node: Any, result: dict[str, Any], path: Path, depth: int) -> set[str]:
+        """Sets what is merged, and returns its names."""
+        names: set[str] = set()
         merged = reversed(node.value) if node.id == "sequence" else (node,)  # earlier ones take precedence
         for part in merged:
             if part.id != "mapping":
                 raise self._fail("map merge requires map or sequence of maps as the value", part)
             for name, value in self._value(part, path, depth + 1).items():
-                self._set(result, name, value, path, part)
+                self._set(result, name, value, path, part, merged=True)
+                names.add(name)
+        return names
 
 
 def is_merge(node: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dractl.model.nearest import nearest
-from dractl.model.releases import RELEASES
+from dractl.model.releases import RELEASES, served_versions
 from dractl.validation.schemas import of_release
 from dractl.validation.violation import Violation
 from dractl.validation.walk import has_field, unknown_field, walk, wrong_type
@@ -25,6 +25,8 @@ class Fault(Protocol):
     def message(self) -> str: ...
     @property
     def path(self) -> Path: ...
+    @property
+    def merged(self) -> bool: ...
 
 
 DRA_GROUP = "resource.k8s.io"
@@ -62,7 +64,10 @@ def decode(value: Mapping[str, Any], shape: Struct, target: Target, faults: Iter
     wrong = [misfit for misfit in misfits if not misfit.unknown][:MAX_FAULTS]
     if wrong:
         return [wrong_type(shape, misfit) for misfit in wrong]
-    double = [Violation("duplicate-key", "BadRequest", None, fault.path, fault.message, key=True) for fault in faults]
+    double = [
+        Violation("merged-key" if fault.merged else "duplicate-key", "BadRequest", None, fault.path, fault.message, True)
+        for fault in faults
+    ]
     return double + [
         unknown_field(shape, misfit, _known_when(value["apiVersion"], value["kind"], misfit.path, target))
         for misfit in misfits[:MAX_FAULTS]
@@ -103,13 +108,16 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
         return []
     said = f'no matches for kind "{kind}" in version "{api_version}"'
     if served := schemas.versions(kind):
-        message = f"Kubernetes {target.release} serves {kind} as {', '.join(served)}, not as {api_version}: {said}"
-        return [_not_served("apiVersion", message, allowed=served, nearest=_same_version(version, served))]
+        listed = _served(kind, served, target)
+        message = f"Kubernetes {target.release} serves {kind} as {listed}, not as {api_version}"
+        near = _same_version(version, served)
+        return [_not_served("apiVersion", message, allowed=served, nearest=near, detail=f"{message}: {said}")]
     here = schemas.kinds_of(api_version)
     if meant := next((known for known in here if known.lower() == kind), None):
         # kubectl finds the resource by its lower-case name, so it is the server that refuses.
-        message = f'the kind is {meant}: no kind "{kind}" is registered for version "{api_version}"'
-        return [Violation("not-served", "BadRequest", "kind", ("kind",), message, allowed=here, nearest=meant)]
+        message = f"the kind is {meant}, not {kind}"
+        detail = f'no kind "{kind}" is registered for version "{api_version}"'
+        return [Violation("not-served", "BadRequest", "kind", ("kind",), message, False, None, here, meant, detail)]
     if not ours:  # of the other groups dractl knows only the kinds that hold pods
         kinds = tuple(known for known in kinds if known.lower() in (kind.lower(), kind.lower().removesuffix("s")))
         if not kinds:
@@ -117,8 +125,17 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
     when = _kind_when(kind, target)
     close = None if when else nearest(kind, kinds)
     known = when or (f"did you mean {close}?" if close else f"the kinds of {DRA_GROUP} are {', '.join(kinds)}")
-    message = f"Kubernetes {target.release} has no {kind} in {api_version}; {known}: {said}"
-    return [_not_served("kind", message, allowed=kinds, nearest=close)]
+    message = f"Kubernetes {target.release} has no {kind} in {api_version}; {known}"
+    return [_not_served("kind", message, allowed=kinds, nearest=close, detail=f"{message}: {said}")]
+
+
+def _served(kind: str, served: tuple[str, ...], target: Target) -> str:
+    """The versions, apart from each other those that are there by default."""
+    always = served_versions(kind, target.release, by_default=True) if target.at_least("1.34") else served
+    optional = [version for version in served if version not in always]
+    if not always or not optional:
+        return ", ".join(served)
+    return f"{', '.join(always)} ({', '.join(optional)} only where --runtime-config switches it on)"
 
 
 def _kind_when(kind: str, target: Target) -> str | None:

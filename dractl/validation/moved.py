@@ -23,3 +23,8 @@ MOVED: Final[dict[tuple[str, str], str]] = {
     ("ResourceSliceSpec", "namedResources"): "the structured model of 1.30 ended with it: publish devices",
 }
 """Sources: k8s.io/api/resource/<version>/types.go and k8s.io/api/core/v1/types.go of the releases named."""
+
+UNWRAPPED: Final = frozenset(
+    {("Device", "basic"), ("DeviceRequest", "exactly"), ("DeviceSubRequest", "exactly"), ("PodResourceClaim", "source")}
+)
+"""Fields of :data:`MOVED` that were wrappers: what they hold belongs beside them."""

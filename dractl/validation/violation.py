@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +25,9 @@ class Violation(NamedTuple):
     its value; ``offset`` counts code points inside the scalar there.
     ``allowed``: the values or names that would be right; ``nearest``: the one that was probably meant.
     ``issues``: what is wrong with a CEL expression, one by one; ``message`` has them all as one string.
+    ``detail``: the server's own sentence, where ``message`` has a shorter one.
+    ``moved_to``: where an unknown field was probably meant to stand; its holder's path if its content belongs there.
+    ``meant``: the value that was probably meant in place of one of the wrong type; None if there is none.
     """
 
     rule: str
@@ -37,6 +40,14 @@ class Violation(NamedTuple):
     allowed: tuple[str, ...] = ()
     nearest: str | None = None
     issues: tuple[Issue, ...] = ()
+    detail: str | None = None
+    moved_to: Path | None = None
+    meant: Any = None
+
+    @property
+    def said(self) -> str:
+        """The server's own sentence."""
+        return self.detail or self.message
 
 
 def dotted(path: Iterable[str | int]) -> str:

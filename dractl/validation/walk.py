@@ -7,11 +7,12 @@ Follows ``sigs.k8s.io/json`` (a fork of Go's ``encoding/json``: ``decode.go``) a
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from dractl.model.nearest import nearest
-from dractl.validation.moved import MOVED
-from dractl.validation.scalars import INT32, INT32_OR_STRING, INT64, json_type, number
+from dractl.validation.moved import MOVED, UNWRAPPED
+from dractl.validation.scalars import BOOL, INT32, INT32_OR_STRING, INT64, json_type, number
 from dractl.validation.shapes import List, Map, Misfit, Struct
 from dractl.validation.violation import Violation, dotted
 
@@ -30,14 +31,32 @@ def walk(value: Any, shape: Struct) -> list[Misfit]:
 
 
 def wrong_type(root: Struct, misfit: Misfit) -> Violation:
-    """The finding for a value of the wrong type, with the decoder's own sentence."""
+    """The finding for a value of the wrong type; ``detail`` is the decoder's own sentence."""
     shape, path = misfit.shape, misfit.path
     place = dotted(path)
     said = misfit.text or _cannot_unmarshal(root, misfit)
     message = f"{place or 'the document'} must be {_wanted(shape)}, not {_shown(misfit.value)}"
     if shape.plain is str and isinstance(misfit.value, bool | int | float):
         message += "; put it in quotes"
-    return Violation("wrong-type", "BadRequest", place or None, path, f"{message}: {said}")
+    elif misfit.text and not misfit.text.startswith("json: "):
+        message += f": {misfit.text}"
+    meant = _converted(misfit.value, shape)
+    return Violation("wrong-type", "BadRequest", place or None, path, message, detail=f"{message}: {said}", meant=meant)
+
+
+def _converted(value: Any, shape: Shape) -> Any:
+    """The value that was probably meant; None where that cannot be told."""
+    if isinstance(shape, List) and (isinstance(value, dict) or type(value) is shape.item.plain):
+        return [value]
+    if isinstance(shape, Struct) and shape.go.endswith(".CELDeviceSelector") and isinstance(value, str):
+        return {"expression": value}
+    if shape in (INT32, INT64) and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,9}", value):
+        return int(value)
+    if shape is BOOL and value in ("true", "false"):
+        return value == "true"
+    if shape.plain is str and shape is not INT32_OR_STRING and isinstance(value, bool | int | float):
+        return number(value) if not isinstance(value, bool) else str(value).lower()
+    return None
 
 
 def has_field(root: Struct, path: Path) -> bool:
@@ -56,18 +75,27 @@ def unknown_field(root: Struct, misfit: Misfit, known_when: str | None = None) -
     place, name = dotted(path), str(path[-1])
     known = tuple(sorted(struct.names))
     meant: str | None = None
+    moved_to: Path | None = None
     message = f'unknown field "{place}"'
-    history = [text for text in (known_when, MOVED.get((struct.go.partition(".")[2], name))) if text]
+    habit = (struct.go.partition(".")[2], name)
+    history = [text for text in (known_when, MOVED.get(habit)) if text]
     if history:
         message += f": {'; '.join(history)}"
+        moved_to = path[:-1] if habit in UNWRAPPED else None
     elif elsewhere := _elsewhere(root, path, name):
-        meant = dotted(elsewhere)
+        meant, moved_to = dotted(elsewhere), elsewhere
         message += f": {name} belongs at {meant}"
-    elif meant := nearest(name, known) or _nearest_below(struct, name):
+    elif near := nearest(name, known):
+        meant, moved_to = near, (*path[:-1], near)
+        message += f": did you mean {meant}?"
+    elif below := _nearest_below(struct, name):
+        meant, moved_to = dotted(below), (*path[:-1], *below)
         message += f": did you mean {meant}?"
     else:
         message += f": allowed here are {', '.join(known)}"
-    return Violation("unknown-field", "BadRequest", place, path, message, key=True, allowed=known, nearest=meant)
+    return Violation(
+        "unknown-field", "BadRequest", place, path, message, key=True, allowed=known, nearest=meant, moved_to=moved_to
+    )
 
 
 def _cannot_unmarshal(root: Struct, misfit: Misfit) -> str:
@@ -123,12 +151,12 @@ def _below(struct: Struct, name: str) -> Path | None:
     return None
 
 
-def _nearest_below(struct: Struct, name: str) -> str | None:
+def _nearest_below(struct: Struct, name: str) -> Path | None:
     """A name that is nearly right one plain field further down: ``deviceclassname`` -> ``exactly.deviceClassName``."""
     for field in struct.names:
         inner = struct.field(field)
         if isinstance(inner, Struct) and field not in ("metadata", "status") and (close := nearest(name, inner.names)):
-            return f"{field}.{close}"
+            return (field, close)
     return None
 
 
