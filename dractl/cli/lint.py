@@ -25,12 +25,21 @@ SEVERITIES = ("error", "warning", "info")
 
 Paths = Annotated[
     list[str] | None,
-    typer.Argument(metavar="PATH...", help="Files, folders, archives; - for standard input.", show_default=False),
+    typer.Argument(
+        metavar="[PATH]...", help="Files, folders, archives; - for standard input. Default: .", show_default=False
+    ),
 ]
 Files = Annotated[list[str] | None, typer.Option("--filename", "-f", metavar="PATH", help="The same as PATH.")]
 StdinName = Annotated[str, typer.Option("--stdin-filename", metavar="NAME", help="What to call standard input.")]
 Exclude = Annotated[
     list[str] | None, typer.Option("--exclude", metavar="PATTERN", help="Pass over, as in .gitignore; repeatable.")
+]
+ChangedFiles = Annotated[
+    bool,
+    typer.Option(
+        "--changed-files",
+        help="PATHs are files that changed, as a hook passes them: skip what is excluded or not a Kubernetes object.",
+    ),
 ]
 ShowFiles = Annotated[bool, typer.Option("--show-files", help="List the files that would be linted, and stop.")]
 Select = Annotated[
@@ -67,6 +76,7 @@ def command(
     filename: Files = None,
     stdin_filename: StdinName = "<stdin>",
     exclude: Exclude = None,
+    changed_files: ChangedFiles = False,
     show_files: ShowFiles = False,
     devices: Devices = None,
     select: Select = None,
@@ -102,14 +112,12 @@ def command(
     output = common.choose_output(output or environment.get("OUTPUT") or "full", FORMATS)
     threshold = fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
     common.choose("--fail-on", threshold, SEVERITIES)
-    wanted = [*(paths or []), *(filename or [])]
-    if not wanted:
-        raise UsageError("nothing to lint", hint="name files or folders, or - for standard input")
+    wanted = [*(paths or []), *(filename or [])] or ["."]
     excluded = (*settings.exclude, *_split(exclude))
     from dractl.manifests import load_readable
 
     if show_files:
-        inputs = load_readable(wanted, stdin=_stdin(wanted), exclude=excluded)
+        inputs = load_readable(wanted, stdin=_stdin(wanted), exclude=excluded, changed_files=changed_files)
         names = {document.file for document in inputs.documents} | {broken.file for broken in inputs.broken}
         common.write_report("\n".join(sorted(names)), output_file)
         _end(inputs.skipped)
@@ -126,7 +134,9 @@ def command(
     stdin = _stdin(wanted)
 
     def linted() -> Report:
-        inputs = load_readable(wanted, stdin=stdin, stdin_name=stdin_filename, exclude=excluded)
+        inputs = load_readable(
+            wanted, stdin=stdin, stdin_name=stdin_filename, exclude=excluded, changed_files=changed_files
+        )
         for skipped in inputs.skipped:
             if not skipped.unread:
                 notice(f"{skipped.file}: skipped, {skipped.why}" + (f"; {skipped.hint}" if skipped.hint else ""))

@@ -12,7 +12,7 @@ INDEX: tuple[tuple[object, ...], ...] = (
     ("DRA001", "unreadable-document", "error", (), ()),
     ("DRA002", "wrong-type", "error", ("wrong-type",), ()),
     ("DRA003", "unknown-field", "error", ("unknown-field",), ()),
-    ("DRA004", "duplicate-key", "error", ("duplicate-key",), ()),
+    ("DRA004", "duplicate-key", "error", ("duplicate-key", "merged-key"), ()),
     ("DRA101", "too-many-items", "error", ("RC-01", "DC-06"), ()),
     ("DRA102", "duplicate-request-name", "error", ("RC-02",), ()),
     ("DRA103", "invalid-request-name", "error", ("RC-03",), ()),
@@ -116,7 +116,7 @@ INDEX: tuple[tuple[object, ...], ...] = (
     ("DRA414", "too-many-group-claims", "error", ("PC-14",), ()),
     ("DRA415", "invalid-resource-name", "error", ("PC-15",), ()),
     ("DRA416", "extended-resource-at-pod-level", "error", ("PC-16",), ()),
-    ("DRA421", "unused-pod-claim", "info", (), ("Pod template",)),
+    ("DRA421", "unused-pod-claim", "warning", (), ("Pod template",)),
     ("DRA422", "unknown-container-request", "error", (), ("Pod template",)),
     ("DRA423", "misspelt-reference", "error", (), ("Pod template", "ResourceClaim", "ResourceClaimTemplate")),
     ("DRA424", "claim-shared-by-replicas", "info", (), ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
@@ -164,5 +164,6 @@ INDEX: tuple[tuple[object, ...], ...] = (
     ("DRA805", "class-config-for-all", "info", (), ("DeviceClass",), False, ("config",)),
     ("DRA901", "unused-ignore", "warning", (), ()),
     ("DRA902", "unknown-ignore", "warning", (), ()),
+    ("DRA903", "unfilled-placeholder", "info", ("unfilled-placeholder",), ()),
 )
 # fmt: on

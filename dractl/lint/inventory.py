@@ -98,25 +98,24 @@ class Inventory:
         self.devices = _devices(slices)
         self.classes = {name: selectors_of(value) for name, value in classes.items()}
         self.assumed = {} if classes else {name: selectors_of(value) for name, value in assumed.items()}
-        self._funnels: list[Funnel] | None = None
+        self._funnels: dict[Run, list[Funnel]] = {}
 
     def funnels(self, run: Run) -> list[Funnel]:
         """What each class of the run, and each request, leaves of the devices. Where the source has classes, but not
         that of a request, there is nothing to say but that."""
-        if self._funnels is None:
-            self._funnels = []
-            for subject in run.of("DeviceClass"):
-                self._funnels.append(_sift(run, subject, subject.selectors, self.devices))
+        if run not in self._funnels:
+            funnels = self._funnels[run] = []
+            funnels += (_sift(run, subject, subject.selectors, self.devices) for subject in run.of("DeviceClass"))
             for claim in run.claims:
                 for request in claim.alternatives:
                     of_class = self._of_class(run, request.device_class)
                     if of_class is not None:
-                        self._funnels.append(_sift(run, claim.subject, request.selectors, of_class))
+                        funnels.append(_sift(run, claim.subject, request.selectors, of_class))
                     elif not self.classes:
                         devices = self._named(run, request.selectors)
                         funnel = _sift(run, claim.subject, request.selectors, devices)
-                        self._funnels.append(funnel._replace(guessed=True))
-        return self._funnels
+                        funnels.append(funnel._replace(guessed=True))
+        return self._funnels[run]
 
     def candidates(self, run: Run, claim: Claim, request: Request) -> list[Candidate]:
         """The devices that a request can get; none where its class is not known."""
@@ -124,7 +123,7 @@ class Inventory:
         return _sift(run, claim.subject, request.selectors, of_class).left if of_class else []
 
     def _of_class(self, run: Run, name: str) -> list[Candidate] | None:
-        subject = next((subject for subject in run.of("DeviceClass") if subject.name == name), None)
+        subject = run.classes.get(name)
         selectors = subject.selectors if subject else self.classes.get(name, self.assumed.get(name))
         if selectors is None:
             return None

@@ -1,4 +1,4 @@
-"""The documents of one run as rules look at them: by kind, with requests and devices in one shape for every version.
+"""Documents as rules look at them: by kind, with requests and devices in one shape for every version.
 
 Nothing here fails on what a document lacks or has of another type: a rule sees an empty mapping or no item instead.
 Paths are those of the document as it was written.
@@ -75,21 +75,30 @@ class Subject:
 
     @cached_property
     def pods(self) -> tuple[PodSpec, ...]:
-        """The pod specifications that the object holds."""
-        from dractl.model import pod_templates
+        """The pod specifications that the object holds; those of a custom resource are found by their shape."""
+        from dractl.model import pod_specs, pod_templates
 
-        return tuple(
-            objects.PodSpec(self, tuple(path), mapping(spec)) for path, spec in pod_templates(self.document.value)
-        )
+        specs = pod_templates if self.kind else pod_specs
+        return tuple(objects.PodSpec(self, tuple(path), mapping(spec)) for path, spec in specs(self.document.value))
 
 
 class Run:
-    """Everything that is linted together; ``devices`` is the inventory that it is tried on, if there is one."""
+    """Objects that belong together, such as those of a folder; ``devices`` is the inventory that they are tried on.
 
-    def __init__(self, subjects: Sequence[Subject], target: Target, devices: Inventory | None = None) -> None:
+    ``others``: everything that is linted besides, where a name is looked up that the objects themselves lack.
+    """
+
+    def __init__(
+        self,
+        subjects: Sequence[Subject],
+        target: Target,
+        devices: Inventory | None = None,
+        others: Run | None = None,
+    ) -> None:
         self.subjects = subjects
         self.target = target
         self.devices = devices
+        self.others = others
         self._kinds: dict[str, list[Subject]] = {}
         self._names: dict[tuple[str, str], list[Subject]] = {}
         for subject in subjects:
@@ -102,8 +111,23 @@ class Run:
         return self._kinds.get(kind, [])
 
     def named(self, kind: str, name: str) -> list[Subject]:
-        """The objects of a kind that have a name, in whatever namespaces."""
-        return self._names.get((kind, name), [])
+        """The objects of a kind that have a name, in whatever namespaces; if there are none, the one elsewhere that
+        has it, provided that it is the only one."""
+        found = self._names.get((kind, name), [])
+        if found or self.others is None:
+            return found
+        elsewhere = self.others.named(kind, name)
+        return elsewhere if len(elsewhere) == 1 else []
+
+    @cached_property
+    def classes(self) -> Mapping[str, Subject]:
+        """The device classes by name: those of the run, and those that stand elsewhere under a name of their own."""
+        found = {subject.name: subject for subject in self.of("DeviceClass") if subject.name}
+        if self.others is not None:
+            for subject in self.others.of("DeviceClass"):
+                if subject.name not in found and len(self.others.named("DeviceClass", subject.name)) == 1:
+                    found[subject.name] = subject
+        return found
 
     @cached_property
     def kinds(self) -> frozenset[str]:

@@ -12,6 +12,7 @@ from dractl.manifests import Position
 if TYPE_CHECKING:
     from dractl.cel import Issue
     from dractl.lint.advice import Advice
+    from dractl.lint.verdict import Remark
     from dractl.manifests import Broken, Document
     from dractl.model import Target
     from dractl.validation.violation import Path, Violation
@@ -50,15 +51,16 @@ def from_broken(broken: Broken) -> Placed:
     return Placed(finding)
 
 
-def from_violation(document: Document, violation: Violation, target: Target) -> Placed:
-    """What the API server says about a document."""
+def from_violation(document: Document, remark: Remark, target: Target) -> Placed:
+    """What the API server says about a document, or would say once what it stops at is put right."""
+    violation = remark.violation
     rule = registry.for_violation(violation.rule)
     position = document.locate(violation.path, key=violation.key, offset=violation.offset)
     message, related, api = _said(document, violation)
     finding = Finding(
         rule.code,
         rule.name,
-        rule.severity,
+        remark.severity or rule.severity,
         message,
         position,
         document.index,
@@ -66,7 +68,7 @@ def from_violation(document: Document, violation: Violation, target: Target) -> 
         _object(document),
         help=_help(document, violation, target),
         related=related,
-        api=api,
+        api=api if remark.server else None,
         origin=document.origin,
         fix=for_violation(document, violation),
         excerpt=document.line(position.line),
@@ -85,7 +87,7 @@ def _said(document: Document, violation: Violation) -> tuple[str, tuple[Related,
         places = [(_short(issue), document.locate(violation.path, offset=issue.offset)) for issue in further]
         related = tuple(Related(text, position) for text, position in places[:_MAX_FURTHER])
         return _sentence(first), related, Api(violation.type or "", violation.field, message)
-    return message, (), Api(violation.type, violation.field) if violation.type else None
+    return message, (), Api(violation.type, violation.field, violation.detail) if violation.type else None
 
 
 def _sentence(issue: Issue) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dractl.lint.placeholders import holds_placeholder
 from dractl.objects import text
 
 if TYPE_CHECKING:
@@ -13,8 +14,14 @@ if TYPE_CHECKING:
 
 
 def namespace_of(subject: Subject) -> str:
-    """An object's namespace; kubectl puts those that name none into one and the same."""
+    """An object's namespace; empty where kubectl, Helm or kustomize fills it in."""
     return subject.namespace or ""
+
+
+def may_share_namespace(one: Subject, other: Subject) -> bool:
+    """False only if both objects name a namespace, and not the same one."""
+    first, second = namespace_of(one), namespace_of(other)
+    return first == second or not first or not second or holds_placeholder(first) or holds_placeholder(second)
 
 
 def referenced(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Subject | None:
@@ -22,9 +29,21 @@ def referenced(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Subject | No
     kind, name = "ResourceClaim", text(entry.get("resourceClaimName"))
     if not name:
         kind, name = "ResourceClaimTemplate", text(entry.get("resourceClaimTemplateName"))
-    return named(run, kind, name, namespace_of(pod.subject))
+    return named(run, kind, name, pod.subject)
 
 
-def named(run: Run, kind: str, name: str, namespace: str) -> Subject | None:
-    """The object of a kind with this name in a namespace, if the run has it."""
-    return next((subject for subject in run.named(kind, name) if namespace_of(subject) == namespace), None)
+def named(run: Run, kind: str, name: str, user: Subject) -> Subject | None:
+    """The object of a kind that ``user`` means by this name, if the run has it: the one of its own namespace, else one
+    whose namespace is open; the one in its own file before others."""
+    near = (subject for subject in run.named(kind, name) if may_share_namespace(subject, user))
+    return min(near, key=lambda subject: closeness(subject, user), default=None)
+
+
+def closeness(subject: Subject, user: Subject) -> tuple[bool, bool, int]:
+    """Sorts objects of one name by how near they stand to the one that names them."""
+    here = subject.document.file == user.document.file
+    return (
+        namespace_of(subject) != namespace_of(user),
+        not here,
+        abs(subject.document.index - user.document.index) if here else 0,
+    )

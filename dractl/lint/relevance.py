@@ -1,8 +1,11 @@
-"""Which documents concern DRA; everything else passes without a word."""
+"""Which documents concern DRA; everything else is passed over without a word."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 GROUP = "resource.k8s.io"
 KINDS = (
@@ -23,37 +26,50 @@ def group(value: dict[str, Any]) -> str:
     return api_version.rpartition("/")[0] if isinstance(api_version, str) else ""
 
 
-def is_relevant(value: dict[str, Any]) -> bool:
-    """Whether a document is of the group or of its kinds, holds a pod that uses claims or extended resources, or
-    is a quota of claims or their devices.
+Concern = Literal["claims", "resources"]
+"""Why a document matters: it is about claims, or it is a pod with extended resources only."""
 
-    Another project may have a kind ``DeviceClass`` of its own: the validation tells it from a misspelt group.
+
+def concern(value: dict[str, Any]) -> Concern | None:
+    """Why a document matters to DRA, if it does.
+
+    ``claims``: it is of the group or of its kinds, holds a pod that uses claims, or is a quota of claims or of the
+    devices of a class. ``resources``: it holds a pod that asks for extended resources, behind which a DeviceClass may
+    stand. Another project may have a kind ``DeviceClass`` of its own: validation tells it from a misspelt group.
     """
     if group(value) == GROUP or value.get("kind") in KINDS:
-        return True
+        return "claims"
     spec = value.get("spec")
     if not value.get("kind") and not value.get("apiVersion") and "metadata" in value and isinstance(spec, dict):
-        return "devices" in spec  # a claim or a slice that says nothing of itself
-    return any(_mentions(value.get(part), 0) for part in ("spec", "template"))
+        return "claims" if "devices" in spec else None  # a claim or a slice without kind
+    found = {_mentions(value.get(part), 0) for part in ("spec", "template")}
+    return "claims" if "claims" in found else "resources" if "resources" in found else None
 
 
-def _mentions(value: Any, depth: int) -> bool:
+def _mentions(value: Any, depth: int) -> Concern | None:
+    inside: Iterable[Any] = ()
+    extended = False
     if isinstance(value, list):
-        return depth < _MAX_DEPTH and any(_mentions(item, depth + 1) for item in value)
-    if not isinstance(value, dict):
-        return False
-    for key, item in value.items():
-        lower = key.lower() if isinstance(key, str) else ""
-        if "resourceclaim" in lower or lower.endswith(_QUOTA):
-            return True
-        if lower == "resources" and isinstance(item, dict) and ("claims" in item or _extended(item)):
-            return True
-        if depth < _MAX_DEPTH and _mentions(item, depth + 1):
-            return True
-    return False
+        inside = value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            lower = key.lower() if isinstance(key, str) else ""
+            if "resourceclaim" in lower or lower.endswith(_QUOTA):
+                return "claims"
+            if lower == "resources" and isinstance(item, dict):
+                if "claims" in item:
+                    return "claims"
+                extended = extended or _extended(item)
+        inside = value.values()
+    for item in inside if depth < _MAX_DEPTH else ():
+        found = _mentions(item, depth + 1) if isinstance(item, dict | list) else None
+        if found == "claims":
+            return found
+        extended = extended or found is not None
+    return "resources" if extended else None
 
 
 def _extended(resources: dict[str, Any]) -> bool:
-    """Whether requests or limits name a resource with a domain: a DeviceClass may stand behind it."""
+    """True if requests or limits name a resource with a domain."""
     named = [resources.get("requests"), resources.get("limits")]
     return any(isinstance(part, dict) and any(isinstance(k, str) and "/" in k for k in part) for part in named)

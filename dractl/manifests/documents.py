@@ -113,11 +113,24 @@ class Document:
         found = self._locator.faults()
         if not depth:
             return tuple(found)
-        return tuple(
-            fault._replace(path=fault.path[depth:])
-            for fault in found
-            if fault.path[:depth] == self._prefix
-        )
+        return tuple(fault._replace(path=fault.path[depth:]) for fault in found if fault.path[:depth] == self._prefix)
+
+    def part(self, path: Path) -> Document:
+        """The object at a path as a document of its own."""
+        prefix = (*self._prefix, *path)
+        return Document(self.file, self.index, self.at(path), self._locator, prefix=prefix, origin=self.origin)
+
+    def at(self, path: Path) -> Any:
+        """The value at a path; None if there is none."""
+        value: Any = self.value
+        for step in path:
+            if isinstance(value, dict):
+                value = value.get(step)
+            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+                value = value[step]
+            else:
+                return None
+        return value
 
     def locate(self, path: Path, *, key: bool = False, offset: int | None = None) -> Position:
         """Where the value at ``path`` stands; with ``key`` its key; with ``offset`` that code point of its text.

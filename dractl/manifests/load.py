@@ -96,7 +96,7 @@ def load_readable(
         faulty = [item for item in found if isinstance(item, Broken)]
         if faulty and not meant and relevant_only and not names_dra(data):
             faulty = []
-        if faulty and holds_template(source.text):
+        if faulty and (holds_template(source.text) or all(_substituted(source, item) for item in faulty)):
             skipped.append(Skipped(content.name, "a template, not YAML", rendering_hint(None)))
             continue
         broken += (item._replace(excerpt=source.line(item.position.line)) for item in faulty)
@@ -109,12 +109,17 @@ def load_readable(
     return Inputs(tuple(documents), tuple(broken), tuple(skipped), files)
 
 
+def _substituted(source: Source, item: Broken) -> bool:
+    """True if a document may be YAML once ``${...}`` is substituted in the line that does not parse."""
+    return "${" in source.line(item.position.line)
+
+
 def is_relevant(data: bytes) -> bool:
     """Whether a file may hold anything that concerns DRA, judged by its bytes alone."""
     return (
         names_dra(data)
         or (b"claims" in data and re.search(_CONTAINER_CLAIMS, data) is not None)
-        or (b"requests" in data and re.search(_EXTENDED, data) is not None)
+        or ((b"requests" in data or b"limits" in data) and re.search(_EXTENDED, data) is not None)
         or (b"devices" in data and b"kind" not in data)  # a claim that does not say what it is
         or (b"Namespace" in data and re.search(_NAMESPACE, data) is not None)
         or data.startswith(_WIDE)

@@ -52,6 +52,11 @@ class Source:
             end_line, end_column = line, column + 1
         return Position(self.name, line, column, end_line, end_column)
 
+    def offset(self, line: int, column: int) -> int:
+        """The offset of a line and a column, both counted from 1."""
+        starts = self._line_starts()
+        return min(starts[min(line, len(starts)) - 1] + column - 1, len(self.text))
+
     def line(self, number: int) -> str:
         """The text of a line, counted from 1, without its end; empty outside the file."""
         starts = self._line_starts()

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from dractl.model.decoding import Object, decodable, decode
     from dractl.model.meta import Condition, ObjectMeta, OwnerReference
     from dractl.model.names import QualifiedName, RequestRef, qualified_name
-    from dractl.model.pods import pod_templates
+    from dractl.model.pods import pod_specs, pod_templates
     from dractl.model.quantity import Quantity
     from dractl.model.reader import DecodeError, Path, Reader
     from dractl.model.releases import GATES, NEWEST, RELEASES, Target, served_versions
@@ -104,7 +104,7 @@ _HOMES = {
     "decoding": "Object decodable decode",
     "meta": "Condition ObjectMeta OwnerReference",
     "names": "QualifiedName RequestRef qualified_name",
-    "pods": "pod_templates",
+    "pods": "pod_specs pod_templates",
     "quantity": "Quantity",
     "reader": "DecodeError Path Reader",
     "releases": "GATES NEWEST RELEASES Target served_versions",
@@ -197,6 +197,7 @@ __all__ = [
     "Version",
     "decodable",
     "decode",
+    "pod_specs",
     "pod_templates",
     "qualified_name",
     "served_versions",

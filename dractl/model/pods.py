@@ -48,3 +48,35 @@ def _is_template(key: str | int, node: Mapping[str, Any]) -> bool:
         return False
     spec = node.get("spec")
     return isinstance(spec, Mapping) and any(isinstance(spec.get(name), list) for name in _CONTAINERS)
+
+
+def pod_specs(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Every map that is used as a pod spec, with its path: those of :func:`pod_templates`, and in custom resources any
+    map with a list of ``resourceClaims``, or with containers that name claims.
+
+    So the predictor of an InferenceService is found, a Grove ``podSpec``, and the values of a HelmRelease.
+    """
+    templates = dict(pod_templates(value))
+    yield from templates.items()
+    stack: list[tuple[Path, object]] = [((), value)]
+    while stack:
+        path, node = stack.pop()
+        if path in templates or len(path) > _DEPTH or path[:1] in (("metadata",), ("status",)):
+            continue
+        if isinstance(node, Mapping):
+            if path and (_lists_maps(node.get("resourceClaims")) or _names_claims(node.get("containers"))):
+                yield path, node
+            stack.extend([((*path, str(key)), child) for key, child in node.items() if _is_container(child)][::-1])
+        elif isinstance(node, list):
+            stack.extend([((*path, index), child) for index, child in enumerate(node) if _is_container(child)][::-1])
+
+
+def _lists_maps(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
+
+
+def _names_claims(containers: object) -> bool:
+    if not isinstance(containers, list):
+        return False
+    resources = (container.get("resources") for container in containers if isinstance(container, Mapping))
+    return any(isinstance(item, Mapping) and _lists_maps(item.get("claims")) for item in resources)

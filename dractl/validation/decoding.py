@@ -33,7 +33,7 @@ DRA_GROUP = "resource.k8s.io"
 MAX_FAULTS = 100
 """More unknown fields than this the server does not list (sigs.k8s.io/json decode.go); they are one fault by then."""
 
-_KUBERNETES_GROUPS = ("", "apps", "batch", DRA_GROUP, "scheduling.k8s.io")
+KUBERNETES_GROUPS = ("", "apps", "batch", DRA_GROUP, "scheduling.k8s.io")
 
 
 def identify(value: Mapping[str, Any], target: Target) -> Struct | list[Violation]:
@@ -65,7 +65,9 @@ def decode(value: Mapping[str, Any], shape: Struct, target: Target, faults: Iter
     if wrong:
         return [wrong_type(shape, misfit) for misfit in wrong]
     double = [
-        Violation("merged-key" if fault.merged else "duplicate-key", "BadRequest", None, fault.path, fault.message, True)
+        Violation(
+            "merged-key" if fault.merged else "duplicate-key", "BadRequest", None, fault.path, fault.message, True
+        )
         for fault in faults
     ]
     return double + [
@@ -104,7 +106,7 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
     schemas = of_release(target.release)
     kinds = tuple(sorted({known for file in schemas.files(DRA_GROUP) for known in schemas.kinds(file)}))
     ours = group == DRA_GROUP or (_meant_ours(group) and kind.lower() in {known.lower() for known in kinds})
-    if not ours and group not in _KUBERNETES_GROUPS:
+    if not ours and group not in KUBERNETES_GROUPS:
         return []
     said = f'no matches for kind "{kind}" in version "{api_version}"'
     if served := schemas.versions(kind):
@@ -117,7 +119,8 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
         # kubectl finds the resource by its lower-case name, so it is the server that refuses.
         message = f"the kind is {meant}, not {kind}"
         detail = f'no kind "{kind}" is registered for version "{api_version}"'
-        return [Violation("not-served", "BadRequest", "kind", ("kind",), message, False, None, here, meant, detail)]
+        wrong = _not_served("kind", message, allowed=here, nearest=meant, detail=detail)
+        return [wrong._replace(type="BadRequest")]
     if not ours:  # of the other groups dractl knows only the kinds that hold pods
         kinds = tuple(known for known in kinds if known.lower() in (kind.lower(), kind.lower().removesuffix("s")))
         if not kinds:

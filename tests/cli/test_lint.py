@@ -87,7 +87,6 @@ def test_a_caret_stands_below_what_is_at_fault(here: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["lint"], "nothing to lint"),
         (["lint", "claim.yaml", "-o", "jsn"], "did you mean json?"),
         (["lint", "claim.yaml", "--select", "DRA99999"], "--select does not know 'DRA99999'"),
         (["lint", "claim.yaml", "--fail-on", "fatal"], "--fail-on does not know 'fatal'"),
@@ -523,3 +522,8 @@ def test_explain_reads_no_object_without_a_name(here: Path, capsys: pytest.Captu
 def test_a_folder_of_manifests_is_no_machine(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", "claim.yaml", "--devices", "."]) == 3
     assert "there is no ResourceSlice in it" in capsys.readouterr().err
+
+
+def test_without_a_path_it_is_the_working_directory(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["lint", "-o", "concise"])
+    assert capsys.readouterr().out.startswith("./claim.yaml:")

@@ -56,7 +56,7 @@ def test_a_kind_that_is_not_served_names_the_one_that_is(
 ) -> None:
     found = only(claim(api_version, kind))
     assert (found.rule, found.type, found.path, found.nearest) == ("not-served", "NotServed", path, nearest)
-    assert f'no matches for kind "{kind}" in version "{api_version}"' in found.message
+    assert f'no matches for kind "{kind}" in version "{api_version}"' in found.said
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,7 @@ def test_a_version_that_is_off_by_default_is_advice() -> None:
 class Fault:
     message: str
     path: Path
+    merged: bool = False
 
 
 DOUBLE = Fault('key "count" already set in map', ("spec",))
@@ -155,7 +156,7 @@ def test_a_dropped_field_is_told_with_its_gate_and_not_validated() -> None:
     found = only(document, "1.35")
     assert (found.rule, found.type, found.key) == ("dropped-field", None, True)
     assert found.path == ("spec", "devices", "requests", 0, "exactly", "tolerations")
-    assert "DRADeviceTaints" in found.message
+    assert "DRADeviceTaints" in found.said
     assert only(document, "1.35", DRADeviceTaints=True).type == "FieldValueInvalid"
 
 
@@ -176,7 +177,7 @@ def test_a_field_that_is_dropped_in_many_places_is_told_once() -> None:
     (found,) = [v for v in validate(document, Target.of("1.34")) if v.rule == "dropped-field"]
     assert found.path == ("spec", "devices", 0, "basic", "taints")
     assert found.field == "spec.devices[0].taints"
-    assert "4 more places" in found.message
+    assert "4 more places" in found.said
 
 
 def test_what_is_dropped_and_empty_is_not_told() -> None:

@@ -78,7 +78,7 @@ def test_an_unknown_field_names_what_was_meant(document: dict[str, Any], path: A
     (found,) = violations(document)
     assert (found.rule, found.type, found.path, found.key) == ("unknown-field", "BadRequest", path, True)
     assert found.nearest == nearest
-    assert nearest in found.message
+    assert nearest in found.said
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_field_that_used_to_be_right_says_what_became_of_it(
 ) -> None:
     (found,) = violations(document, release)
     assert found.rule == "unknown-field"
-    assert words in found.message
+    assert words in found.said
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_field_of_a_later_release_says_since_when_it_is_known(release: str, fi
     document = claim(body if version == "v1beta1" else {"exactly": body}, version)
     (found,) = violations(document, release)
     since = {"derivedAttributes": "1.37", "capacity": "1.34", "tolerations": "1.33"}[field]
-    assert f"Kubernetes {since}" in found.message
+    assert f"Kubernetes {since}" in found.said
 
 
 IN_EXACTLY = "ExactDeviceRequest.spec.devices.requests.exactly"
@@ -156,7 +156,7 @@ def test_a_wrong_type_is_told_in_the_words_of_go(
 ) -> None:
     (found,) = violations(document)
     assert (found.rule, found.type) == ("wrong-type", "BadRequest")
-    assert found.message.endswith(f"json: cannot unmarshal {value} into Go struct field {field} of type {go_type}")
+    assert found.said.endswith(f"json: cannot unmarshal {value} into Go struct field {field} of type {go_type}")
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_wrong_type_is_told_in_the_words_of_go(
 def test_a_type_with_a_decoder_of_its_own_has_its_words(device: dict[str, Any], said: str) -> None:
     (found,) = violations(slice_with(device))
     assert (found.rule, found.type) == ("wrong-type", "BadRequest")
-    assert found.message.endswith(said)
+    assert found.said.endswith(said)
 
 
 def test_a_value_is_shown_on_one_line_and_not_in_full() -> None:

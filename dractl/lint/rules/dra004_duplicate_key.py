@@ -1,12 +1,14 @@
-"""A key stands twice in one map.
+"""A map has the same key twice.
 
 ## What it does
 
-Finds keys that are given more than once, merged ones included.
+Finds keys that are given more than once. A key that overrides one from a merge (`<<: *anchor`) is only an info: that
+is what merge keys are for.
 
 ## Why is this bad
 
-Strict decoding rejects the document; without it the last one counts silently.
+kubectl, Helm and kustomize silently take the last one; a server that is sent the YAML itself decodes it strictly and
+rejects it.
 
 ## Example
 
@@ -39,10 +41,10 @@ spec:
 
 ## Source
 
-kubernetes-sigs/yaml UnmarshalStrict
+sigs.k8s.io/yaml yaml.go (UnmarshalStrict)
 """
 
 from __future__ import annotations
 
 SEVERITY = "error"
-SERVER = ("duplicate-key",)
+SERVER = ("duplicate-key", "merged-key")

@@ -1,13 +1,15 @@
-"""No container of the pod uses a claim that the pod has.
+"""No container uses a claim that its pod has.
 
 ## What it does
 
-Compares `resourceClaims` of a pod with `resources.claims` of its containers.
+Compares `resourceClaims` of a pod with `resources.claims` of its containers. Claims of network drivers are left out:
+a network device is moved into the network namespace of the pod, and no container names it. So are virtual machines of
+KubeVirt, which use claims in `devices.gpus` and `devices.hostDevices`. If the claim is not in the input, the finding is
+only an info.
 
 ## Why is this bad
 
-The devices are allocated and prepared, but no container gets to see them. For drivers that work on the pod as a
-whole, such as those of networks, this is meant.
+The devices are allocated and prepared, but no container can see them.
 
 ## Example
 
@@ -21,6 +23,11 @@ spec:
   containers:
   - name: main
     image: registry.example.com/train:1
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}}
 ```
 
 ## Use instead
@@ -37,39 +44,70 @@ spec:
     image: registry.example.com/train:1
     resources:
       claims: [{name: gpu}]
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}}
 ```
 
 ## Source
 
-k8s.io/api/core/v1 PodSpec.resourceClaims; api.md section 5.2 and section 6, row 33
+k8s.io/api/core/v1 types.go PodSpec.ResourceClaims; google/dranet pkg/driver; kubevirt.io/api/core/v1 schema.go GPU
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
-from dractl.objects import text
+from dractl.lint.references import referenced
+from dractl.objects import items, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Run
+    from dractl.lint.model import Run, Subject
 
-SEVERITY = "info"
+SEVERITY = "warning"
 KINDS = ("Pod template",)
+_NETWORK = re.compile(
+    r"(?:^|[^a-z])(?:net|nic|rdma|roce|eth|ib\b|vfs?\b|cni\b|sriov|infiniband|interface)|(?:nic|net|interfaces?)\b"
+)
+"""Words in the names of network drivers, of their classes and of claims for them."""
 
 
 def check(run: Run) -> Iterator[Advice]:
     for pod in run.pods:
+        if (pod.subject.document.api_version or "").startswith("kubevirt.io/") or not pod.fields.get("containers"):
+            continue
         used = {text(item.get("name")) for _, item in pod.uses}
         for path, claim in pod.claims:
             name = text(claim.get("name"))
-            if name and name not in used:
-                yield Advice(
-                    pod.subject,
-                    (*path, "name"),
-                    f"no container uses the claim {name}: it is allocated, but no container is given its devices",
-                    help=f"add it to a container: resources: {{claims: [{{name: {name}}}]}}",
-                    confidence="possible",
-                )
+            if not name or name in used or len(claim) < 2:
+                continue
+            source = referenced(run, pod, claim)
+            if any(_NETWORK.search(word.lower()) for word in (*map(text, claim.values()), *_drivers(run, source))):
+                continue
+            yield Advice(
+                pod.subject,
+                (*path, "name"),
+                f"no container uses the claim {name}: its devices are allocated, but no container can see them",
+                help=f"add it to a container: resources: {{claims: [{{name: {name}}}]}}",
+                confidence="possible",
+                severity=None if source else "info",
+            )
+
+
+def _drivers(run: Run, source: Subject | None) -> Iterator[str]:
+    """The names of the classes that a claim asks for, and of the drivers in selectors and configurations."""
+    if source is None or source.claim is None:
+        return
+    for request in source.claim.alternatives:
+        yield request.device_class
+        yield run.driver_of(request.selectors) or ""
+        if request.device_class in run.classes:
+            yield run.driver_of(run.classes[request.device_class].selectors) or ""
+    for item in items(source.claim.devices.get("config")):
+        yield text(mapping(mapping(item).get("opaque")).get("driver"))

@@ -1,14 +1,14 @@
-"""A claim, a template or a class is named that the run does not have, but one of nearly the same name.
+"""A pod or a request names a claim, template or class that the input lacks, but there is one of nearly the same name.
 
 ## What it does
 
-Looks up the claim and template names of pods and the class names of requests among the objects of the run. What is in
-the cluster is not known, so only a name is reported that is nearly right, that stands in another namespace, or that
-is a claim's where a template's belongs (and the other way round).
+Looks up the claims and templates that pods name, and the classes that requests name, among the objects of the input.
+What is in the cluster is unknown, so a name is reported only if it is nearly right, if the object is in another
+namespace (both have to name one), or if a claim is named where a template belongs, or the other way round.
 
 ## Why is this bad
 
-Pods wait for ever: the claim of another namespace is never found, nor is a class that does not exist.
+Pods wait forever: a claim in another namespace is never found, nor is a class that does not exist.
 
 ## Example
 
@@ -72,8 +72,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
-from dractl.lint.references import named, namespace_of
-from dractl.objects import text
+from dractl.lint.references import closeness, may_share_namespace, named, namespace_of
+from dractl.objects import mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,36 +91,42 @@ def check(run: Run) -> Iterator[Advice]:
     for claim in run.claims if run.devices is None else ():  # else DRA755 knows better
         for request in claim.alternatives:
             name = request.device_class
-            if name and name not in classes:
+            if name and name not in run.classes:
                 yield from _nearest(claim.subject, (*request.path, "deviceClassName"), "DeviceClass", name, classes)
-    names: dict[tuple[str, str], set[str]] = {}
-    for kind in _FIELDS.values():
-        for subject in run.of(kind):
-            names.setdefault((kind, namespace_of(subject)), set()).add(subject.name)
+    made = _templates_of_compute_domains(run)
     for pod in run.pods:
-        namespace = namespace_of(pod.subject)
         for path, entry in pod.claims:
             for field, kind in _FIELDS.items():
                 name = text(entry.get(field))
-                if name and named(run, kind, name, namespace) is None:
-                    yield from _elsewhere(run, names, pod.subject, (*path, field), name)
+                if name and name not in made and named(run, kind, name, pod.subject) is None:
+                    yield from _elsewhere(run, pod.subject, (*path, field), name)
 
 
-def _elsewhere(
-    run: Run, names: dict[tuple[str, str], set[str]], subject: Subject, path: Path, name: str
-) -> Iterator[Advice]:
+def _templates_of_compute_domains(run: Run) -> set[str]:
+    """Templates that NVIDIA's controller makes: ``spec.channel.resourceClaimTemplate.name`` of a ComputeDomain."""
+    found = set()
+    for subject in run.subjects:
+        if subject.document.kind == "ComputeDomain":
+            channel = mapping(subject.spec.get("channel"))
+            found.add(text(mapping(channel.get("resourceClaimTemplate")).get("name")))
+    return found
+
+
+def _elsewhere(run: Run, subject: Subject, path: Path, name: str) -> Iterator[Advice]:
     """What may be meant by a name that the subject's namespace does not have."""
-    field, namespace = str(path[-1]), namespace_of(subject)
+    field = str(path[-1])
     kind = _FIELDS[field]
     for other in _FIELDS.values():
-        found = named(run, other, name, namespace)
+        found = named(run, other, name, subject)
         if found is not None:
             yield _of_other_kind(subject, path, field, found)
             return
-    if run.named(kind, name):
-        yield _other_namespace(subject, path, namespace, run.named(kind, name)[0])
+    others = sorted(run.named(kind, name), key=lambda other: closeness(other, subject))
+    if others:
+        yield _other_namespace(subject, path, others[0])
     else:
-        yield from _nearest(subject, path, kind, name, names.get((kind, namespace), set()))
+        near = {other.name for other in run.of(kind) if may_share_namespace(other, subject)}
+        yield from _nearest(subject, path, kind, name, near)
 
 
 def _of_other_kind(subject: Subject, path: Path, field: str, other: Subject) -> Advice:
@@ -138,28 +144,33 @@ def _of_other_kind(subject: Subject, path: Path, field: str, other: Subject) -> 
     )
 
 
-def _nearest(subject: Subject, path: Path, kind: str, name: str, known: set[str]) -> Iterator[Advice]:
-    from difflib import get_close_matches
+def _nearest(subject: Subject, path: Path, kind: str, name: str, names: set[str]) -> Iterator[Advice]:
+    from dractl.model.nearest import nearest
 
-    near = get_close_matches(name, known, 1, 0.85)
-    if near:
+    near = nearest(name, sorted(names), alike=0.85)
+    # gpu-0 and gpu-1 are two things, not one misspelt.
+    if near and _without_digits(near) != _without_digits(name):
         yield Advice(
             subject,
             path,
-            f"there is no {kind} {name} here; did you mean {near[0]}?",
+            f"there is no {kind} {name} here; did you mean {near}?",
             confidence="likely",
             severity="warning",
-            fix=Replacement(f"replace by {near[0]}", path, near[0], safe=False),
+            fix=Replacement(f"replace by {near}", path, near, safe=False),
         )
 
 
-def _other_namespace(subject: Subject, path: Path, namespace: str, other: Subject) -> Advice:
-    where = namespace_of(other)
+def _without_digits(name: str) -> str:
+    return "".join(char for char in name if not char.isdigit())
+
+
+def _other_namespace(subject: Subject, path: Path, other: Subject) -> Advice:
+    where, here = namespace_of(other), namespace_of(subject)
     return Advice(
         subject,
         path,
-        f"{other.kind} {other.name} is in the namespace {where}, the pod in {namespace}: a pod uses those of its own",
-        help=f"create it in {namespace} too",
+        f"{other.kind} {other.name} is in namespace {where}, the pod in {here}: a pod uses claims of its own namespace",
+        help=f"create it in {here} too",
         confidence="likely",
         severity="warning",
         related=((f"{other.kind} {where}/{other.name}", other, ("metadata", "name")),),

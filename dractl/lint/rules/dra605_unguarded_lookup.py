@@ -123,9 +123,9 @@ FIELDS = ("selectors",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    classes = {subject.name: subject for subject in run.of("DeviceClass")}
+    classes = run.classes
     drivers = _drivers(run)
-    for subject in classes.values():
+    for subject in run.of("DeviceClass"):
         # One that does not ask for a driver at all: DRA211.
         if any("device.driver" in selector.text for selector in subject.selectors):
             yield from _failing(run, drivers, subject, [], subject.selectors, "the selectors before it let")

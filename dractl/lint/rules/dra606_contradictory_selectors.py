@@ -97,8 +97,8 @@ class Wanted(NamedTuple):
 
 
 def check(run: Run) -> Iterator[Advice]:
-    classes = {subject.name: subject for subject in run.of("DeviceClass")}
-    for subject in classes.values():
+    classes = run.classes
+    for subject in run.of("DeviceClass"):
         if pair := _contradiction(run, [(subject, expression) for expression in subject.selectors]):
             yield _advice(*pair)
     for claim in run.claims:

@@ -76,7 +76,7 @@ FIELDS = ("config",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    drivers = {subject.name: run.driver_of(subject.selectors) for subject in run.of("DeviceClass")}
+    drivers = {name: run.driver_of(subject.selectors) for name, subject in run.classes.items()}
     for claim in run.claims:
         for at, item in enumerate(items(claim.devices.get("config"))):
             wanted = text(mapping(mapping(item).get("opaque")).get("driver"))

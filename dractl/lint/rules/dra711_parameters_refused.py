@@ -58,14 +58,17 @@ schemas/drivers names each driver's own types and validation; api.md section 6, 
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
 from dractl.objects import items, mapping, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
+    from dractl.drivers.opaque import OpaqueFault
     from dractl.lint.model import Run, Subject
     from dractl.validation.violation import Path
 
@@ -89,7 +92,10 @@ def _configurations(subject: Subject, path: Path, listed: object) -> Iterator[Ad
             continue
         from dractl.drivers import opaque as schemas
 
-        for fault in schemas.check(driver, parameters):
+        faults = schemas.check(driver, parameters)
+        if any(_of_another_driver(fault, parameters) for fault in faults):
+            continue
+        for fault in faults:
             place = (*path, at, "opaque", "parameters", *fault.path)
             yield Advice(
                 subject,
@@ -102,3 +108,18 @@ def _configurations(subject: Subject, path: Path, listed: object) -> Iterator[Ad
                 if fault.nearest
                 else None,
             )
+
+
+def _of_another_driver(fault: OpaqueFault, parameters: Mapping[str, Any]) -> bool:
+    """True if the parameters are of an API of somebody else: another driver goes by the same name, such as a fake one.
+
+    An API that moved (gpu.nvidia.com to resource.nvidia.com) or is misspelt keeps its domain, or nearly so.
+    """
+    if fault.path != ("apiVersion",) or not fault.nearest:
+        return False
+    written, wanted = (_domain(text(name)) for name in (parameters.get("apiVersion"), fault.nearest))
+    return bool(written) and SequenceMatcher(None, written, wanted).ratio() < 0.8
+
+
+def _domain(api_version: str) -> str:
+    return ".".join(api_version.partition("/")[0].split(".")[-2:]) if "/" in api_version else ""

@@ -34,7 +34,7 @@ FIELDS = ("config",)
 def check(run: Run) -> Iterator[Advice]:
     if run.target.at_least("1.34"):
         return
-    classes = {subject.name: subject for subject in run.of("DeviceClass")}
+    classes = run.classes
     drivers = {name: run.driver_of(subject.selectors) for name, subject in classes.items()}
     for claim in run.claims:
         for name in dict.fromkeys(request.device_class for request in claim.alternatives):

@@ -1,0 +1,182 @@
+"""What a document that the API server cannot decode was most likely meant to be.
+
+The server stops at the first step that fails. A draft puts right what can be put right and drops the rest, so that
+what is wrong besides can be reported in the same run; it remembers where each of its values was written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.lint.placeholders import holds_placeholder
+from dractl.manifests import Document
+from dractl.validation.decoding import decode, identify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dractl.manifests import Position
+    from dractl.manifests.documents import Fault
+    from dractl.model import Target
+    from dractl.validation.violation import Path, Violation
+
+HIDING = frozenset({"wrong-type", "unknown-field", "duplicate-key", "merged-key", "not-served"})
+"""Violations that keep the server from the later steps."""
+
+
+class Draft:
+    """A document's value as it was probably meant; ``doubtful`` are maps that lost a field, or places that lost a
+    value: that something is missing there is no news."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self.value: dict[str, Any] = document.value
+        self.doubtful: set[Path] = set()
+        self._moves: list[tuple[Path, Path]] = []
+
+    def improve(self, violations: Iterable[Violation], target: Target) -> bool:
+        """Puts right what ``violations`` (with paths of this draft) are about; True if that changed the draft."""
+        before = self.value
+        for violation in violations:
+            match violation.rule:
+                case "wrong-type":
+                    self._convert(violation)
+                case "unknown-field":
+                    self._move(violation)
+                case "not-served":
+                    self._serve(violation, target)
+        return self.value is not before
+
+    def written(self, path: Path) -> Path:
+        """Where the value at a path of the draft stands in the document."""
+        for new, old in reversed(self._moves):
+            if path[: len(new)] == new:
+                return (*old, *path[len(new) :])
+        return path
+
+    @property
+    def document(self) -> Document:
+        """The draft as a document: values are those of the draft, places those of the file."""
+        return Document(
+            self._document.file,
+            self._document.index,
+            self.value,
+            _WrittenPlaces(self, self._document),
+            origin=self._document.origin,
+        )
+
+    def misses(self, violation: Violation) -> bool:
+        """True if a violation only says that something is missing where the draft dropped something."""
+        holder = violation.path[:-1] if violation.type == "FieldValueRequired" else violation.path
+        return violation.path in self.doubtful or holder in self.doubtful
+
+    def _convert(self, violation: Violation) -> None:
+        value = violation.meant
+        if value is None or holds_placeholder(_at(self.value, violation.path)):
+            value = None  # null is absent everywhere
+            self.doubtful.add(violation.path)
+        self.value = _with(self.value, violation.path, value)
+
+    def _move(self, violation: Violation) -> None:
+        path, to = violation.path, violation.moved_to
+        value = _at(self.value, path)
+        self.value = _without(self.value, path)
+        if to is not None and to == path[:-1] and isinstance(value, dict):
+            for name, item in value.items():
+                self._put((*to, name), item, (*path, name))
+        elif to is None or not self._put(to, value, path):
+            self.doubtful.add(path[:-1])
+
+    def _put(self, path: Path, value: Any, old: Path) -> bool:
+        if _at(self.value, path) is not None:
+            return False
+        for end in range(1, len(path)):  # the maps on the way there
+            if isinstance(path[end], str) and _at(self.value, path[:end]) is None:
+                self.value = _with(self.value, path[:end], {})
+        self.value = _with(self.value, path, value)
+        self._moves.append((path, self.written(old)))
+        return True
+
+    def _serve(self, violation: Violation, target: Target) -> None:
+        """Takes the version in which the document decodes, or the kind that was probably meant."""
+        kind = self.value.get("kind")
+        if violation.path == ("kind",):
+            if violation.nearest and isinstance(kind, str) and _alike(kind, violation.nearest):
+                self.value = {**self.value, "kind": violation.nearest}
+            return
+        versions = violation.allowed or (_newest(kind, target) if not self.value.get("apiVersion") else ())
+        for version in sorted(versions, key=lambda version: version != violation.nearest):
+            draft = {**self.value, "apiVersion": version}
+            shape = identify(draft, target)
+            if not isinstance(shape, list) and not decode(draft, shape, target, ()):
+                self.value = draft
+                return
+
+
+class _WrittenPlaces:
+    """The locator of a draft: asks for the place where a value was written."""
+
+    def __init__(self, draft: Draft, document: Document) -> None:
+        self._draft = draft
+        self._document = document
+
+    def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
+        return self._document.locate(self._draft.written(path), key=key, offset=offset)
+
+    def faults(self) -> tuple[Fault, ...]:
+        return self._document.faults
+
+    def line(self, number: int) -> str:
+        return self._document.line(number)
+
+    def text(self) -> str:
+        return self._document.text
+
+
+def _alike(written: str, meant: str) -> bool:
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, written.lower(), meant.lower()).ratio() > 0.9
+
+
+def _newest(kind: object, target: Target) -> tuple[str, ...]:
+    from dractl.validation.decoding import DRA_GROUP
+    from dractl.validation.schemas import of_release
+
+    versions = of_release(target.release).versions(kind) if isinstance(kind, str) else ()
+    return tuple(version for version in versions if version.startswith(DRA_GROUP))
+
+
+def _at(value: Any, path: Path) -> Any:
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def _with(value: Any, path: Path, new: Any) -> Any:
+    """A copy of ``value`` with ``new`` at ``path``; what is not on the way is shared."""
+    if not path:
+        return new
+    step, rest = path[0], path[1:]
+    if isinstance(value, list) and isinstance(step, int):
+        return [_with(item, rest, new) if at == step else item for at, item in enumerate(value)]
+    if isinstance(value, dict):
+        return {**value, step: _with(value.get(step), rest, new)}
+    return value
+
+
+def _without(value: Any, path: Path) -> Any:
+    """A copy of ``value`` without the key that ends ``path``."""
+    step, rest = path[0], path[1:]
+    if not rest:
+        return {name: item for name, item in value.items() if name != step} if isinstance(value, dict) else value
+    if isinstance(value, list) and isinstance(step, int):
+        return [_without(item, rest) if at == step else item for at, item in enumerate(value)]
+    if isinstance(value, dict) and step in value:
+        return {**value, step: _without(value[step], rest)}
+    return value

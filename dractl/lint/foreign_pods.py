@@ -1,0 +1,143 @@
+"""Pods of custom resources: the API server takes the resource, and refuses the pods that its controller makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.lint.verdict import Remark, verdict
+from dractl.manifests import Document
+from dractl.model import pod_specs
+from dractl.model.nearest import nearest
+from dractl.objects import items
+from dractl.validation.violation import Violation, dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from dractl.manifests import Position
+    from dractl.manifests.documents import Fault, Path
+    from dractl.model import Target
+
+_OF_CLAIMS = frozenset(f"PC-{number:02}" for number in range(1, 11))
+_CONTAINERS = ("initContainers", "containers")
+_ROOT = ("spec",)
+
+
+def foreign_pods(document: Document, target: Target) -> Iterator[Remark]:
+    """What is wrong with the claims of the pods that a custom resource describes."""
+    specs = list(pod_specs(document.value))
+    for path, spec in specs:
+        yield from _of_spec(document, path, spec, target)
+    yield from _unlisted(document, specs)
+
+
+def _of_spec(document: Document, path: Path, spec: Mapping[str, Any], target: Target) -> Iterator[Remark]:
+    pod = Document(document.file, document.index, _pod(spec), _PodPlaces(document, path), origin=document.origin)
+    complete = isinstance(spec.get("resourceClaims"), list) and isinstance(spec.get("containers"), list)
+    for violation, _, _ in verdict(pod, target, {}, matters=_about_claims).remarks:
+        if violation.rule == "PC-09" and not complete:  # what claims there are is said elsewhere
+            continue
+        yield _said(document, violation, (*path, *violation.path[1:]))
+    for name in spec:
+        if name != "resourceClaims" and nearest(str(name), ("resourceClaims",)):
+            message = f'unknown field "{dotted((*path, name))}": did you mean resourceClaims?'
+            wrong = Violation(
+                "unknown-field", None, None, (*_ROOT, name), message, True, nearest="resourceClaims",
+                moved_to=(*path, "resourceClaims"),
+            )  # fmt: skip
+            yield _said(document, wrong, (*path, name))
+
+
+def _said(document: Document, violation: Violation, path: Path) -> Remark:
+    message = violation.message.replace(dotted(violation.path), dotted(path))
+    if violation.field and (violation.type or "").startswith("FieldValue"):
+        message = f"{dotted(path)}: {message}"
+    moved = violation.moved_to
+    there = violation._replace(
+        type=None,
+        field=None,
+        path=path,
+        message=f"{message}; the API server takes the {document.kind}, but rejects its pods",
+        detail=None,
+        moved_to=(*path[: len(path) - len(violation.path) + 1], *moved[1:]) if moved and moved[:1] == _ROOT else moved,
+    )
+    return Remark(there, server=False, severity="warning")
+
+
+def _about_claims(violation: Violation) -> bool:
+    return violation.rule in _OF_CLAIMS or violation.rule in ("unknown-field", "wrong-type")
+
+
+def _pod(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A pod with the claims of ``spec`` and of its containers, and nothing else that could be wrong; the containers
+    stand at the same index."""
+    made: dict[str, Any] = {"resourceClaims": spec.get("resourceClaims")}
+    for field in _CONTAINERS:
+        containers = spec.get(field)
+        if isinstance(containers, list):
+            made[field] = [{"name": f"c{at}", "image": "x", **_claims(item)} for at, item in enumerate(containers)]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": made}
+
+
+def _claims(container: Any) -> dict[str, Any]:
+    resources = container.get("resources") if isinstance(container, dict) else None
+    claims = resources.get("claims") if isinstance(resources, dict) else None
+    return {"resources": {"claims": claims}} if claims else {}
+
+
+def _unlisted(document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[Remark]:
+    """Containers of values (maps by name, such as those of a HelmRelease) that name a claim which is listed nowhere."""
+    listed = {
+        claim["name"]
+        for _, spec in specs
+        for claim in items(spec.get("resourceClaims"))
+        if isinstance(claim, dict) and isinstance(claim.get("name"), str)
+    }
+    if not listed:
+        return
+    inside = [path for path, _ in specs]
+    for path, claims in _lists_of_claims(document.value):
+        if any(path[: len(spec)] == spec for spec in inside):
+            continue
+        for at, claim in enumerate(claims):
+            name = claim.get("name") if isinstance(claim, dict) else None
+            if isinstance(name, str) and name not in listed:
+                where = (*path, at, "name")
+                message = f'claim "{name}" is not in resourceClaims: {", ".join(sorted(listed))}'
+                near = nearest(name, tuple(listed))
+                wrong = Violation("PC-09", None, None, where, message, allowed=tuple(sorted(listed)), nearest=near)
+                yield Remark(wrong, server=False, severity="warning")
+
+
+def _lists_of_claims(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[Any]]]:
+    if len(path) > 32:
+        return
+    if isinstance(value, dict):
+        for name, item in value.items():
+            claims = item.get("claims") if name == "resources" and isinstance(item, dict) else None
+            if isinstance(claims, list):
+                yield (*path, name, "claims"), claims
+            yield from _lists_of_claims(item, (*path, name))
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from _lists_of_claims(item, (*path, at))
+
+
+class _PodPlaces:
+    """Finds the values of a pod that was put together from a part of a document."""
+
+    def __init__(self, document: Document, path: Path) -> None:
+        self._document = document
+        self._path = path
+
+    def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
+        return self._document.locate((*self._path, *path[1:]), key=key, offset=offset)
+
+    def faults(self) -> tuple[Fault, ...]:
+        return ()
+
+    def line(self, number: int) -> str:
+        return self._document.line(number)
+
+    def text(self) -> str:
+        return self._document.text

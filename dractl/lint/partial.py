@@ -1,0 +1,73 @@
+"""Patches: documents that hold only what they change in another one, and are no objects by themselves."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dractl.model import pod_templates
+from dractl.objects import items, mapping
+
+if TYPE_CHECKING:
+    from dractl.manifests import Document
+    from dractl.manifests.kustomize import Kustomizations
+    from dractl.validation.violation import Violation
+
+_DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/")
+"""k8s.io/apimachinery/pkg/util/strategicpatch/patch.go"""
+_NAMED = re.compile(r"(?:^|[\\/._-])patch(?:es)?(?:[\\/._-]|$)")
+_WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
+
+
+def is_patch(document: Document, kustomizations: Kustomizations) -> bool:
+    """True if a kustomization lists the document's file as a patch, or the document shows that it is one."""
+    return _has_directive(document.value) or _is_partial(document) or kustomizations.is_patch(document.file)
+
+
+def stands_alone(violation: Violation) -> bool:
+    """True if a violation in a patch is one whatever it is applied to: something that is there is wrong by itself."""
+    if violation.type in ("FieldValueRequired", "FieldValueNotFound") or not violation.path:
+        return False
+    if violation.rule == "unknown-field":
+        return not str(violation.path[-1]).startswith("$")
+    return violation.rule in ("wrong-type", "duplicate-key") or _about_a_scalar(violation)
+
+
+def _about_a_scalar(violation: Violation) -> bool:
+    """A map can lack what another document has; ``Invalid value: {...}`` is about a map as a whole."""
+    return not violation.message.startswith(("Invalid value: {", "Invalid value: [", "Forbidden: "))
+
+
+def _has_directive(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(str(key).startswith(_DIRECTIVES) for key in value) or any(map(_has_directive, value.values()))
+    return isinstance(value, list) and any(map(_has_directive, value))
+
+
+def _is_partial(document: Document) -> bool:
+    """True for a workload without selector whose containers have no image, and for what its file's name calls a patch
+    and lacks what every such object has."""
+    value = document.value
+    spec = mapping(value.get("spec"))
+    containers = [
+        container
+        for _, pod in pod_templates(value)
+        for container in items(pod.get("containers"))
+        if isinstance(container, dict)
+    ]
+    without_image = bool(containers) and not any("image" in container for container in containers)
+    if document.kind in _WORKLOADS and without_image and "selector" not in spec:
+        return True
+    if _NAMED.search(document.file) is None:
+        return False
+    if document.kind in _WORKLOADS:
+        return "selector" not in spec
+    if document.kind in ("ResourceClaim", "ResourceClaimTemplate"):
+        return not _names_a_class(spec)
+    return without_image or (document.kind == "Pod" and not containers)
+
+
+def _names_a_class(value: Any) -> bool:
+    if isinstance(value, dict):
+        return "deviceClassName" in value or any(map(_names_a_class, value.values()))
+    return isinstance(value, list) and any(map(_names_a_class, value))

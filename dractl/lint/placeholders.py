@@ -1,0 +1,51 @@
+"""Placeholders: scalars that another tool fills in before the API server sees them, and that can be any value.
+
+``${APP}`` (envsubst, Flux, Terraform), ``$(APP)`` (Kubernetes, kustomize), ``__APP__`` (sed), ``<app>`` (a person) and
+``{{ app }}`` in quotes (Jinja, Helm).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dractl.manifests import Document
+    from dractl.validation.violation import Path, Violation
+
+_MARKS = ("${", "$(", "__", "<", "{{")
+_ANY = re.compile(r"\$\{[^{}]*\}|\$\([A-Za-z_][\w.-]*\)|__[A-Z][A-Z0-9_]*__|<[A-Za-z_][\w. -]*>|\{\{.*?\}\}", re.DOTALL)
+_BY_HAND = re.compile(r"<[A-Za-z_][\w. -]*>\Z")
+
+
+def holds_placeholder(value: object) -> bool:
+    """True if a scalar has a placeholder in it."""
+    return isinstance(value, str) and any(mark in value for mark in _MARKS) and _ANY.search(value) is not None
+
+
+def filled_in_by_hand(value: object) -> bool:
+    """True if a scalar is a placeholder that no tool substitutes: ``<resource-claim-template-name>``."""
+    return isinstance(value, str) and _BY_HAND.match(value) is not None
+
+
+def depends(document: Document, violation: Violation) -> bool:
+    """True if a violation may vanish with what is filled in."""
+    if any(holds_placeholder(step) for step in violation.path):
+        return True
+    value = document.at(violation.path)
+    if holds_placeholder(violation.path[-1] if violation.key and violation.path else value):
+        return True
+    if isinstance(value, dict | list) and not violation.key:  # about a whole: its fields, such as "one of a and b"
+        inside = value.values() if isinstance(value, dict) else value
+        if any(holds_placeholder(item) for item in inside):
+            return True
+    # A name is looked up among others: one of these can become the one that is missing.
+    return any(holds_placeholder(name) for name in violation.allowed)
+
+
+def hides(document: Document, path: Path, start: int | None = None, end: int | None = None) -> bool:
+    """True if the scalar at ``path``, or the part of it from ``start`` to ``end``, has a placeholder in it."""
+    value = document.at(path)
+    if not isinstance(value, str) or start is None or end is None:
+        return holds_placeholder(value)
+    return any(match.start() < end and start < match.end() for match in _ANY.finditer(value))

@@ -1,0 +1,114 @@
+"""What is wrong with one document: what the API server says about it, then what it would say once that is put right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.lint import placeholders
+from dractl.lint.drafts import HIDING, Draft
+from dractl.validation.validate import validate
+from dractl.validation.violation import Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from dractl.lint.finding import Severity
+    from dractl.manifests import Document
+    from dractl.model import Target
+
+_ROUNDS = 4
+_OF_VERSIONS = frozenset({"not-served", "served-on-demand", "dropped-field"})
+"""What the version says that was taken in place of one that is not served."""
+
+
+class Remark(NamedTuple):
+    """A violation; ``server``: the API server says so about the document as it is. ``severity`` differs from the
+    rule's own where the case is a lesser one."""
+
+    violation: Violation
+    server: bool = True
+    severity: Severity | None = None
+
+
+class Verdict(NamedTuple):
+    """What is wrong with a document, and the document as it was probably meant: itself, if its types are right."""
+
+    remarks: tuple[Remark, ...]
+    document: Document
+
+
+def verdict(
+    document: Document,
+    target: Target,
+    namespaces: Mapping[str, Mapping[str, str]],
+    *,
+    matters: Callable[[Violation], bool] = lambda _: True,
+) -> Verdict:
+    """Everything that is wrong with a document; only violations that ``matters`` accepts are reported."""
+    draft = Draft(document)
+    remarks: list[Remark] = []
+    seen: set[tuple[Any, ...]] = set()
+    unserved = undecodable = False
+    for round_ in range(_ROUNDS):
+        faults = document.faults if round_ == 0 else ()
+        violations = validate(draft.value, target, namespaces=namespaces, faults=faults)
+        written = [violation._replace(path=draft.written(violation.path)) for violation in violations]
+        for violation in merged(written, seen):
+            if round_ and (draft.misses(violation) or (unserved and violation.rule in _OF_VERSIONS)):
+                continue
+            if not matters(violation):
+                continue
+            if not placeholders.depends(document, violation):
+                remarks.append(Remark(violation, round_ == 0, "info" if violation.rule == "merged-key" else None))
+            elif placeholders.filled_in_by_hand(document.at(violation.path)):
+                remarks.append(Remark(_unfilled(document, violation), server=False))
+        hiding = [violation for violation in violations if violation.rule in HIDING]
+        unserved = unserved or any(violation.rule == "not-served" for violation in hiding)
+        undecodable = undecodable or any(violation.rule in ("not-served", "wrong-type") for violation in hiding)
+        if not hiding or not draft.improve(hiding, target):
+            break
+    return Verdict(tuple(remarks), draft.document if undecodable else document)
+
+
+def _unfilled(document: Document, violation: Violation) -> Violation:
+    name = document.at(violation.path)
+    message = f"{name} is a placeholder: fill it in before you apply this"
+    return Violation("unfilled-placeholder", None, None, violation.path, message)
+
+
+def merged(violations: Iterable[Violation], seen: set[tuple[Any, ...]] | None = None) -> list[Violation]:
+    """One violation for each cause that the server reports at one place; further sentences are joined to the first.
+
+    Causes that are in ``seen`` are left out; the others are added to it.
+    """
+    found: dict[tuple[Any, ...], Violation] = {}
+    for violation in _flat_requests(violations):
+        cause = (violation.rule, violation.path) if not violation.field else (
+            violation.type, violation.field, violation.path
+        )  # fmt: skip
+        first = found.setdefault(cause, violation)
+        if first is not violation and violation.message not in first.message:
+            found[cause] = first._replace(message=f"{first.message}; {violation.message}")
+    if seen is None:
+        return list(found.values())
+    fresh = [violation for cause, violation in found.items() if cause not in seen]
+    seen.update(found)
+    return fresh
+
+
+def _flat_requests(violations: Iterable[Violation]) -> list[Violation]:
+    """A request that is written as v1beta1 had it is one fault, however many fields it has."""
+    found: dict[tuple[Any, ...], list[Violation]] = {}
+    for violation in violations:
+        to = violation.moved_to
+        flat = to is not None and len(to) > 1 and to[-2:] == ("exactly", violation.path[-1])
+        found.setdefault(("flat", *violation.path[:-1]) if flat else (id(violation),), []).append(violation)
+    return [_together(group) if len(group) > 1 else group[0] for group in found.values()]
+
+
+def _together(group: Sequence[Violation]) -> Violation:
+    first = group[0]
+    others = ", ".join(str(violation.path[-1]) for violation in group[1:])
+    verb = "does" if len(group) == 2 else "do"
+    return first._replace(message=f"{first.message}; so {verb} {others}")

@@ -1,0 +1,73 @@
+"""Objects that stand inside other objects: in the values of a HelmRelease, the objects of an OpenShift Template, the
+text of a ConfigMap, the inline patches of a kustomization."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.manifests.documents import Document
+from dractl.manifests.source import Position, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dractl.manifests.documents import Fault, Path
+
+_MAX_DEPTH = 32
+
+
+def embedded(document: Document, group: str) -> Iterator[Document]:
+    """The objects of an API group inside a document of another group: maps with ``apiVersion`` and ``kind``, and the
+    YAML of strings. Their places are those of the file that they stand in."""
+    mark = f"{group}/"
+    stack: list[tuple[Path, Any]] = [((), document.value)]
+    while stack:
+        path, value = stack.pop()
+        if len(path) > _MAX_DEPTH:
+            continue
+        if isinstance(value, dict):
+            if path and "kind" in value and str(value.get("apiVersion")).startswith(mark):
+                yield document.part(path)
+                continue
+            stack.extend([((*path, name), item) for name, item in value.items()][::-1])
+        elif isinstance(value, list):
+            stack.extend([((*path, at), item) for at, item in enumerate(value)][::-1])
+        elif isinstance(value, str) and mark in value and "kind:" in value:
+            yield from _in_text(document, path, value, mark)
+
+
+def _in_text(document: Document, path: Path, text: str, mark: str) -> Iterator[Document]:
+    from dractl.manifests import yamltext
+
+    source = Source(document.file, text)
+    for item in yamltext.read(source):
+        if isinstance(item, Document) and isinstance(item.value, dict) and (item.api_version or "").startswith(mark):
+            locator = _TextPlaces(document, path, item, source)
+            yield Document(document.file, document.index, item.value, locator, origin=document.origin)
+
+
+class _TextPlaces:
+    """Finds the values of a document that is the text of a scalar of another one."""
+
+    def __init__(self, outer: Document, path: Path, inner: Document, source: Source) -> None:
+        self._outer = outer
+        self._path = path
+        self._inner = inner
+        self._source = source
+
+    def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
+        place = self._inner.locate(path, key=key, offset=offset)
+        start = self._source.offset(place.line, place.column)
+        end = max(start + 1, self._source.offset(place.end_line, place.end_column))
+        first = self._outer.locate(self._path, offset=start)
+        last = self._outer.locate(self._path, offset=end - 1)
+        return Position(first.file, first.line, first.column, last.end_line, last.end_column)
+
+    def faults(self) -> Sequence[Fault]:
+        return self._inner.faults
+
+    def line(self, number: int) -> str:
+        return self._outer.line(number)
+
+    def text(self) -> str:
+        return self._outer.text

@@ -1,0 +1,268 @@
+"""What lint leaves alone: manifests as people keep them, before substitution, as patches, in folders of their own."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dractl.lint import lint
+from dractl.manifests import load_readable
+from dractl.model import Target
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dractl.lint.finding import Finding
+
+TARGET = Target.of("1.37")
+TEMPLATE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}}
+"""
+
+
+@pytest.fixture
+def found(tmp_path: Path):
+    """The findings of files that are given by name; the folder itself is linted, or the files named one by one."""
+
+    def linted(_named: bool = False, /, **files: str) -> list[Finding]:
+        for name, text in files.items():
+            path = tmp_path / name.replace("__", "/").replace("_yaml", ".yaml").replace("_json", ".json")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(dedent(text))
+        paths = [str(p) for p in sorted(tmp_path.rglob("*")) if p.is_file()] if _named else [str(tmp_path)]
+        return list(lint(load_readable(paths), TARGET).findings)
+
+    return linted
+
+
+def codes(findings: list[Finding]) -> list[str]:
+    return [finding.code for finding in findings]
+
+
+# -- files that say nothing of DRA --
+
+
+def test_named_files_are_no_other_than_those_of_a_folder(found) -> None:
+    files = {
+        "labels_yaml": "- name: bug\n",
+        "settings_json": "{// comment\n}",
+        "broken_yaml": "a: b: c\n",
+        "patch_yaml": "- op: add\n  path: /spec/resourceClaims\n",
+    }
+    assert found(True, **files) == []
+
+
+def test_a_crd_that_mentions_claims_is_not_parsed(found) -> None:
+    crd = "kind: CustomResourceDefinition\nspec: {resourceClaims: [}  # not even YAML\n"
+    (finding,) = found(a_yaml=f"{crd}---\n{TEMPLATE.replace('{name: one}', '{name: One}')}")
+    assert (finding.code, finding.position.line, finding.document) == ("DRA532", 6, 1)
+
+
+def test_a_pod_without_claims_is_only_asked_about_its_extended_resources(found) -> None:
+    pod = """\
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: p}
+    spec:
+      allowPrivilegedEscalation: true
+      containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: %s}}}]
+    """
+    assert found(a_yaml=pod % "1") == []
+    assert codes(found(a_yaml=pod % "1.5")) == ["DRA413"]
+
+
+# -- placeholders --
+
+
+@pytest.mark.parametrize("name", ["${APP}-gpu", "$(APP)", "__APP__", "'{{ app }}'", "pre-${APP:=x}"])
+def test_a_placeholder_is_any_value(found, name: str) -> None:
+    text = f"""\
+    apiVersion: resource.k8s.io/v1
+    kind: ResourceClaim
+    metadata:
+      name: {name}
+    spec:
+      devices:
+        requests:
+        - name: {name}
+          exactly:
+            deviceClassName: {name}
+            count: {name}
+            adminAccess: {name}
+        constraints:
+        - requests: [gpu]
+          matchAttribute: {name}
+    """
+    assert found(a_yaml=text) == []
+
+
+def test_what_is_yaml_only_after_substitution_is_skipped(found, tmp_path: Path) -> None:
+    assert found(a_yaml=TEMPLATE.replace("{name: one}", "{name: ${APP}-gpu}")) == []
+    assert [item.why for item in load_readable([str(tmp_path)]).skipped] == ["a template, not YAML"]
+
+
+def test_what_does_not_depend_on_a_placeholder_is_judged(found) -> None:
+    text = """\
+    apiVersion: resource.k8s.io/v1
+    kind: ResourceClaim
+    metadata: {name: "${APP}"}
+    spec:
+      devices:
+        requests:
+        - name: gpu
+          exactly: {deviceClassName: "${CLASS}", count: "${N}", allocationMode: Some, foo: 1}
+    """
+    assert sorted(codes(found(a_yaml=text))) == ["DRA003", "DRA117"]
+
+
+def test_what_only_a_person_can_fill_in_is_an_info(found) -> None:
+    text = TEMPLATE.replace("{name: one}", "{name: <your-claim>}")
+    (finding,) = found(a_yaml=text)
+    assert (finding.code, finding.severity) == ("DRA903", "info")
+
+
+# -- patches --
+
+KUSTOMIZATION = """\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [base.yaml]
+patches: [{path: one.yaml}]
+"""
+PARTIAL = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {count: %s}}]}}}
+"""
+
+
+def test_a_patch_may_lack_what_it_does_not_change(found) -> None:
+    assert found(kustomization_yaml=KUSTOMIZATION, base_yaml=TEMPLATE, one_yaml=PARTIAL % 4) == []
+    assert codes(found(kustomization_yaml=KUSTOMIZATION, base_yaml=TEMPLATE, one_yaml=PARTIAL % -1)) == ["DRA116"]
+
+
+def test_without_a_kustomization_it_is_an_object(found) -> None:
+    assert codes(found(one_yaml=PARTIAL % 4)) == ["DRA108"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # a container that gets a claim from elsewhere
+        """\
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: vllm}
+        spec: {template: {spec: {containers: [{name: vllm, resources: {claims: [{name: gpu}]}}]}}}
+        """,
+        """\
+        apiVersion: v1
+        kind: Pod
+        metadata: {name: x}
+        spec: {resourceClaims: [{name: gpu, $patch: delete}]}
+        """,
+    ],
+)
+def test_what_is_evidently_partial_is_a_patch(found, text: str) -> None:
+    assert found(a_yaml=text) == []
+
+
+# -- namespaces --
+
+
+def test_an_object_without_namespace_may_be_in_any(found) -> None:
+    pod = """\
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: p%s}
+    spec:
+      resourceClaims: [{name: g, resourceClaimTemplateName: one}]
+      containers: [{name: c, image: x, resources: {claims: [{name: g}]}}]
+    """
+    template = TEMPLATE.replace("{name: one}", "{name: one, namespace: ml}")
+    assert found(a_yaml=template, b_yaml=pod % "") == []
+    (finding,) = found(a_yaml=template, b_yaml=pod % ", namespace: web")
+    assert finding.code == "DRA423"
+    assert "is in namespace ml, the pod in web" in finding.message
+
+
+# -- merge keys --
+
+
+def test_a_merge_that_is_overridden_is_what_merge_keys_are_for(found) -> None:
+    text = TEMPLATE.replace("{deviceClassName: gpu.example.com}", "{<<: {deviceClassName: a, count: 1}, count: 2}")
+    (finding,) = found(a_yaml=text)
+    assert (finding.code, finding.severity) == ("DRA004", "info")
+    assert codes(found(a_yaml=TEMPLATE.replace("{deviceClassName", "{count: 1, count: 2, deviceClassName"))) == [
+        "DRA004"
+    ]
+
+
+# -- pods of custom resources and objects inside other objects --
+
+
+def test_the_pods_of_a_custom_resource_are_judged_as_its_controller_will_meet_them(found) -> None:
+    text = """\
+    apiVersion: serving.kserve.io/v1beta1
+    kind: InferenceService
+    metadata: {name: s}
+    spec:
+      predictor:
+        minReplicas: 1
+        resourceClaims:
+        - {name: gpu, resourceClaimTemplateName: Bad_Name}
+        - {name: old, source: {resourceClaimName: x}}
+        - {name: none}
+        containers:
+        - {name: c, image: x, resources: {claims: [{name: gpus}, {name: old}]}}
+    """
+    findings = found(a_yaml=text)
+    assert [(f.code, f.severity, f.position.line) for f in findings if f.code != "DRA421"] == [
+        ("DRA406", "warning", 8),
+        ("DRA003", "warning", 9),
+        ("DRA405", "warning", 10),
+        ("DRA409", "warning", 12),
+    ]
+    assert all(f.api is None for f in findings)
+    assert "the API server takes the InferenceService, but rejects its pods" in findings[-1].message
+
+
+def test_an_object_is_one_wherever_it_stands(found) -> None:
+    release = """\
+    apiVersion: helm.toolkit.fluxcd.io/v2
+    kind: HelmRelease
+    metadata: {name: plex}
+    spec:
+      values:
+        rawResources:
+          gpu:
+            manifest:
+              apiVersion: resource.k8s.io/v1
+              kind: ResourceClaimTemplate
+              spec: {spec: {devices: {requests: [{name: gpu, exactly: {count: 1}}]}}}
+    """
+    config = """\
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: c}
+    data:
+      claim.yaml: |
+        apiVersion: resource.k8s.io/v1
+        kind: ResourceClaim
+        metadata: {name: c}
+        spec:
+          devices: {requests: [{name: gpu, exactly: {deviceClassName: x, count: -1}}]}
+    """
+    findings = found(a_yaml=release, b_yaml=config)
+    assert [(f.code, f.position.line, f.object.kind) for f in findings] == [
+        ("DRA108", 11, "ResourceClaimTemplate"),
+        ("DRA116", 10, "ResourceClaim"),
+    ]
+    (place,) = (f.position for f in findings if f.code == "DRA116")
+    assert config.splitlines()[9][4:][place.column - 1 : place.end_column - 1] == "-1"
