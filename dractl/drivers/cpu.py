@@ -26,20 +26,29 @@ from dractl.errors import UsageError
 from dractl.topology import cpulist
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dractl.topology.machine import Core, Machine
 
 NAME = "dra.cpu"
 _GROUPS = ("numanode", "socket", "machine")
 _ROOT = re.compile(r"pci[0-9a-f]{4}:[0-9a-f]{2}\Z")  # pkg/pcie: exactly this form, so VMD's pci10000:00 is skipped
+_PLAIN, _WITH_LISTS = 128, 64  # Config.DevicesPerResourceSlice
+_WHY_SKIPPED = "/sys does not show their package, core, NUMA node or cache"
 
 _SETTINGS = (
     Setting("mode", "grouped, individual", "one device a group of CPUs, or one a CPU"),
-    Setting("groupBy", ", ".join(_GROUPS), "what a group is"),
+    Setting("groupBy", ", ".join(_GROUPS), "what a group is; machine since 0.2"),
     Setting("reservedCPUs", "a list such as 0-1,16", "CPUs that are not published"),
     Setting(
         "exposePCIeRoots",
         "false, true",
-        "publish the PCIe roots near the CPUs, as a list (needs DRAListTypeAttributes)",
+        "publish the PCIe roots near the CPUs, as a list (since 0.2; needs DRAListTypeAttributes)",
+    ),
+    Setting(
+        "publishNodeAllocatableResourceMapping",
+        "false, true",
+        "count the CPUs against the node's allocatable ones (main; needs DRANodeAllocatableResources)",
     ),
 )
 CATALOGUE = Catalogue(
@@ -48,19 +57,25 @@ CATALOGUE = Catalogue(
     versions=("0.1", "0.2", "main"),
     released="0.2",
     attributes=(
-        Attribute("dra.cpu/numCPUs", "int", "CPUs of the group", devices=("grouped",)),
-        Attribute("dra.cpu/smtEnabled", "bool", "whether SMT is on"),
-        Attribute("dra.cpu/socketID", "int", "physical package; not of the machine as a whole"),
-        Attribute("dra.cpu/numaNodeID", "int", "NUMA node, the driver's own name for it"),
-        Attribute("dra.net/numaNode", "int", "NUMA node, to match it with network devices"),
-        Attribute(NUMA_NODE, "int", "NUMA node, standard", "main"),
-        Attribute("dra.cpu/cpuID", "int", "the kernel's CPU number", devices=("individual",)),
-        Attribute("dra.cpu/coreID", "int", "physical core", devices=("individual",)),
-        Attribute("dra.cpu/cacheL3ID", "int", "L3 cache", devices=("individual",)),
-        Attribute("dra.cpu/coreType", "string", "standard, p-core or e-core", devices=("individual",)),
+        Attribute("dra.cpu/numCPUs", "int", "CPUs of the group", when="of groups"),
+        Attribute("dra.cpu/smtEnabled", "bool", "true if SMT is on"),
+        Attribute("dra.cpu/socketID", "int", "physical package", when="unless groupBy=machine"),
+        Attribute(
+            "dra.cpu/numaNodeID", "int", "NUMA node, under the driver's own name", when="of NUMA nodes and single CPUs"
+        ),
+        Attribute(
+            "dra.net/numaNode", "int", "NUMA node, to match network devices by", when="of NUMA nodes and single CPUs"
+        ),
+        Attribute(NUMA_NODE, "int", "NUMA node", "main", when="of NUMA nodes and single CPUs"),
+        Attribute("dra.cpu/cpuID", "int", "the kernel's CPU number", when="of single CPUs"),
+        Attribute("dra.cpu/coreID", "int", "physical core", when="of single CPUs"),
+        Attribute("dra.cpu/cacheL3ID", "int", "L3 cache, -1 where there is none", when="of single CPUs"),
+        Attribute(
+            "dra.cpu/coreType", "string", "kind of core", when="of single CPUs", values=("standard", "p-core", "e-core")
+        ),
         Attribute(PCIE_ROOT, "strings", "PCIe roots near these CPUs", "0.2", when="with exposePCIeRoots, on amd64"),
     ),
-    capacities=(Capacity("dra.cpu/cpu", "CPUs of the group that a claim can have a part of", devices=("grouped",)),),
+    capacities=(Capacity("dra.cpu/cpu", "CPUs of the group, of which a claim can have a part", when="of groups"),),
     settings=_SETTINGS,
     notes=(
         "grouped devices have allowMultipleAllocations: a claim that names no amount of dra.cpu/cpu takes all of it",
@@ -74,36 +89,80 @@ class _Cpu:
     catalogue: Catalogue = CATALOGUE
 
     def present(self, machine: Machine) -> bool:
-        return bool(machine.cpus.cores)
+        return machine.cpus.online is not None
 
     def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
         return (device_class(NAME, 'device.driver == "dra.cpu"'),)
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
-        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+        version = CATALOGUE.versions[version_index(CATALOGUE, NAME, options.versions.get(NAME))]
         mode = _choice(options, "mode", ("grouped", "individual"))
         group_by = _choice(options, "groupBy", _GROUPS)
-        reserved = _reserved(options)
-        cpus = _cpus(machine)
-        notices = []
-        if any(core.numa_node is None for core in machine.cpus.cores):
-            notices.append("CPUs whose NUMA node /sys does not show are left out, as the driver leaves them out")
-        if mode == "individual":
-            devices = _individual(machine, cpus, reserved, options)
-        else:
-            devices = _grouped(machine, cpus, reserved, group_by, options)
-        size = 64 if options.setting(NAME, "exposePCIeRoots") == "true" else 128
+        with_roots = options.flag(NAME, "exposePCIeRoots")
+        mapped = options.flag(NAME, "publishNodeAllocatableResourceMapping")
+        if version == "0.1" and (group_by == "machine" or with_roots):
+            what = "exposePCIeRoots" if with_roots else "groupBy=machine"
+            raise UsageError(f"{NAME}: {what} came with 0.2", hint="--driver-version dra.cpu=0.2")
+        if mapped and version != "main":
+            raise UsageError(
+                f"{NAME}: publishNodeAllocatableResourceMapping came after 0.2", hint="--driver-version dra.cpu=main"
+            )
+        unreadable = next((root.name for root in machine.pcie_roots if root.local_cpus is None), None)
+        if with_roots and _scans_roots(machine) and unreadable is not None:
+            bus = unreadable.removeprefix("pci")
+            path = f"/sys/devices/{unreadable}/pci_bus/{bus}/cpulistaffinity"
+            return Inventory(unpublished=f"it does not start: {path} cannot be read, which exposePCIeRoots needs")
+        node = _Node(
+            machine=machine,
+            cpus=_cpus(machine),
+            reserved=_reserved(options),
+            roots=_roots(machine) if with_roots else {},
+            smt=_smt(machine, version),
+            standard=version == "main",
+            mapped=mapped,
+            clusters=version != "0.1",
+        )
+        devices = _individual(node) if mode == "individual" else _grouped(node, group_by)
+        size = _WITH_LISTS if with_roots else _PLAIN
+        if mode == "grouped" and version != "main":
+            size = max(len(devices), 1)  # up to 0.2 only individual CPUs are split (pkg/driver/dra_hooks.go)
         slices = tuple(Slice(tuple(devices[start : start + size])) for start in range(0, len(devices), size))
+        skipped = cpulist.parse(machine.cpus.online or "") - node.cpus.keys()
+        notices = [f"{NAME}: CPUs {cpulist.show(skipped)} are not published: {_WHY_SKIPPED}"] if skipped else []
         return Inventory(slices, notices=tuple(notices))
 
 
 PROFILE = _Cpu()
 
 
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """What devices are made of. ``cpus`` are the CPUs that the driver takes, each with its core; ``roots`` the CPUs
+    near each PCIe root; ``standard`` says whether resource.kubernetes.io/numaNode is published.
+    """
+
+    machine: Machine
+    cpus: dict[int, Core]
+    reserved: frozenset[int]
+    roots: dict[str, frozenset[int]]
+    smt: bool
+    standard: bool
+    mapped: bool
+    clusters: bool
+
+    def numa(self, node: int) -> dict[str, Any]:
+        standard = {NUMA_NODE: node} if self.standard else {}
+        return {**standard, "dra.cpu/numaNodeID": node, "dra.net/numaNode": node}
+
+    def near(self, cpus: Iterable[int]) -> list[str] | None:
+        wanted = frozenset(cpus)
+        return sorted(name for name, local in self.roots.items() if not local.isdisjoint(wanted)) or None
+
+
 def _choice(options: Options, name: str, allowed: tuple[str, ...]) -> str:
     value = options.setting(NAME, name) or allowed[0]
     if value not in allowed:
-        raise UsageError(f"{NAME}: {name} is one of {', '.join(allowed)}, not {value!r}")
+        raise UsageError(f"{NAME}: {name} must be one of {', '.join(allowed)}, not {value!r}")
     return value
 
 
@@ -112,95 +171,113 @@ def _reserved(options: Options) -> frozenset[int]:
     try:
         return cpulist.parse(text)
     except ValueError:
-        raise UsageError(f"{NAME}: reservedCPUs is a list of CPUs such as 0-1,16, not {text!r}") from None
+        raise UsageError(f"{NAME}: reservedCPUs must be a list of CPUs such as 0-1,16, not {text!r}") from None
 
 
 def _cpus(machine: Machine) -> dict[int, Core]:
-    """Online CPUs whose package, core and node are known, as the driver wants them."""
-    cores = [core for core in machine.cpus.cores if core.numa_node is not None]
-    return dict(sorted((cpu, core) for core in cores for cpu in cpulist.parse(core.cpus)))
+    """Online CPUs with their core; the driver skips those without complete topology (populateTopologyInfo)."""
+    uncached = cpulist.parse(machine.cpus.uncached or "")
+    cores = [c for c in machine.cpus.cores if c.numa_node is not None and c.package >= 0 and c.id >= 0]
+    found = {cpu: core for core in cores for cpu in cpulist.parse(core.cpus) if cpu not in uncached}
+    return dict(sorted(found.items()))
 
 
-def _smt(machine: Machine) -> bool:
-    """Where smt/control cannot be read the driver compares the number of CPUs with that of cores."""
-    smt = machine.cpus.smt
-    return smt if smt is not None else any(len(cpulist.parse(core.cpus)) > 1 for core in machine.cpus.cores)
+def _smt(machine: Machine, version: str) -> bool:
+    """IsSMTEnabled; where smt/control cannot be read or is another word, there are more CPUs than cores."""
+    control = (machine.cpus.smt_control or "").lower()
+    if control in ("on", "off", "forceoff", "notsupported", "notimplemented"):
+        return control == "on"
+    if machine.cpus.smt_control is None and machine.cpus.smt is not None:
+        return machine.cpus.smt
+    cpus = _cpus(machine)
+    return len(cpus) > len({_key(core, clusters=version != "0.1") for core in cpus.values()})
 
 
-def _numa(node: int, options: Options) -> dict[str, Any]:
-    version = version_index(CATALOGUE, NAME, options.versions.get(NAME))
-    standard = {NUMA_NODE: node} if version >= CATALOGUE.versions.index("main") else {}
-    return {**standard, "dra.cpu/numaNodeID": node, "dra.net/numaNode": node}
+def _key(core: Core, *, clusters: bool) -> tuple[int, int | None, int]:
+    """What tells cores apart for the driver, although some machines have cores that share it."""
+    return core.package, core.cluster if clusters else None, core.id
 
 
-def _grouped(
-    machine: Machine, cpus: dict[int, Core], reserved: frozenset[int], group_by: str, options: Options
-) -> list[dict[str, Any]]:
+def _grouped(node: _Node, group_by: str) -> list[dict[str, Any]]:
+    """BuildGrouped. The machine's group are all online CPUs, with topology or not, and it exists without CPUs, too."""
     groups: dict[int, list[int]] = {}
-    for cpu, core in cpus.items():
-        key = core.numa_node if group_by == "numanode" else core.package if group_by == "socket" else 0
-        if cpu not in reserved and key is not None:
-            groups.setdefault(key, []).append(cpu)
+    if group_by == "machine":
+        groups[0] = sorted(cpulist.parse(node.machine.cpus.online or "") - node.reserved)
+    else:
+        for cpu, core in node.cpus.items():
+            if cpu not in node.reserved:
+                key = core.package if group_by == "socket" else core.numa_node or 0
+                groups.setdefault(key, []).append(cpu)
     devices = []
     for key, members in sorted(groups.items()):
-        found: dict[str, Any] = {"dra.cpu/numCPUs": len(members), "dra.cpu/smtEnabled": _smt(machine)}
+        found: dict[str, Any] = {"dra.cpu/numCPUs": len(members), "dra.cpu/smtEnabled": node.smt}
         name = {"numanode": f"cpudevnuma{key:03d}", "socket": f"cpudevsocket{key:03d}", "machine": "cpudevmachine"}
         if group_by == "numanode":
-            found |= {"dra.cpu/socketID": cpus[members[0]].package, **_numa(key, options)}
+            # That of any CPU of the group (UnsortedList()[0]): random where a node spans packages.
+            found |= {"dra.cpu/socketID": node.cpus[members[0]].package, **node.numa(key)}
         elif group_by == "socket":
             found |= {"dra.cpu/socketID": key}
-        found |= {PCIE_ROOT: _roots(machine, members, options)}
-        devices.append(
-            {
-                "name": name[group_by],
-                "attributes": typed(found),
-                "capacity": {"dra.cpu/cpu": {"value": decimal_quantity(len(members))}},
-                "allowMultipleAllocations": True,
-            }
-        )
+        device = {
+            "name": name[group_by],
+            "attributes": typed({**found, PCIE_ROOT: node.near(members)}),
+            "capacity": {"dra.cpu/cpu": {"value": decimal_quantity(len(members))}},
+            "allowMultipleAllocations": True,
+        }
+        if node.mapped:
+            mapping = {"capacityKey": "dra.cpu/cpu", "capacityMultiplier": "1"}
+            device["nodeAllocatableResources"] = {"cpu": {"mapping": mapping}}
+        devices.append(device)
     return devices
 
 
-def _individual(
-    machine: Machine, cpus: dict[int, Core], reserved: frozenset[int], options: Options
-) -> list[dict[str, Any]]:
-    """Siblings one after another, cores by their first CPU: who takes devices in order fills whole cores."""
+def _individual(node: _Node) -> list[dict[str, Any]]:
+    """Build: the two threads of a core one after the other, cores by their first CPU, so that who takes devices in
+    order fills whole cores. Cores of more than two threads are not known to the driver (populateCpuSiblings).
+    """
+    threads: dict[tuple[int, int | None, int], list[int]] = {}
+    for cpu, core in node.cpus.items():
+        threads.setdefault(_key(core, clusters=node.clusters), []).append(cpu)
     order: dict[int, None] = {}
-    for cpu, core in cpus.items():
-        if cpu not in reserved:
-            siblings = [other for other in sorted(cpulist.parse(core.cpus)) if other not in reserved]
-            order.update(dict.fromkeys([cpu, *siblings]))
-    caches = {cpu: group.id for group in machine.cpus.l3 for cpu in cpulist.parse(group.cpus)}
-    return [
-        {
-            "name": f"cpudev{number:03d}",
-            "attributes": typed(
-                {
-                    "dra.cpu/cpuID": cpu,
-                    "dra.cpu/coreID": cpus[cpu].id,
-                    "dra.cpu/socketID": cpus[cpu].package,
-                    "dra.cpu/cacheL3ID": caches.get(cpu),
-                    "dra.cpu/coreType": cpus[cpu].type,
-                    "dra.cpu/smtEnabled": _smt(machine),
-                    **_numa(cpus[cpu].numa_node or 0, options),
-                    PCIE_ROOT: _roots(machine, [cpu], options),
-                }
-            ),
+    for cpu, core in node.cpus.items():
+        if cpu not in node.reserved:
+            siblings = threads[_key(core, clusters=node.clusters)]
+            both = len(siblings) == 2 and node.reserved.isdisjoint(siblings)
+            order.update(dict.fromkeys([cpu, *(siblings if both else ())]))
+    caches = {cpu: group.id for group in node.machine.cpus.l3 for cpu in cpulist.parse(group.cpus)}
+    devices = []
+    for number, cpu in enumerate(order):
+        core = node.cpus[cpu]
+        found = {
+            "dra.cpu/cpuID": cpu,
+            "dra.cpu/coreID": core.id,
+            "dra.cpu/socketID": core.package,
+            "dra.cpu/cacheL3ID": caches.get(cpu, -1),
+            "dra.cpu/coreType": core.type,
+            "dra.cpu/smtEnabled": node.smt,
+            **node.numa(core.numa_node or 0),
+            PCIE_ROOT: node.near([cpu]),
         }
-        for number, cpu in enumerate(order)
-    ]
+        device: dict[str, Any] = {"name": f"cpudev{number:03d}", "attributes": typed(found)}
+        if node.mapped:
+            device["nodeAllocatableResources"] = {"cpu": {"mapping": {"deviceMultiplier": "1"}}}
+        devices.append(device)
+    return devices
 
 
-def _roots(machine: Machine, cpus: list[int], options: Options) -> list[str] | None:
-    if _choice(options, "exposePCIeRoots", ("false", "true")) == "false":
-        return None
-    near = {
-        device.pcie_root
-        for device in machine.pci_devices
-        if device.pcie_root is not None
-        and _ROOT.match(device.pcie_root)
-        and device.path.startswith(device.pcie_root + "/")
-        and device.local_cpus is not None
-        and not cpulist.parse(device.local_cpus).isdisjoint(cpus)
-    }
-    return sorted(root for root in near if root is not None) or None
+def _scans_roots(machine: Machine) -> bool:
+    """pkg/pcie: roots are looked for on amd64 alone."""
+    return machine.host.architecture in (None, "x86_64", "amd64")
+
+
+def _roots(machine: Machine) -> dict[str, frozenset[int]]:
+    """PCIe roots and the CPUs near them. A machine that is described has no roots of its own, but functions."""
+    if not _scans_roots(machine):
+        return {}
+    if machine.pcie_roots:
+        return {root.name: cpulist.parse(root.local_cpus or "") for root in machine.pcie_roots}
+    found: dict[str, frozenset[int]] = {}
+    for pci in machine.pci_devices:
+        root = pci.path.partition("/")[0]
+        if _ROOT.match(root):
+            found[root] = found.get(root, frozenset()) | cpulist.parse(pci.local_cpus or "")
+    return found

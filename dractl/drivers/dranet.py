@@ -1,8 +1,8 @@
 """``dra.net``: dranet, network interfaces and RDMA devices.
 
 Source: kubernetes-sigs/dranet, pkg/inventory (db.go, net.go, sysfs.go), pkg/names, pkg/apis/attributes.go. Cloud
-providers' attributes come from metadata services and are not rendered; neither are those about eBPF programs, which
-need a query of the kernel.
+providers' attributes come from metadata services and are not rendered. dractl does not ask the kernel for eBPF
+programs: an interface is rendered as one without.
 """
 
 from __future__ import annotations
@@ -11,13 +11,25 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.ghw import is_network
-from dractl.drivers.profile import Attribute, Catalogue, Inventory, Options, device_class, one_slice, version_index
-from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT, numa_node, pcie_root
+from dractl.drivers import ghw
+from dractl.drivers.ghw import UNKNOWN, network_functions
+from dractl.drivers.profile import (
+    Attribute,
+    Catalogue,
+    Inventory,
+    Options,
+    Setting,
+    device_class,
+    one_slice,
+    version_index,
+)
+from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT, numa_node, numa_nodes, pcie_root
 from dractl.drivers.values import typed
+from dractl.errors import UsageError
+from dractl.probes import ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from dractl.topology.machine import Machine, NetInterface, PciDevice
 
@@ -28,6 +40,7 @@ _NO_NETDEV = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"})  
 _FOUR_DIGITS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _MAX_TEXT = 64  # resourceapi.DeviceAttributeMaxValueLength
+_KINDS = {"tun": "tuntap"}  # vishvananda/netlink Tuntap.Type; the other kinds are called as the kernel calls them
 
 _WITH_INTERFACE, _PCI = "where it has an interface", "of PCI functions"
 # github.com/vishvananda/netlink LinkOperState.String
@@ -105,9 +118,16 @@ CATALOGUE = Catalogue(
             list_with="listTypeAttributes",
         ),
     ),
+    settings=(
+        Setting("moveIBInterfaces", "true, false", "--move-ib-interfaces: false leaves IPoIB interfaces out"),
+        Setting("listTypeAttributes", "false, true", "feature gate DRAListTypeAttributes (main): NUMA nodes as a list"),
+    ),
     notes=(
         "PCI functions are named pci-<address>, other interfaces by their own name or net-<base32 of it>",
-        "interfaces of the default route (and those enslaved to them), loopback and veth are not published",
+        "interfaces of the default route (from 1.3 on also those enslaved to them), loopback and veth are left out",
+        "ebpf is rendered false and eBPF programs are not listed: dractl does not ask the kernel for them",
+        "pciVendor and pciDevice are names of the pci.ids that dranet embeds, of 2024-11-25",
+        "all devices are in one slice: with more than 128, or a name over 64 bytes, nothing is published",
         "dranet ships no DeviceClass: its examples call theirs dranet or dra.net",
     ),
 )
@@ -119,44 +139,55 @@ class _Dranet:
     catalogue: Catalogue = CATALOGUE
 
     def present(self, machine: Machine) -> bool:
-        return any(_allocatable(d) for d in machine.pci_devices) or any(d.bdf for d in machine.rdma_devices)
+        return any(map(_allocatable, network_functions(machine))) or any(d.bdf for d in machine.rdma_devices)
 
     def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
         return (device_class("dranet", 'device.driver == "dra.net"'),)
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
-        version = version_index(CATALOGUE, NAME, options.versions.get(NAME))
-        main = version >= CATALOGUE.versions.index("main")
-        unbound: list[str] = []
-        found: dict[str, dict[str, Any]] = {}
-        owners: dict[str, PciDevice] = {}
-        for pci in machine.pci_devices:
-            if is_network(pci) and (_allocatable(pci) or version < CATALOGUE.versions.index("1.3")):
-                found[device_name(pci.bdf)] = {"dra.net/pciAddress": pci.bdf}
-                owners[device_name(pci.bdf)] = pci
-            elif is_network(pci):
-                unbound.append(pci.bdf)
-        if version >= CATALOGUE.versions.index("1.4"):  # functions of other classes, such as eRDMA
-            for rdma in machine.rdma_devices:
-                if rdma.bdf is not None and _FOUR_DIGITS.match(rdma.bdf) and device_name(rdma.bdf) not in found:
-                    found[device_name(rdma.bdf)] = {"dra.net/pciAddress": rdma.bdf, "dra.net/rdmaDevice": rdma.name}
-                    if rdma.bdf in machine.pci:
-                        owners[device_name(rdma.bdf)] = machine.pci[rdma.bdf]
-        left_out = _interfaces(machine, found, version)
-        _rdma(machine, found, version, main=main)
-        for name, pci in owners.items():
-            found[name] |= _pci(pci, main=main)
-        devices = tuple(
-            {"name": name, "attributes": typed(facts)} for name, facts in sorted(found.items()) if name not in left_out
-        )
+        """DB.scan: PCI functions, RDMA devices of other classes, interfaces; then what the host's uplink uses goes."""
+        as_of = _Version(version_index(CATALOGUE, NAME, options.versions.get(NAME)))
+        lists = options.flag(NAME, "listTypeAttributes")
+        if lists and not as_of.since("main"):
+            raise UsageError(f"{NAME}: listTypeAttributes came after 1.4", hint="--driver-version dra.net=main")
+        functions = [pci for pci in network_functions(machine) if _allocatable(pci) or not as_of.since("1.3")]
+        unbound = [pci.bdf for pci in network_functions(machine) if not _allocatable(pci) and as_of.since("1.3")]
+        found = {device_name(pci.bdf): {"dra.net/pciAddress": pci.bdf} for pci in functions}
+        described = dict(zip(found, functions, strict=True))
+        if as_of.since("1.4"):
+            for name, address, rdma in _standalone_rdma(machine):
+                found.setdefault(name, {"dra.net/pciAddress": address, "dra.net/rdmaDevice": rdma})
+        _interfaces(machine, found, options, as_of)
+        _rdma(machine, found, as_of)
+        for name, facts in found.items():
+            facts.update(_pci(name, facts, described, machine, lists=lists, as_of=as_of))
+        left_out = {
+            interface.name
+            for interface in machine.net_interfaces
+            if interface.kind == "veth" or (interface.uplink if as_of.since("1.3") else interface.gateway)
+        }
+        devices = [
+            {"name": name, "attributes": typed(facts)}
+            for name, facts in sorted(found.items())
+            if facts.get("dra.net/ifName") not in left_out
+        ]
+        comments = {name: text for name, pci in described.items() if (text := _other_names(pci)) is not None}
         notices: tuple[str, ...] = ()
         if unbound:
             shown = ", ".join(unbound[:4]) + (f" and {len(unbound) - 4} more" if len(unbound) > 4 else "")
             notices = (f"{NAME}: not published, no kernel driver makes an interface of them: {shown}",)
-        return Inventory(one_slice(devices), notices=notices)
+        return Inventory(one_slice(devices), comments, notices)
 
 
 PROFILE = _Dranet()
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    index: int
+
+    def since(self, version: str) -> bool:
+        return self.index >= CATALOGUE.versions.index(version)
 
 
 def device_name(bdf: str) -> str:
@@ -174,57 +205,77 @@ def interface_name(name: str) -> str:
 
 
 def _allocatable(pci: PciDevice) -> bool:
-    return is_network(pci) and pci.driver is not None and pci.driver not in _NO_NETDEV
+    """isAllocatableNetworkDevice."""
+    return pci.driver is not None and pci.driver not in _NO_NETDEV
 
 
-def _interfaces(machine: Machine, found: dict[str, dict[str, Any]], version: int) -> set[str]:
-    """Adds what interfaces tell; returns the devices that are not published after all."""
-    vf_known = version >= CATALOGUE.versions.index("1.1")
-    left_out: set[str] = set()
-    for interface in _by_function(machine.net_interfaces):
+def _address(bdf: str | None, machine: Machine) -> str | None:
+    """pciAddressFromPath: the last function of the path whose domain has four digits. Behind VMD that is the
+    controller, not the function itself.
+    """
+    if bdf is None:
+        return None
+    path = machine.pci[bdf].path.split("/") if bdf in machine.pci else [bdf]
+    return next((part for part in reversed(path) if _FOUR_DIGITS.match(part)), None)
+
+
+def _standalone_rdma(machine: Machine) -> Iterator[tuple[str, str, str]]:
+    """discoverStandaloneRDMADevices: name, address and RDMA device of functions whatever their class."""
+    for rdma in machine.rdma_devices:
+        address = _address(rdma.bdf, machine)
+        if address is not None:
+            yield device_name(address), address, rdma.name
+
+
+def _interfaces(machine: Machine, found: dict[str, dict[str, Any]], options: Options, as_of: _Version) -> None:
+    """discoverNetworkInterfaces: of a function's interfaces the last one listed counts, but what it does not set stays
+    as an earlier one has set it.
+    """
+    skip_ipoib = options.setting(NAME, "moveIBInterfaces") == "false"
+    for interface in sorted(machine.net_interfaces, key=_order):
         if interface.name in _IGNORED or interface.encapsulation == "loopback":
             continue
-        if interface.bdf is not None and _FOUR_DIGITS.match(interface.bdf):
-            name = device_name(interface.bdf)
-            if name not in found:
-                continue  # no network function of PCI: dranet says so in its log and goes on
-        else:
-            name = interface_name(interface.name)
+        if skip_ipoib and interface.kind == "ipoib":
+            continue
+        address = _address(interface.bdf, machine)
+        name = interface_name(interface.name) if address is None else device_name(address)
+        if address is not None and name not in found:
+            continue  # the log says so, and the interface is not published
+        if address is None:
             found[name] = {}
-        found[name] |= _link(interface, vf_known=vf_known)
-        if interface.uplink or interface.kind == "veth":  # the default filter: attributes type != "veth"
-            left_out.add(name)
-        else:
-            left_out.discard(name)
-    return left_out
+        facts = _link(interface, as_of)
+        found[name].update({key: value for key, value in facts.items() if value is not None})
 
 
-def _by_function(interfaces: Iterable[NetInterface]) -> list[NetInterface]:
-    """Representors first: of a function's interfaces the last one counts, and dranet sees them in any order."""
-    return sorted(interfaces, key=lambda interface: (not interface.representor, interface.name))
+def _order(interface: NetInterface) -> tuple[bool, int, bool, str]:
+    """netlink lists interfaces by their index; without it representors count as the newest."""
+    return interface.index is None, interface.index or 0, interface.representor, interface.name
 
 
-def _link(interface: NetInterface, *, vf_known: bool) -> dict[str, Any]:
+def _link(interface: NetInterface, as_of: _Version) -> dict[str, Any]:
+    """addLinkAttributes."""
     sriov = (interface.sriov_total_vfs or 0) > 0
+    limit = _MAX_TEXT if as_of.since("1.3") else None
     return {
         "dra.net/ifName": interface.name,
         "dra.net/mac": interface.mac,
         "dra.net/mtu": interface.mtu,
         "dra.net/encapsulation": interface.encapsulation,
-        "dra.net/alias": interface.alias,
-        "dra.net/state": interface.operstate,
-        "dra.net/type": interface.kind,
-        "dra.net/ipv4": addresses(a for a in interface.addresses if ":" not in a),
-        "dra.net/ipv6": addresses(a for a in interface.addresses if ":" in a),
+        "dra.net/alias": interface.alias or "",
+        "dra.net/state": interface.operstate or "unknown",
+        "dra.net/type": _KINDS.get(interface.kind or "", interface.kind),
+        "dra.net/ipv4": addresses((a for a in interface.addresses if ":" not in a), limit),
+        "dra.net/ipv6": addresses((a for a in interface.addresses if ":" in a), limit),
+        "dra.net/ebpf": False,
         "dra.net/sriov": sriov,
         "dra.net/sriovVfs": (interface.sriov_num_vfs or 0) if sriov else None,
-        "dra.net/isSriovVf": True if interface.virtual_function and vf_known else None,
-        "dra.net/virtual": interface.virtual,
+        "dra.net/isSriovVf": True if interface.virtual_function and as_of.since("1.1") else None,
+        "dra.net/virtual": bool(interface.virtual),
     }
 
 
-def addresses(cidrs: Iterable[str]) -> str | None:
-    """buildIPList: global unicast addresses, sorted and joined, as many as fit into 64 bytes."""
+def addresses(cidrs: Iterable[str], limit: int | None = _MAX_TEXT) -> str | None:
+    """buildIPList: global unicast addresses, sorted and joined, as many as fit into ``limit`` bytes."""
     import ipaddress
 
     joined = ""
@@ -237,13 +288,14 @@ def addresses(cidrs: Iterable[str]) -> str | None:
         if address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local:
             continue
         longer = f"{joined},{cidr}" if joined else cidr
-        if len(longer) > _MAX_TEXT:
+        if limit is not None and len(longer) > limit:
             break
         joined = longer
     return joined or None
 
 
-def _rdma(machine: Machine, found: dict[str, dict[str, Any]], version: int, *, main: bool) -> None:
+def _rdma(machine: Machine, found: dict[str, dict[str, Any]], as_of: _Version) -> None:
+    """addRDMAAttributes."""
     interfaces = {interface.name: interface for interface in machine.net_interfaces}
     by_function = {rdma.bdf: rdma.name for rdma in reversed(machine.rdma_devices) if rdma.bdf is not None}
     for facts in found.values():
@@ -254,16 +306,48 @@ def _rdma(machine: Machine, found: dict[str, dict[str, Any]], version: int, *, m
             name = by_function.get(facts.get("dra.net/pciAddress", ""))
         facts["dra.net/rdma"] = name is not None
         # Up to 1.4 only of functions without interface; from 1.1 on at all.
-        if version >= CATALOGUE.versions.index("1.1") and (main or interface is None):
+        if as_of.since("1.1") and (as_of.since("main") or interface is None):
             facts["dra.net/rdmaDevice"] = name
 
 
-def _pci(pci: PciDevice, *, main: bool) -> dict[str, Any]:
+def _pci(
+    name: str,
+    facts: dict[str, Any],
+    described: dict[str, PciDevice],
+    machine: Machine,
+    *,
+    lists: bool,
+    as_of: _Version,
+) -> dict[str, Any]:
+    """addPCIAttributes; up to 1.4 only class 02 has more than pcieRoot (discoverPCIDevices)."""
+    pci = machine.pci.get(facts.get("dra.net/pciAddress", ""))
+    if pci is None:
+        return {}
+    if name not in described and not as_of.since("main"):
+        return pcie_root(pci)
+    names = ids.of_dranet()
+    standard = numa_nodes(pci, machine) if lists else numa_node(pci)
     return {
-        "dra.net/pciVendor": pci.vendor_name,
-        "dra.net/pciDevice": pci.device_name,
+        "dra.net/pciVendor": names.vendor(pci.vendor) or UNKNOWN,
+        "dra.net/pciDevice": names.device(pci.vendor, pci.device) or UNKNOWN,
         "dra.net/pciSubsystem": pci.subsystem_device.removeprefix("0x") if pci.subsystem_device else None,
-        "dra.net/numaNode": pci.numa_node,
+        "dra.net/numaNode": ghw.numa_node(pci, machine),
         **pcie_root(pci),
-        **(numa_node(pci) if main else {}),
+        **(standard if as_of.since("main") else {}),
     }
+
+
+def _other_names(pci: PciDevice) -> str | None:
+    """Where dranet's pci.ids and dractl's newer one differ, for a reader who compares."""
+    old, new = ids.of_dranet(), ids.own()
+    differing = [
+        f"{newer!r}"
+        for theirs, newer in (
+            (old.vendor(pci.vendor), new.vendor(pci.vendor)),
+            (old.device(pci.vendor, pci.device), new.device(pci.vendor, pci.device)),
+        )
+        if theirs != newer and newer is not None
+    ]
+    if not differing:
+        return None
+    return f"pci.ids of {new.date} has {' and '.join(differing)}; dranet's own is of {old.date}"

@@ -16,12 +16,13 @@ from dractl.drivers.profile import (
     Inventory,
     Options,
     Setting,
+    Taint,
     device_class,
     one_slice,
     version_index,
 )
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
-from dractl.drivers.values import typed
+from dractl.drivers.values import binary_quantity, typed
 from dractl.errors import UsageError
 from dractl.topology.pcie_root import published
 
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
     from dractl.topology.machine import Machine, PciDevice
 
 NAME = "gpu.intel.com"
+_MIB = 1 << 20
 _VENDOR, _CLASSES = "0x8086", ("0x030000", "0x038000")
-_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
-_DRM = ("i915", "xe")
+_DRM, _VFIO = ("i915", "xe"), ("vfio-pci", "xe-vfio-pci")
+_CARD = re.compile(r"card[0-9]{1,3}\Z")  # pkg/gpu/device/device.go CardRegexp
 
 # pkg/gpu/device/models.go: PCI device id -> model, family.
 _MODELS = {
@@ -80,24 +82,40 @@ CATALOGUE = Catalogue(
     attributes=(
         Attribute("model", "string", "such as Flex 170, Max 1100, B580; Unknown"),
         Attribute("family", "string", "such as Data Center Flex; Unknown"),
-        Attribute("driver", "string", "kernel driver bound now: xe, i915, vfio-pci, xe-vfio-pci or empty"),
-        Attribute("sriov", "bool", "whether virtual functions can be made"),
-        Attribute("type", "string", "gpu or vf"),
+        Attribute("driver", "string", "kernel driver bound now, such as xe, i915, vfio-pci, xe-vfio-pci; empty: none"),
+        Attribute("sriov", "bool", "true if virtual functions can be made"),
+        Attribute("type", "string", "kind of device", values=("gpu", "vf")),
         Attribute("pciId", "string", "PCI device id, such as 0x56c0"),
         Attribute("pciAddress", "string", "PCI address; deprecated"),
         Attribute("pciRoot", "string", "bus of the PCIe root; deprecated", when="where the root can be told"),
-        Attribute("health", "string", "Unknown, Healthy or Unhealthy, as xpumd says"),
+        Attribute("health", "string", "as xpumd says", values=("Unknown", "Healthy", "Unhealthy")),
         Attribute(PCI_BUS_ID, "string", "the PCI address"),
         Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17; empty where it cannot be told"),
     ),
     capacities=(
-        Capacity("memory", "local memory, asked of the kernel driver (not rendered)"),
+        Capacity("memory", "local memory in whole MiB, as the kernel driver or xpumd says; else 0"),
         Capacity("millicores", "1k"),
     ),
     settings=(
-        Setting("manageBinding", "true, false", "whether the driver binds GPUs to the kernel driver that is needed"),
+        Setting("manageBinding", "true, false", "let the driver bind GPUs to the kernel driver that a claim needs"),
+        Setting(
+            "healthMonitoring",
+            "false, true",
+            "true: render health as Healthy, as it is after xpumd has reported (the chart starts xpumd)",
+        ),
     ),
-    notes=("without manageBinding a GPU that no kernel driver is bound to has the taint UnboundUnmanaged",),
+    taints=(
+        Taint(
+            "UnboundUnmanaged", ("NoSchedule",), "no kernel driver is bound to the GPU", when="without manageBinding"
+        ),
+        Taint(
+            "HealthIssues-<kinds, joined by _>",
+            ("NoExecute",),
+            "what xpumd calls unhealthy, such as HealthIssues-coretemperature",
+            when="with healthMonitoring",
+        ),
+    ),
+    notes=("memory is 0 unless i915 or xe is bound to the GPU",),
 )
 
 
@@ -107,7 +125,7 @@ class _Intel:
     catalogue: Catalogue = CATALOGUE
 
     def present(self, machine: Machine) -> bool:
-        return any(_published(device) for device in machine.pci_devices)
+        return any(_is_gpu(device) and _why_not(device) is None for device in machine.pci_devices)
 
     def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:
         vfio = device_class("gpu-vfio.intel.com", 'device.driver == "gpu.intel.com"')
@@ -120,10 +138,24 @@ class _Intel:
     def inventory(self, machine: Machine, options: Options) -> Inventory:
         version_index(CATALOGUE, NAME, options.versions.get(NAME))
         managed = _manages_binding(options)
-        devices = [_device(device, managed=managed) for device in machine.pci_devices if _published(device)]
-        notices = (
-            [f"{NAME}: capacity memory is not rendered: only the kernel driver tells it, not /sys"] if devices else []
-        )
+        healthy = options.flag(NAME, "healthMonitoring")
+        memory = {gpu.bdf: gpu.memory_bytes for gpu in machine.gpus}
+        devices = []
+        notices = []
+        unknown = []
+        for pci in machine.pci_devices:
+            if not _is_gpu(pci):
+                continue
+            why = _why_not(pci)
+            if why is not None:
+                notices.append(f"{NAME}: {pci.bdf} is not published: {why}")
+                continue
+            devices.append(_device(pci, memory.get(pci.bdf), managed=managed, healthy=healthy))
+            if "memory" not in devices[-1]["capacity"]:
+                unknown.append(pci.bdf)
+        if unknown:
+            shown = ", ".join(unknown)
+            notices.append(f"{NAME}: memory of {shown} is left out: only its kernel driver or xpumd knows it, not /sys")
         return Inventory(one_slice(devices), notices=tuple(notices))
 
 
@@ -137,23 +169,37 @@ def _manages_binding(options: Options) -> bool:
     return value == "true"
 
 
-def _published(device: PciDevice) -> bool:
-    """Not bound to a graphics driver it must be a known model (discovery-pci.go DiscoverPCIDevice)."""
-    known = device.driver in _DRM or device.device in _MODELS
-    return (
-        device.vendor == _VENDOR
-        and device.class_code in _CLASSES
-        and _ADDRESS.match(device.bdf) is not None
-        and device.device is not None
-        and known
-    )
+def _is_gpu(device: PciDevice) -> bool:
+    return device.vendor == _VENDOR and device.class_code in _CLASSES and device.device is not None
 
 
-def _device(device: PciDevice, *, managed: bool) -> dict[str, Any]:
+def _why_not(device: PciDevice) -> str | None:
+    """Why DiscoverPCIDevice (discovery-pci.go) ignores a GPU; None for those that it publishes."""
+    if device.driver in _DRM:
+        if not any(map(_CARD.match, device.names)):
+            return f"{device.driver} shows no /dev/dri/card of it"
+        return None
+    if device.device not in _MODELS:
+        return f"model {device.device} is unknown, and neither {' nor '.join(_DRM)} is bound to it"
+    if device.driver in _VFIO and len(device.vfio) != 1:
+        return f"{device.driver} shows no single vfio-dev (kernels before 6.6 have none)"
+    if device.driver in _VFIO and device.iommu_group is None:
+        return "it has no IOMMU group"
+    return None
+
+
+def _memory(device: PciDevice, known: int | None) -> dict[str, Any]:
+    """In MiB, as the kernel driver or xpumd says; 0 where no graphics driver is bound (discovery.go)."""
+    if device.driver not in _DRM:
+        return {"memory": {"value": "0"}}
+    return {} if known is None else {"memory": {"value": binary_quantity(known // _MIB * _MIB)}}
+
+
+def _device(device: PciDevice, memory: int | None, *, managed: bool, healthy: bool) -> dict[str, Any]:
     model, family = _MODELS.get(device.device or "", ("Unknown", "Unknown"))
     root = published(device)
     sriov = device.sriov
-    virtual = sriov is not None and sriov.physical_function is not None
+    virtual = sriov is not None and sriov.physical_function is not None and sriov.total_vfs is None
     can_share = sriov is not None and bool(sriov.total_vfs) and sriov.drivers_autoprobe is True
     found: dict[str, Any] = {
         "name": f"{device.bdf.replace(':', '-').replace('.', '-')}-{device.device}",
@@ -167,12 +213,12 @@ def _device(device: PciDevice, *, managed: bool) -> dict[str, Any]:
                 "pciId": device.device,
                 "pciAddress": device.bdf,
                 "pciRoot": root.partition(":")[2] if root else None,
-                "health": "Unknown",
+                "health": "Healthy" if healthy else "Unknown",
                 PCI_BUS_ID: device.bdf,
                 PCIE_ROOT: root or "",
             }
         ),
-        "capacity": {"millicores": {"value": "1k"}},
+        "capacity": {**_memory(device, memory), "millicores": {"value": "1k"}},
     }
     if device.driver is None and not managed:
         found["taints"] = [{"key": "UnboundUnmanaged", "effect": "NoSchedule"}]

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.ghw import is_network
+from dractl.drivers.ghw import network_functions
 from dractl.drivers.profile import (
     Attribute,
     Catalogue,
@@ -62,10 +62,10 @@ CATALOGUE = Catalogue(
         Attribute(f"{NAME}/pciAddress", "string", "the virtual function's PCI address"),
         Attribute(f"{NAME}/pfPciAddress", "string", "the physical function's PCI address"),
         Attribute(f"{NAME}/PFName", "string", "the physical function's interface"),
-        Attribute(f"{NAME}/EswitchMode", "string", "legacy or switchdev, as devlink says"),
+        Attribute(f"{NAME}/EswitchMode", "string", "as devlink says, else legacy", values=("legacy", "switchdev")),
         Attribute(f"{NAME}/vfID", "int", "number of the virtual function"),
-        Attribute(f"{NAME}/linkType", "string", "ethernet, infiniband or unknown"),
-        Attribute(f"{NAME}/rdmaCapable", "bool", "whether the virtual function has an RDMA device"),
+        Attribute(f"{NAME}/linkType", "string", "kind of link", values=("ethernet", "infiniband", "unknown")),
+        Attribute(f"{NAME}/rdmaCapable", "bool", "true if the virtual function has an RDMA device"),
         Attribute(
             f"{NAME}/resourceName", "string", "a name that users choose", when="set by a DeviceAttributes object"
         ),
@@ -87,11 +87,12 @@ CATALOGUE = Catalogue(
             for name, attribute in _FILTERS.items()
         ),
         Setting("linkType", f"any, or one of {', '.join(_ASKED_LINK_TYPES)}", "only devices of this link type"),
-        Setting("resourceName", "nothing, or a text", f"attribute {NAME}/resourceName of a DeviceAttributes object"),
-        Setting("multusResourceName", "nothing, or a text", f"attribute {_MULTUS}/resourceName of such an object"),
+        Setting("resourceName", "none, or a string", f"attribute {NAME}/resourceName of a DeviceAttributes object"),
+        Setting("multusResourceName", "none, or a string", f"attribute {_MULTUS}/resourceName of such an object"),
     ),
     notes=(
-        "it is rendered only when it is named: --driver " + NAME,
+        "rendered only when named: --driver " + NAME,
+        "EswitchMode is rendered switchdev where representors are seen, else legacy: dractl does not ask devlink",
         "without a SriovResourcePolicy nothing is published; the options stand for the filter of one that has all VFs",
         "DeviceAttributes objects can add any other attribute to the devices that a policy selects",
         "devices are named by the virtual function's address, such as 0000-3b-00-2; physical functions are no devices",
@@ -115,20 +116,14 @@ class _Sriov:
         link_type = _link_type(options)
         notices: list[str] = []
         devices: list[dict[str, Any]] = []
-        unknown_modes: list[str] = []
         for parent, uplink, children in _families(machine, notices):
             mode = _eswitch_mode(parent, machine)
-            if mode is None:
-                unknown_modes.append(uplink.name)
             for child in children:
                 facts = _facts(child, parent, uplink, mode, machine)
                 if _selected(facts, link_type, options):
                     devices.append(_device(child, facts, options))
         if devices:
             notices.append(f"{NAME}: published only where a SriovResourcePolicy selects these devices")
-        if unknown_modes:
-            shown = ", ".join(unknown_modes)
-            notices.append(f"{NAME}: EswitchMode of the VFs of {shown} is left out: only devlink tells it")
         return Inventory(one_slice(devices), notices=tuple(notices))
 
 
@@ -141,8 +136,8 @@ def _families(machine: Machine, notices: list[str]) -> Iterator[tuple[PciDevice,
     for pci in machine.pci_devices:
         if _parent_of(pci) is not None:
             functions.setdefault(str(_parent_of(pci)), []).append(pci)
-    for parent in machine.pci_devices:
-        if not is_network(parent) or _parent_of(parent) is not None:
+    for parent in network_functions(machine):
+        if _parent_of(parent) is not None:
             continue
         children = functions.get(parent.bdf, [])
         uplink = _uplink(parent, machine)
@@ -175,14 +170,14 @@ def _uplink(parent: PciDevice, machine: Machine) -> NetInterface | None:
     return min(own, key=lambda i: (_UPLINK.match(i.port_name or "") is None, i.name), default=None)
 
 
-def _eswitch_mode(parent: PciDevice, machine: Machine) -> str | None:
-    """Representors exist in mode switchdev alone; that there are none to be seen does not say that it is legacy."""
-    return "switchdev" if any(i.representor and i.bdf == parent.bdf for i in machine.net_interfaces) else None
+def _eswitch_mode(parent: PciDevice, machine: Machine) -> str:
+    """GetNicSriovMode: legacy where devlink, which dractl does not ask, gives no other answer. Representors exist in
+    mode switchdev only.
+    """
+    return "switchdev" if any(i.representor and i.bdf == parent.bdf for i in machine.net_interfaces) else "legacy"
 
 
-def _facts(
-    child: PciDevice, parent: PciDevice, uplink: NetInterface, mode: str | None, machine: Machine
-) -> dict[str, Any]:
+def _facts(child: PciDevice, parent: PciDevice, uplink: NetInterface, mode: str, machine: Machine) -> dict[str, Any]:
     return {
         f"{NAME}/vendor": _id(parent.vendor),
         f"{NAME}/deviceID": _id(child.device),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dractl.topology.pcie_root import numa_nodes as list_form
 from dractl.topology.pcie_root import pci_bus_id, published
 
 if TYPE_CHECKING:
-    from dractl.topology.machine import PciDevice
+    from dractl.topology.machine import Machine, PciDevice
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 PCI_BUS_ID = "resource.kubernetes.io/pciBusID"
@@ -22,6 +23,14 @@ def bus_id(device: PciDevice | None) -> dict[str, Any]:
     return {PCI_BUS_ID: pci_bus_id(device) if device is not None else None}
 
 
+def numa_nodes(device: PciDevice, machine: Machine) -> dict[str, Any]:
+    """The list form: the function's node, then the nodes nearest to it on its socket."""
+    nodes = list_form(device, machine) if pci_bus_id(device) is not None else ()
+    return {NUMA_NODE: nodes or None}
+
+
 def numa_node(device: PciDevice | None) -> dict[str, Any]:
-    """The scalar form. A function without a node has no attribute: -1 would match every other -1."""
-    return {NUMA_NODE: device.numa_node if device is not None else None}
+    """The scalar form. A function without a node has no attribute, as -1 would match every other -1; nor has one whose
+    address has not the standard form (numa_linux.go GetNUMANodeAttributeByPCIBusID).
+    """
+    return {NUMA_NODE: device.numa_node if device is not None and pci_bus_id(device) is not None else None}

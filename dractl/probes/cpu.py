@@ -45,7 +45,15 @@ def probe(root: SysRoot, note: Callable[[str, str], None]) -> Cpus:
             else "standard"
         )
         cores.setdefault(
-            group, Core(package=package, id=core, cpus=cpulist.show(group), numa_node=nodes.get(cpu), type=kind)
+            group,
+            Core(
+                package=package,
+                id=core,
+                cpus=cpulist.show(group),
+                numa_node=nodes.get(cpu),
+                type=kind,
+                cluster=_cluster(root, topology),
+            ),
         )
     if without:
         note("cpu", f"CPUs {cpulist.show(without)} show no topology: their cores and sockets are unknown")
@@ -59,7 +67,14 @@ def probe(root: SysRoot, note: Callable[[str, str], None]) -> Cpus:
         packages=tuple(Package(number, cpulist.show(members)) for number, members in sorted(packages.items())),
         cores=tuple(cores[group] for group in sorted(cores, key=min)),
         l3=_l3(root, online),
+        uncached=cpulist.show(cpu for cpu in online if not root.is_directory(f"{_CPU}/cpu{cpu}/cache")) or None,
     )
+
+
+def _cluster(root: SysRoot, topology: str) -> int | None:
+    """The core's cluster. The kernel has -1 where there is none, and writes it as an unsigned number of 16 bits."""
+    cluster = root.integer(f"{topology}/cluster_id")
+    return None if cluster in (-1, 0xFFFF) else cluster
 
 
 def _online(root: SysRoot) -> frozenset[int]:
@@ -78,9 +93,9 @@ def _members(root: SysRoot, path: str) -> frozenset[int]:
         return frozenset()
 
 
-def _shared(root: SysRoot, path: str, *, mask: str = "") -> frozenset[int]:
+def _shared(root: SysRoot, path: str, *, list_: str = "_list", mask: str = "") -> frozenset[int]:
     """The members of a list file (``core_cpus_list``), or of the mask beside it on kernels too old for lists."""
-    found = _members(root, f"{path}_list")
+    found = _members(root, f"{path}{list_}")
     if found:
         return found
     try:
@@ -95,7 +110,7 @@ def _nodes(root: SysRoot) -> dict[int, int]:
     base = "sys/devices/system/node"
     ids = sorted(int(n[4:]) for n in root.names(base) if n.startswith("node") and n[4:].isdecimal())
     for node in ids:
-        for cpu in _members(root, f"{base}/node{node}/cpulist"):
+        for cpu in _shared(root, f"{base}/node{node}/cpu", list_="list", mask="map"):
             found.setdefault(cpu, node)
     return found
 

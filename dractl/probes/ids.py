@@ -1,73 +1,129 @@
-"""Names of PCI vendors, devices and classes from the system's pci.ids (package pci.ids or hwdata)."""
+"""Names of PCI vendors, devices and classes.
+
+dractl carries its own pci.ids, so that answers do not depend on the machine that asks. It is the file that go-nvlib
+embeds (pkg/pciids/default_pci.ids, equal from v0.8.1 to v0.12.0). dranet embeds an older one
+(third_party/pciids/pci.ids.gz, equal from v1.0 to v1.4); where a name of that copy differs is kept beside it. Both are
+made by tools/make_pci_ids.py.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import gzip
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from dractl.topology.machine import PciDevice
 
-PLACES = ("/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids", "/usr/share/pci.ids")
+_FOLDER = Path(__file__).parent / "pciids"
 
 
-def name_devices(
-    devices: Iterable[PciDevice], database: Path | None, note: Callable[[str, str], None]
-) -> list[PciDevice]:
-    """``devices`` with the names that ``database`` (else the first of :data:`PLACES`) knows; unchanged, with a note,
-    without one.
+@dataclass(frozen=True, slots=True)
+class PciNames:
+    """A pci.ids file. Names are searched for when they are asked for: the file has 20,000 of them, a machine few.
+
+    Ids are hexadecimal as sysfs has them, with or without ``0x``. ``others`` are names that differ in another copy,
+    by ``vendor`` or ``vendor:device``; an empty one is absent there.
     """
-    devices = list(devices)
-    path = database or next((p for p in map(Path, PLACES) if p.is_file()), None)
-    if path is None:
-        note("pci.ids", "no pci.ids on this system: vendors and devices have numbers only; Debian's package is pci.ids")
-        return devices
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        note("pci.ids", f"{path} cannot be read ({error.strerror}): vendors and devices have numbers only")
-        return devices
-    vendors, products, classes = _names(text, devices)
-    return [
-        replace(
-            d,
-            vendor_name=vendors.get(_digits(d.vendor)),
-            device_name=products.get((_digits(d.vendor), _digits(d.device))),
-            class_name=classes.get(_digits(d.class_code)[:4]) or classes.get(_digits(d.class_code)[:2]),
-        )
-        for d in devices
-    ]
+
+    text: str
+    date: str
+    others: Mapping[str, str]
+
+    def vendor(self, vendor: str | None) -> str | None:
+        """The vendor's name, or None."""
+        key = _digits(vendor)
+        if key in self.others:
+            return self.others[key] or None
+        return _named(self.text, f"\n{key}  ")
+
+    def device(self, vendor: str | None, device: str | None) -> str | None:
+        """The device's name, or None."""
+        key = f"{_digits(vendor)}:{_digits(device)}"
+        if key in self.others:
+            return self.others[key] or None
+        return _named(_block(self.text, f"\n{_digits(vendor)}  "), f"\n\t{_digits(device)}  ")
+
+    def class_name(self, code: str | None) -> str | None:
+        """The name of a class code (``0x030200``): the subclass's, else the class's, or None."""
+        digits = _digits(code)
+        head = f"\nC {digits[:2]}  "
+        return _named(_block(self.text, head), f"\n\t{digits[2:4]}  ") or _named(self.text, head)
 
 
 def _digits(number: str | None) -> str:
     return (number or "").removeprefix("0x")
 
 
-def _names(text: str, devices: list[PciDevice]) -> tuple[dict[str, str], dict[tuple[str, str], str], dict[str, str]]:
-    """One pass over the file, keeping only what ``devices`` need: the file names 40,000 of them."""
-    wanted = {(_digits(d.vendor), _digits(d.device)) for d in devices}
-    makers = {vendor for vendor, _ in wanted}
-    vendors: dict[str, str] = {}
-    products: dict[tuple[str, str], str] = {}
-    classes: dict[str, str] = {}
-    maker = base = ""
-    for line in text.splitlines():
-        if not line or line[0] == "#":
-            continue
-        if line[0] != "\t":
-            maker = base = ""
-            if line.startswith("C "):
-                base = line[2:4]
-                classes[base] = line[6:].strip()
-            elif line[:4] in makers:
-                maker = line[:4]
-                vendors[maker] = line[6:].strip()
-        elif line[1:2] != "\t":
-            if base:
-                classes[base + line[1:3]] = line[5:].strip()
-            elif maker and (maker, line[1:5]) in wanted:
-                products[maker, line[1:5]] = line[7:].strip()
-    return vendors, products, classes
+def _named(text: str, head: str) -> str | None:
+    start = text.find(head)
+    if start < 0 or not head.strip():
+        return None
+    start += len(head)
+    end = text.find("\n", start)
+    return text[start : end if end >= 0 else None].strip() or None
+
+
+def _block(text: str, head: str) -> str:
+    """The indented lines below a line."""
+    start = text.find(head)
+    if start < 0:
+        return ""
+    end = text.find("\n", start + 1)
+    block = end
+    while end >= 0 and text[end + 1 : end + 2] == "\t":
+        end = text.find("\n", end + 1)
+    return text[block : end if end >= 0 else None] if block >= 0 else ""
+
+
+@cache
+def own() -> PciNames:
+    """dractl's own pci.ids."""
+    return _parsed(_unpacked("pci.ids.gz"))
+
+
+@cache
+def of_dranet() -> PciNames:
+    """The names that dranet publishes."""
+    date, *lines = _unpacked("dranet.gz").splitlines()
+    others = {key: name for key, _, name in (line.partition("\t") for line in lines)}
+    return PciNames(own().text, date.removeprefix("# "), others)
+
+
+def _unpacked(name: str) -> str:
+    return gzip.decompress((_FOLDER / name).read_bytes()).decode()
+
+
+def _parsed(text: str) -> PciNames:
+    head = text.partition("\n")[0]
+    return PciNames("\n" + text, head.removeprefix("# "), {})
+
+
+def name_devices(
+    devices: Iterable[PciDevice], database: Path | None, note: Callable[[str, str], None]
+) -> list[PciDevice]:
+    """``devices`` with their names in ``database``, a pci.ids file; in dractl's own without one, and with a note where
+    it cannot be read.
+    """
+    names = own() if database is None else _of_file(database, note)
+    return [
+        replace(
+            d,
+            vendor_name=names.vendor(d.vendor),
+            device_name=names.device(d.vendor, d.device),
+            class_name=names.class_name(d.class_code),
+        )
+        for d in devices
+    ]
+
+
+def _of_file(path: Path, note: Callable[[str, str], None]) -> PciNames:
+    try:
+        return _parsed(path.read_text(encoding="utf-8", errors="replace"))
+    except OSError as error:
+        note("pci.ids", f"{path} cannot be read ({error.strerror}): names are those of dractl's own pci.ids")
+        return own()

@@ -17,8 +17,18 @@ if TYPE_CHECKING:
     from dractl.probes.root import SysRoot
     from dractl.topology.machine import RdmaDevice
 
-# ARPHRD_* of linux/if_arp.h, named as netlink libraries name encapsulations.
-_ENCAPSULATION = {1: "ether", 32: "infiniband", 772: "loopback", 768: "ipip", 776: "sit", 778: "gre", 65534: "none"}
+# ARPHRD_* of linux/if_arp.h in the words of Go's netlink library (vishvananda/netlink nl/nl_linux.go EncapType).
+_ENCAPSULATION = {
+    0: "generic", 1: "ether", 2: "eether", 3: "ax25", 4: "pronet", 5: "chaos", 6: "ieee802", 7: "arcnet", 8: "atalk",
+    15: "dlci", 19: "atm", 23: "metricom", 24: "ieee1394", 32: "infiniband", 256: "slip", 257: "cslip", 258: "slip6",
+    259: "cslip6", 260: "rsrvd", 264: "adapt", 270: "rose", 271: "x25", 272: "hwx25", 512: "ppp", 513: "hdlc",
+    516: "lapb", 517: "ddcmp", 518: "rawhdlc", 768: "ipip", 769: "tunnel6", 770: "frad", 771: "skip", 772: "loopback",
+    773: "ltalk", 774: "fddi", 775: "bif", 776: "sit", 777: "ip/ddp", 778: "gre", 779: "pimreg", 780: "hippi",
+    781: "ash", 782: "econet", 783: "irda", 784: "fcpp", 785: "fcal", 786: "fcpl",
+    **{787 + number: f"fcfb{number}" for number in range(13)},
+    800: "tr", 801: "ieee802.11", 802: "ieee802.11/prism", 803: "ieee802.11/radiotap", 804: "ieee802.15.4",
+    65534: "none", 65535: "void",
+}  # fmt: skip
 
 # Representors' port names (drivers/net, devlink): the uplink's is p0, those of functions pf0, pf0vf1, pf0sf88.
 _REPRESENTOR = re.compile(r"^(c\d+)?pf\d+((vf|sf)\d+)?$")
@@ -36,12 +46,17 @@ def probe(
 ) -> list[NetInterface]:
     """Every interface of this network namespace by name; ``links`` is netlink's answer on a live host, else empty."""
     found = [f for f in enumerator.devices("net") if root.is_directory(_base(f))]
-    uplinks = _uplinks(root, {f.name: _master(root, _base(f)) for f in found})
+    routes = (_ipv4_defaults(root), _ipv6_defaults(root))
+    uplinks = _uplinks(routes, {f.name: _master(root, _base(f)) for f in found})
+    gateways = {route.interface for family in routes for route in family if route.gateway}
     rdma = tuple(rdma)
     if not found:
         why = "no network interface is listed: /sys/class/net shows those of one network namespace only"
         note("net", why if root.exists("sys/class/net") else "there is no /sys/class/net here: interfaces are unknown")
-    interfaces = [_interface(root, f, rdma, links.get(f.name), f.name in uplinks) for f in found]
+    interfaces = [
+        _interface(root, f, rdma, links.get(f.name), uplink=f.name in uplinks, gateway=f.name in gateways)
+        for f in found
+    ]
     unknown = [i.name for i in interfaces if i.kind is None]
     if unknown:
         note(
@@ -57,7 +72,7 @@ def _base(found: Found) -> str:
 
 
 def _interface(
-    root: SysRoot, found: Found, rdma: tuple[RdmaDevice, ...], link: Link | None, uplink: bool
+    root: SysRoot, found: Found, rdma: tuple[RdmaDevice, ...], link: Link | None, *, uplink: bool, gateway: bool
 ) -> NetInterface:
     base = _base(found)
     bdf = function_of(found.path)
@@ -74,7 +89,7 @@ def _interface(
         virtual=virtual,
         driver=driver.rpartition("/")[2] if driver else None,
         mtu=root.integer(f"{base}/mtu"),
-        encapsulation=None if arphrd is None else _ENCAPSULATION.get(arphrd, str(arphrd)),
+        encapsulation=None if arphrd is None else _ENCAPSULATION.get(arphrd, f"unknown{arphrd}"),
         alias=alias,
         operstate=_state(root.text(f"{base}/operstate")),
         speed_mbps=speed if speed and speed > 0 else None,
@@ -86,9 +101,16 @@ def _interface(
         sriov_num_vfs=root.integer(f"{base}/device/sriov_numvfs"),
         virtual_function=root.exists(f"{base}/device/physfn"),
         uplink=uplink,
-        mac=root.text(f"{base}/address") or None,
+        gateway=gateway,
+        index=root.integer(f"{base}/ifindex"),
+        mac=_mac(root.text(f"{base}/address")),
         addresses=tuple(link.addresses) if link else (),
     )
+
+
+def _mac(text: str | None) -> str | None:
+    """The hardware address; empty where all of its bytes are 0, as netlink libraries have it."""
+    return "" if text is not None and set(text) <= set("0:") else text
 
 
 def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) -> str | None:
@@ -133,16 +155,17 @@ def _rdma(name: str, bdf: str | None, rdma: tuple[RdmaDevice, ...]) -> str | Non
 
 @dataclass(frozen=True, slots=True)
 class _Route:
+    """A default route; ``gateway`` is false if its destinations are on the link itself."""
+
     interface: str
     metric: int
+    gateway: bool
 
 
-def _uplinks(root: SysRoot, masters: dict[str, str | None]) -> set[str]:
-    """The interfaces of the default routes of lowest metric of each family, and those enslaved to them, as dranet
-    leaves them out.
-    """
+def _uplinks(families: Iterable[list[_Route]], masters: dict[str, str | None]) -> set[str]:
+    """The interfaces of the default routes of lowest metric of each family, and those enslaved to them."""
     found: set[str] = set()
-    for routes in (_ipv4_defaults(root), _ipv6_defaults(root)):
+    for routes in families:
         lowest = min((r.metric for r in routes), default=None)
         found |= {r.interface for r in routes if r.metric == lowest}
     for name in masters:
@@ -168,7 +191,7 @@ def _ipv4_defaults(root: SysRoot) -> list[_Route]:
     for line in (root.text(f"{_proc_net(root)}/route") or "").splitlines()[1:]:
         parts = line.split()
         if len(parts) >= 8 and parts[1] == "00000000" and parts[7] == "00000000" and parts[6].isdecimal():
-            routes.append(_Route(parts[0], int(parts[6])))
+            routes.append(_Route(parts[0], int(parts[6]), parts[2] != "00000000"))
     return routes
 
 
@@ -180,7 +203,7 @@ def _ipv6_defaults(root: SysRoot) -> list[_Route]:
         if len(parts) == 10 and set(parts[0]) == {"0"} and parts[1] == "00" and parts[9] != "lo":
             try:
                 if not int(parts[8], 16) & 0x0200:
-                    routes.append(_Route(parts[9], int(parts[5], 16)))
+                    routes.append(_Route(parts[9], int(parts[5], 16), set(parts[4]) != {"0"}))
             except ValueError:
                 continue
     return routes

@@ -7,7 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from dractl.probes import classes
-from dractl.topology.machine import BDF, PciDevice, SrIov
+from dractl.topology import cpulist
+from dractl.topology.machine import BDF, PciDevice, PcieRoot, SrIov
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from dractl.probes.root import SysRoot
 
 _HOST_BRIDGE = re.compile(r"^pci[0-9a-f]{4,8}:[0-9a-f]{2}$")
+_VFIO = re.compile(r"^vfio\d+$")
 _SPEED = re.compile(r"^(\d+(?:\.\d+)?) ?GT/s")
 _MEMORY_BAR = 0x200  # IORESOURCE_MEM
 _TYPE_MASK, _TYPE_64 = 0x6, 0x4  # PCI_BASE_ADDRESS_MEM_TYPE_MASK, _64
@@ -66,6 +68,28 @@ def address(bdf: str) -> tuple[int, int, int, int]:
     return int(domain, 16), int(bus, 16), int(device, 16), int(function, 16)
 
 
+_PLAIN_ROOT = re.compile(r"^pci[0-9a-f]{4}:[0-9a-f]{2}$")
+
+
+def roots(root: SysRoot) -> tuple[PcieRoot, ...]:
+    """The PCIe roots directly below ``/sys/devices`` with the CPUs near them, those without functions included."""
+    found = []
+    for name in sorted(n for n in root.names("sys/devices") if _PLAIN_ROOT.match(n)):
+        base = f"sys/devices/{name}/pci_bus/{name[3:]}"
+        found.append(PcieRoot(name, _near(root.text(f"{base}/cpulistaffinity"), root.text(f"{base}/cpuaffinity"))))
+    return tuple(found)
+
+
+def _near(cpus: str | None, mask: str | None) -> str | None:
+    """CPUs as a list, from a list or, on kernels too old for one, from a mask; None where neither can be read."""
+    try:
+        if cpus:
+            return cpulist.show(cpulist.parse(cpus))
+        return None if mask is None and cpus is None else cpulist.show(cpulist.parse_mask(mask or ""))
+    except ValueError:
+        return None
+
+
 def _why_none(root: SysRoot) -> str:
     if not root.exists("sys/bus/pci"):
         return "there is no /sys/bus/pci: this machine has no PCI bus, or its /sys is not shown here"
@@ -95,12 +119,13 @@ def _device(root: SysRoot, bdf: str, path: str | None) -> PciDevice:
         pcie_root=pcie_root,
         bridges=bridges,
         numa_node=numa if numa is not None and numa >= 0 else None,
-        local_cpus=root.text(f"{base}/local_cpulist") or None,
+        local_cpus=_near(root.text(f"{base}/local_cpulist"), root.text(f"{base}/local_cpus")) or None,
         link_speed=_speed(root.text(f"{base}/current_link_speed")),
         link_width=_width(root.integer(f"{base}/current_link_width")),
         max_link_speed=_speed(root.text(f"{base}/max_link_speed")),
         max_link_width=_width(root.integer(f"{base}/max_link_width")),
         sriov=_sriov(root, base, bdf),
+        vfio=tuple(sorted(n for n in root.names(f"{base}/vfio-dev") if _VFIO.match(n))),
         iommu_group=int(number) if group and (number := group.rpartition("/")[2]).isdecimal() else None,
         bars=tuple(size for size, _ in bars),
         bars_64bit=tuple(size for size, wide in bars if wide),

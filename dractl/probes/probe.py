@@ -77,6 +77,7 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
         cpus=cpus,
         numa_nodes=tuple(nodes),
         pci_devices=tuple(devices),
+        pcie_roots=pci.roots(root),
         net_interfaces=tuple(interfaces),
         rdma_devices=tuple(rdmas),
         nvme_controllers=tuple(controllers),

@@ -68,13 +68,18 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """A physical core. ``cpus`` are its online hardware threads; ``type`` is ``standard``, ``p-core`` or ``e-core``."""
+    """A physical core. ``cpus`` are its online hardware threads; ``type`` is ``standard``, ``p-core`` or ``e-core``.
+
+    ``id`` is unique within ``package`` and ``cluster`` at best: some machines give it to several cores. ``cluster`` is
+    None where the kernel knows none.
+    """
 
     package: int
     id: int
     cpus: str
     numa_node: int | None = None
     type: str = "standard"
+    cluster: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,8 @@ class CacheGroup:
 @dataclass(frozen=True, slots=True)
 class Cpus:
     """The host's CPUs. ``smt`` is true where ``/sys/devices/system/cpu/smt/control`` says ``on``, as driver dra.cpu
-    reads it.
+    reads it; ``smt_control`` is the file's text. ``uncached`` are online CPUs whose caches the kernel does not
+    describe.
     """
 
     online: str | None = None
@@ -100,6 +106,7 @@ class Cpus:
     packages: tuple[Package, ...] = ()
     cores: tuple[Core, ...] = ()
     l3: tuple[CacheGroup, ...] = ()
+    uncached: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +149,12 @@ class SrIov:
 class PciDevice:
     """One PCI function.
 
-    ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``), from which ``pcie_root``
-    (the last host bridge of the path, where VMD and Hyper-V nest them) and ``bridges`` (root port first) are read. What
-    drivers publish as ``resource.kubernetes.io/pcieRoot`` can differ: :func:`dractl.topology.pcie_root.published`.
-    ``names`` are the network, RDMA, block and DRM devices of the function. ``link_speed`` is in GT/s. ``bars`` are the
-    sizes of a GPU's or accelerator's memory regions, ``bars_64bit`` those of them that have 64-bit addresses.
+    ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``), from which
+    ``pcie_root`` (the last host bridge of the path, where VMD and Hyper-V nest them) and ``bridges`` (root port
+    first) are read. What drivers publish as ``resource.kubernetes.io/pcieRoot`` can differ:
+    :func:`dractl.topology.pcie_root.published`. ``names`` are the network, RDMA, block and DRM devices of the
+    function, ``vfio`` those of vfio-dev. ``link_speed`` is in GT/s. ``bars`` are the sizes of a GPU's or
+    accelerator's memory regions, ``bars_64bit`` those of them that have 64-bit addresses.
     ``data_direct_of`` are the functions of the NIC whose Data Direct function this is
     (:mod:`dractl.topology.complexes`).
     """
@@ -175,9 +183,20 @@ class PciDevice:
     names: tuple[str, ...] = ()
     sriov: SrIov | None = None
     iommu_group: int | None = None
+    vfio: tuple[str, ...] = ()
     bars: tuple[int, ...] = ()
     bars_64bit: tuple[int, ...] = ()
     data_direct_of: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PcieRoot:
+    """A root below ``/sys/devices`` (``pci0000:17``); ``local_cpus`` is its bus's ``cpulistaffinity``, None where that
+    cannot be read.
+    """
+
+    name: str
+    local_cpus: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +204,11 @@ class NetInterface:
     """A network interface. ``mac`` and ``addresses`` (CIDRs) are identity.
 
     ``kind`` is the link kind as netlink names it (``device`` for hardware, ``veth``, ``bond``, ``vlan``, ``bridge``
-    ...); ``uplink`` is true for interfaces that carry the default route of lowest metric and for those enslaved to
-    them. ``sriov_total_vfs``, ``sriov_num_vfs`` and ``virtual_function`` are what ``/sys/class/net/<name>/device``
-    itself shows, as dranet reads it: on virtio that is not the PCI function.
+    ...); ``index`` is the kernel's ifindex. ``uplink`` is true for interfaces that carry the default route of
+    lowest metric and for those enslaved to them, ``gateway`` for those that carry any default route through a
+    gateway. ``mac`` is empty for an interface without address. ``sriov_total_vfs``, ``sriov_num_vfs`` and
+    ``virtual_function`` are what ``/sys/class/net/<name>/device`` itself shows, as dranet reads it: on virtio that
+    is not the PCI function.
     """
 
     name: str
@@ -208,6 +229,8 @@ class NetInterface:
     sriov_num_vfs: int | None = None
     virtual_function: bool = False
     uplink: bool = False
+    gateway: bool = False
+    index: int | None = None
     mac: str | None = None
     addresses: tuple[str, ...] = ()
 
@@ -421,6 +444,7 @@ class Machine:
     cpus: Cpus = Cpus()
     numa_nodes: tuple[NumaNode, ...] = ()
     pci_devices: tuple[PciDevice, ...] = ()
+    pcie_roots: tuple[PcieRoot, ...] = ()
     net_interfaces: tuple[NetInterface, ...] = ()
     rdma_devices: tuple[RdmaDevice, ...] = ()
     nvme_controllers: tuple[NvmeController, ...] = ()

@@ -8,15 +8,15 @@ import pytest
 
 from dractl.drivers import Options, dranet, find
 from dractl.model.releases import Target
-from dractl.topology import Machine, NetInterface, PciDevice, RdmaDevice
+from dractl.topology import Machine, NetInterface, NumaNode, PciDevice, RdmaDevice
 
 NIC = PciDevice(
     "0000:8a:00.0",
     "pci0000:80/0000:80:01.0/0000:8a:00.0",
     class_code="0x020000",
     driver="mlx5_core",
-    vendor_name="Mellanox Technologies",
-    device_name="MT2910 Family [ConnectX-7]",
+    vendor="0x15b3",
+    device="0x1021",
     subsystem_device="0x0051",
     numa_node=1,
 )
@@ -53,6 +53,7 @@ def test_a_nic_with_its_interface() -> None:
             "dra.net/mtu": {"int": 9000},
             "dra.net/encapsulation": {"string": "ether"},
             "dra.net/alias": {"string": ""},
+            "dra.net/ebpf": {"bool": False},
             "dra.net/state": {"string": "up"},
             "dra.net/type": {"string": "device"},
             "dra.net/ipv4": {"string": "10.0.0.2/8,192.168.1.2/24"},
@@ -142,14 +143,46 @@ def test_a_virtual_function_and_a_representor_on_one_function() -> None:
     machine = Machine(
         pci_devices=(NIC,),
         net_interfaces=(
-            replace(LINK, name="eth1", port_name="p0", sriov_total_vfs=None, virtual_function=True),
-            replace(LINK, name="eth9", port_name="pf0vf1", representor=True),
+            replace(LINK, name="eth1", index=5, port_name="p0", sriov_total_vfs=None, virtual_function=True),
+            replace(LINK, name="eth9", index=4, port_name="pf0vf1", representor=True, addresses=()),
         ),
     )
     attributes = devices(machine)["pci-0000-8a-00-0"]
-    assert attributes["dra.net/ifName"] == {"string": "eth1"}
-    assert attributes["dra.net/isSriovVf"] == {"bool": True}
-    assert attributes["dra.net/sriov"] == {"bool": False}
+    assert attributes["dra.net/ifName"] == {"string": "eth1"}  # netlink lists it last, by its index
+    newer = replace(machine.net_interfaces[1], index=6)
+    attributes = devices(replace(machine, net_interfaces=(machine.net_interfaces[0], newer)))["pci-0000-8a-00-0"]
+    assert attributes["dra.net/ifName"] == {"string": "eth9"}
+    assert attributes["dra.net/isSriovVf"] == {"bool": True}  # what the later one does not set stays
+    assert attributes["dra.net/ipv4"] == {"string": "10.0.0.2/8,192.168.1.2/24"}
+
+
+def test_what_names_come_from() -> None:
+    """ghw calls unknown what its pci.ids does not name; dranet embeds one of 2024-11-25."""
+    new = replace(NIC, vendor="0x10de", device="0x10e5")  # only in the pci.ids of 2025-07-11
+    found = find("dra.net").inventory(Machine(pci_devices=(new,)), Options("n", Target.of("1.37")))
+    attributes = found.devices[0]["attributes"]
+    assert attributes["dra.net/pciVendor"] == {"string": "NVIDIA Corporation"}
+    assert attributes["dra.net/pciDevice"] == {"string": "unknown"}
+    nobody = devices(Machine(pci_devices=(replace(NIC, vendor="0xffee", device="0x0001"),)))["pci-0000-8a-00-0"]
+    assert nobody["dra.net/pciVendor"] == nobody["dra.net/pciDevice"] == {"string": "unknown"}
+
+
+def test_a_machine_of_one_numa_node_has_no_numa_node_of_dranets_own() -> None:
+    """ghw tells NUMA nodes only where there are several (pkg/topology: architecture SMP)."""
+    nodes = (NumaNode(0), NumaNode(1))
+    one = devices(Machine(pci_devices=(NIC,), numa_nodes=nodes[:1]), "main")["pci-0000-8a-00-0"]
+    two = devices(Machine(pci_devices=(NIC,), numa_nodes=nodes), "main")["pci-0000-8a-00-0"]
+    assert "dra.net/numaNode" not in one
+    assert one["resource.kubernetes.io/numaNode"] == two["dra.net/numaNode"] == {"int": 1}
+
+
+@pytest.mark.parametrize(("version", "kept"), [("1.2", {"eth1"}), ("1.3", set())])
+def test_interfaces_of_the_hosts_uplink(version: str, kept: set[str]) -> None:
+    """1.3 excludes what is enslaved to the default route's interface (getExcludedUplinkInterfaces); 1.2 does not."""
+    bond = NetInterface("bond0", kind="bond", virtual=True, uplink=True, gateway=True, encapsulation="ether")
+    slave = replace(LINK, master="bond0", uplink=True)
+    found = devices(Machine(pci_devices=(NIC,), net_interfaces=(bond, slave)), version)
+    assert {value["dra.net/ifName"]["string"] for value in found.values()} == kept
 
 
 def test_domains_of_five_digits_have_no_root() -> None:

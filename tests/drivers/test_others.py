@@ -187,6 +187,7 @@ FLEX = PciDevice(
     device="0x56c0",
     driver="i915",
     kind="gpu",
+    names=("card1", "renderD128"),
     sriov=SrIov(total_vfs=31, drivers_autoprobe=True),
 )
 
@@ -223,8 +224,15 @@ def test_intel_gpus_without_graphics_driver() -> None:
     assert "taints" not in unbound
     (unbound,) = intel(replace(FLEX, driver=None), manageBinding="false")
     assert unbound["taints"] == [{"key": "UnboundUnmanaged", "effect": "NoSchedule"}]
-    (passed,) = intel(replace(FLEX, driver="vfio-pci"))
+    assert unbound["capacity"]["memory"] == {"value": "0"}
+    passthrough = replace(FLEX, driver="vfio-pci", names=(), vfio=("vfio0",), iommu_group=7)
+    (passed,) = intel(passthrough)
     assert "taints" not in passed
+    assert passed["capacity"]["memory"] == {"value": "0"}
+    assert intel(replace(passthrough, vfio=())) == ()  # kernels before 6.6
+    assert intel(replace(passthrough, vfio=("vfio0", "vfio1"))) == ()
+    assert intel(replace(passthrough, iommu_group=None)) == ()
+    assert intel(replace(FLEX, names=("renderD128",))) == ()  # bound, but without card
     assert intel(replace(FLEX, driver="vfio-pci", device="0x1234")) == ()
     (unknown,) = intel(replace(FLEX, driver="xe", device="0x1234", path="LNXSYSTM:00/x/0000:3a:00.0"))
     assert unknown["attributes"]["model"] == {"string": "Unknown"}

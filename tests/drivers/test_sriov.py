@@ -64,6 +64,7 @@ def test_one_physical_function_with_two_virtual_ones() -> None:
             f"{NAME}/pciAddress": {"string": "0000:01:00.1"},
             "k8s.cni.cncf.io/deviceID": {"string": "0000:01:00.1"},
             f"{NAME}/PFName": {"string": "eth0"},
+            f"{NAME}/EswitchMode": {"string": "legacy"},
             f"{NAME}/vfID": {"int": 0},
             "resource.kubernetes.io/pcieRoot": {"string": "pci0000:00"},
             f"{NAME}/pfPciAddress": {"string": "0000:01:00.0"},
@@ -118,9 +119,8 @@ def test_what_cannot_be_told_has_the_values_that_the_driver_gives_it() -> None:
     assert facts[f"{NAME}/linkType"] == {"string": "unknown"}
 
 
-def test_the_eswitch_mode_is_not_guessed() -> None:
-    assert f"{NAME}/EswitchMode" not in inventory(X710).devices[0]["attributes"]
-    assert any("EswitchMode of the VFs of eth0 is left out" in notice for notice in inventory(X710).notices)
+def test_the_eswitch_mode_is_legacy_where_devlink_does_not_answer() -> None:
+    assert inventory(X710).devices[0]["attributes"][f"{NAME}/EswitchMode"] == {"string": "legacy"}
 
 
 @pytest.mark.parametrize(
