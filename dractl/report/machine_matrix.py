@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dractl.discovery.publication import NOTHING
 from dractl.report import machine_text as words
 from dractl.topology import cpulist
-from dractl.topology.levels import LEVELS, affinity, endpoints, nearest, rank
+from dractl.topology.levels import LEVELS, affinity, data_direct, endpoints, nearest, rank
 
 if TYPE_CHECKING:
     from dractl.discovery.publication import Publication
@@ -146,19 +146,20 @@ def _disagreements(machine: Machine, labels: dict[str, str], canvas: Canvas) -> 
     for item in affinity(machine):
         if not item.level.startswith("NV"):
             pairs.setdefault((item.a, item.b), {})[item.source] = item.level
-    sources = {source for levels in pairs.values() for source in levels}
-    if not sources:
+    if not pairs:
         return []
-    if sources == {"sysfs"}:
-        return ["", "Source: sysfs."]
-    lines = (
-        ["", "Source: NVML between NVIDIA GPUs, sysfs for the rest."] if "nvml" in sources else ["", "Source: sysfs."]
-    )
-    for source, title in (("nvml", "NVML and sysfs differ"), ("data-direct", "Through the NIC's Data Direct function")):
+    asked = any("nvml" in levels for levels in pairs.values())
+    lines = ["", "Source: NVML between NVIDIA GPUs, sysfs for the rest." if asked else "Source: sysfs."]
+    sysfs = {frozenset(pair): levels["sysfs"] for pair, levels in pairs.items()}
+    by_source = {
+        "NVML and sysfs differ": {pair: levels["nvml"] for pair, levels in pairs.items() if "nvml" in levels},
+        "Through the NIC's Data Direct function": data_direct(machine),
+    }
+    for title, found in by_source.items():
         differ = [
-            f"{labels[a]}-{labels[b]} {levels[source]} (sysfs: {levels['sysfs']})"
-            for (a, b), levels in pairs.items()
-            if source in levels and levels[source] != levels["sysfs"]
+            f"{labels[a]}-{labels[b]} {level} (sysfs: {sysfs[frozenset((a, b))]})"
+            for (a, b), level in found.items()
+            if level != sysfs.get(frozenset((a, b)), level)
         ]
         if differ:
             lines += words.wrap(f"{title}: {', '.join(differ)}", canvas.width, "  ")

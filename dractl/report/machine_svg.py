@@ -114,12 +114,10 @@ def _footer(machine: Machine, picture: boxes.Picture, publication: Publication, 
 def _box(box: Box, x: float, y: float, width: float) -> _Drawn:
     """A box at ``x``, ``y`` and everything in it."""
     tag = f"within: {', '.join(box.levels)}" if box.levels else ""
-    title_width = len(box.title) * _BOLD + 12
-    room = int((width - 2 * _GAP - title_width - len(tag) * _PLAIN - 12) / _PLAIN)
-    lines = [box.detail] if len(box.detail) <= room else words.wrap(box.detail, int((width - 20) / _PLAIN), "")
+    room = int((width - 2 * _GAP - len(box.title) * _BOLD - len(tag) * _PLAIN - 24) / _PLAIN)
     beside = len(box.detail) <= room
-    parts: list[str] = []
-    parts.append(_text(box.title, x + _GAP, y + 18, "bold"))
+    title = [(box.title, "bold"), (box.detail if beside else "", "soft")]
+    parts = [_texts(title, x + _GAP, y + 18)]
     if tag:
         tip = escape("\n".join(f"{name}: {LEVELS[name]}" for name in box.levels))
         end = x + width - _GAP
@@ -127,10 +125,8 @@ def _box(box: Box, x: float, y: float, width: float) -> _Drawn:
             f'<text class="soft" x="{end:g}" y="{y + 18:g}" text-anchor="end"><title>{tip}</title>{escape(tag)}</text>'
         )
     at = y + _HEAD
-    if box.detail and beside:
-        parts.append(_text(box.detail, x + _GAP + title_width, y + 18, "soft"))
-    elif box.detail:
-        for line in lines:
+    if not beside:
+        for line in words.wrap(box.detail, int((width - 20) / _PLAIN), ""):
             parts.append(_text(line.strip(), x + _GAP, at + 10, "soft"))
             at += _LINE
         at += 4
@@ -154,14 +150,10 @@ def _item(item: Box | Card | Rest, x: float, y: float, width: float) -> _Drawn:
 def _card(card: Card, x: float, y: float, width: float) -> _Drawn:
     """Name and link in the first line, address and product in the second, then parts and what keeps it back."""
     left, right = x + 14, x + width - 8
-    texts: list[str] = []
-    at = left
-    end = right - len(card.link) * _PLAIN - 8
-    for text, style, each in ((card.label, "bold", _BOLD), (card.published, "mono", _MONO), (card.names, "", _PLAIN)):
-        shown = _CANVAS.cut(text, max(0, int((end - at) / each)))
-        if shown:
-            texts.append(_text(shown, at, y + 17, style))
-            at += len(shown) * each + 10
+    taken = len(card.label) * _BOLD + len(card.published) * _MONO + len(card.link) * _PLAIN + 40
+    names = _CANVAS.cut(card.names, int((right - left - taken) / _PLAIN))
+    title = [(card.label, "bold"), (card.published, "mono"), (names, "")]
+    texts = [_texts(title, left, y + 17)] if any(text for text, _ in title) else []
     if card.link:
         style = "warn bold" if card.slow else "soft"
         texts.append(f'<text class="{style}" x="{right:g}" y="{y + 17:g}" text-anchor="end">{escape(card.link)}</text>')
@@ -198,3 +190,12 @@ def _card(card: Card, x: float, y: float, width: float) -> _Drawn:
 
 def _text(text: str, x: float, y: float, style: str) -> str:
     return f'<text class="{style}" x="{x:g}" y="{y:g}">{escape(text)}</text>'
+
+
+def _texts(parts: list[tuple[str, str]], x: float, y: float) -> str:
+    """Texts with their styles, one after another: the reader's font decides where each of them begins."""
+    spans = [
+        f'<tspan class="{style}" dx="{_GAP if i else 0}">{escape(text)}</tspan>'
+        for i, (text, style) in enumerate(part for part in parts if part[0])
+    ]
+    return f'<text x="{x:g}" y="{y:g}">{"".join(spans)}</text>'

@@ -39,10 +39,7 @@ ENDPOINTS = ("gpu", "nic", "rdma", "nvme", "accelerator")
 
 @dataclass(frozen=True, slots=True)
 class Affinity:
-    """The distance between the functions ``a`` and ``b``.
-
-    ``source`` is ``sysfs``, ``nvml``, or ``data-direct`` for the path of a NIC's Data Direct function to a GPU.
-    """
+    """The distance between the functions ``a`` and ``b`` according to ``source``, ``sysfs`` or ``nvml``."""
 
     a: str
     b: str
@@ -94,10 +91,9 @@ def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
 
 
 def affinity(machine: Machine) -> Iterator[Affinity]:
-    """Every pair of :func:`endpoints`: the level from sysfs, then those of other sources, in rising authority."""
+    """Every pair of :func:`endpoints`: the level from sysfs, then NVML's, in rising authority."""
     told = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "pcie" and link.level}
     nvlinks = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "nvlink" and link.count}
-    direct = {frozenset((item.gpu, nic)): item for item in complexes(machine) if item.data_direct for nic in item.nics}
     for a, b in combinations(endpoints(machine), 2):
         yield Affinity(a.bdf, b.bdf, level(a, b, machine), "sysfs")
         pair = frozenset((a.bdf, b.bdf))
@@ -105,9 +101,16 @@ def affinity(machine: Machine) -> Iterator[Affinity]:
             yield Affinity(a.bdf, b.bdf, str(told[pair].level), told[pair].source)
         if pair in nvlinks:
             yield Affinity(a.bdf, b.bdf, f"NV{nvlinks[pair].count}", nvlinks[pair].source)
-        if pair in direct:
-            gpu, function = machine.pci[direct[pair].gpu], machine.pci[str(direct[pair].data_direct)]
-            yield Affinity(a.bdf, b.bdf, level(gpu, function, machine), "data-direct")
+
+
+def data_direct(machine: Machine) -> dict[tuple[str, str], str]:
+    """The level between a GPU and a NIC (in this order) through the NIC's Data Direct function."""
+    found = {}
+    for item in complexes(machine):
+        if item.data_direct is not None:
+            through = level(machine.pci[item.gpu], machine.pci[item.data_direct], machine)
+            found.update({(item.gpu, nic): through for nic in item.nics})
+    return found
 
 
 def nearest(machine: Machine) -> dict[tuple[str, str], str]:
@@ -121,4 +124,7 @@ def nearest(machine: Machine) -> dict[tuple[str, str], str]:
     for link in machine.links:
         if link.kind == "xgmi" and (link.a, link.b) in best:
             best[link.a, link.b] = best[link.b, link.a] = "XGMI"
+    for (gpu, nic), through in data_direct(machine).items():
+        if (gpu, nic) in best:
+            best[gpu, nic] = best[nic, gpu] = through
     return best

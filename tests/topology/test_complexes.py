@@ -9,7 +9,7 @@ import pytest
 
 from dractl import probes
 from dractl.topology.complexes import Complex, complexes
-from dractl.topology.levels import affinity, nearest
+from dractl.topology.levels import affinity, data_direct, nearest
 from tests import machines
 
 if TYPE_CHECKING:
@@ -45,8 +45,9 @@ def test_a_nic_and_a_gpu_are_paired_by_the_data_direct_function(grace: Machine) 
 
 
 def test_the_path_through_data_direct_is_a_level_of_its_own(grace: Machine) -> None:
-    pair = {(a.source, a.level) for a in affinity(grace) if {a.a, a.b} == {"0000:03:00.1", "0009:06:00.0"}}
-    assert pair == {("sysfs", "NODE"), ("data-direct", "PXB")}
+    pair = [a.level for a in affinity(grace) if {a.a, a.b} == {"0000:03:00.1", "0009:06:00.0"}]
+    assert pair == ["NODE"]
+    assert data_direct(grace)["0009:06:00.0", "0000:03:00.1"] == "PXB"
     assert nearest(grace)["0009:06:00.0", "0000:03:00.0"] == "PXB"
     assert nearest(grace)["0009:06:00.0", "0010:03:00.0"] == "SYS"
 
