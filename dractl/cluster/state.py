@@ -113,6 +113,15 @@ class ClusterState:
             objects[key] = value
         return ClusterState({**self._kinds, kind: objects}, self._decoded, self.release)
 
+    def with_objects(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
+        """The state with further objects, which replace those of the same names."""
+        changed = {kind: {**self._kinds.get(kind, {}), **objects} for kind, objects in kinds.items() if objects}
+        return ClusterState({**self._kinds, **changed}, self._decoded, self.release)
+
+    def only(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
+        """The state with these objects of these kinds alone; other kinds stay."""
+        return ClusterState({**self._kinds, **kinds}, self._decoded, self.release)
+
     def merged(self, other: ClusterState) -> ClusterState:
         """Both states' objects; where both have one, that of ``other``."""
         kinds = dict(self._kinds)

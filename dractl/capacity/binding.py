@@ -1,0 +1,105 @@
+"""A placed copy as the API server would hold it: the pod on its node and its claims allocated and reserved for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.allocation import Allocated, as_json
+from dractl.cluster.state import list_at, map_at
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.cluster.state import ClusterState
+    from dractl.scheduler.attempt import Judge, NodeVerdict
+    from dractl.scheduler.preenqueue import PodClaim
+
+    Raw = Mapping[str, Any]
+
+# The scheduler of a release with binding conditions writes it; what matters is that it is there.
+_ALLOCATED_AT = "2000-01-01T00:00:00Z"
+
+
+def bound(judge: Judge, pod: dict[str, Any], node: NodeVerdict) -> tuple[Raw, tuple[Raw, ...], ClusterState]:
+    """The pod on the node that an attempt found, the claims allocated for it there, and the cluster with both."""
+    state = judge.state
+    # Nodes that the allocator cannot tell apart share the outcome of one of them; its devices are that one's.
+    outcome = judge.allocate(node.node, node.claims)
+    results = outcome.results if isinstance(outcome, Allocated) else ()
+    placed = _on_node(pod, node.name)
+    claims = [_allocated(claim, as_json(result), placed) for claim, result in zip(node.claims, results, strict=True)]
+    joined = [_reserved(claim.value, placed) for claim in _used(state, pod, claims)]
+    after = state.with_objects(
+        {
+            "Pod": {_key(placed): placed},
+            "ResourceClaim": {_key(claim): claim for claim in [*claims, *joined]},
+        }
+    )
+    return placed, tuple(claims), after
+
+
+def moved(
+    pod: dict[str, Any], claims: tuple[Raw, ...], node: str, pools: Mapping[tuple[str, str], str]
+) -> tuple[Raw, tuple[Raw, ...]]:
+    """The same copy on another node: a pod with its own name, whose claims have the devices of the same names there.
+    ``pools`` names the pool of this node for a driver and a pool of the other."""
+    placed = _on_node(pod, node)
+    return placed, tuple(_moved(claim, placed, node, pools, number) for number, claim in enumerate(claims))
+
+
+def _moved(claim: Raw, pod: Raw, node: str, pools: Mapping[tuple[str, str], str], number: int) -> Raw:
+    allocation = map_at(claim, "status", "allocation")
+    devices = map_at(allocation, "devices")
+    results = [
+        {**result, "pool": pools.get((result["driver"], result["pool"]), result["pool"])}
+        for result in list_at(devices, "results")
+    ]
+    changed = {**allocation, "devices": {**devices, "results": results}}
+    if "nodeSelector" in allocation:
+        field = {"key": "metadata.name", "operator": "In", "values": [node]}
+        changed["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    name = f"{pod['metadata']['name']}-{number}"
+    metadata = {**map_at(claim, "metadata"), "name": name}
+    status = {"allocation": changed, "reservedFor": [_user(pod)]}
+    return {**claim, "metadata": metadata, "status": status}
+
+
+def _on_node(pod: dict[str, Any], node: str) -> dict[str, Any]:
+    return {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": {"phase": "Running"}}
+
+
+def _allocated(claim: PodClaim, allocation: dict[str, Any], pod: Raw) -> dict[str, Any]:
+    value = dict(claim.value or {})
+    metadata = dict(map_at(value, "metadata"))
+    if claim.template is not None or not claim.name:  # made for this pod: of a template, or of its extended resources
+        metadata["name"] = f"{pod['metadata']['name']}-{claim.name or 'extended-resources'}"
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+        metadata["ownerReferences"] = [owner]
+    allocation = {**allocation, "allocationTimestamp": _ALLOCATED_AT}
+    value["metadata"] = metadata
+    value["status"] = {"allocation": allocation, "reservedFor": [_user(pod)]}
+    return value
+
+
+def _used(state: ClusterState, pod: Raw, made: list[dict[str, Any]]) -> list[PodClaim]:
+    """Claims that are allocated already and that the pod joins."""
+    from dractl.scheduler.preenqueue import enter
+
+    new = {_key(claim) for claim in made}
+    return [claim for claim in enter(state, pod, anew=True).claims if claim.allocated and claim.key not in new]
+
+
+def _reserved(claim: Raw | None, pod: Raw) -> dict[str, Any]:
+    value = dict(claim or {})
+    status = dict(map_at(value, "status"))
+    status["reservedFor"] = [*list_at(status, "reservedFor"), _user(pod)]
+    value["status"] = status
+    return value
+
+
+def _user(pod: Raw) -> dict[str, Any]:
+    return {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+
+
+def _key(value: Raw) -> tuple[str, str]:
+    return value["metadata"]["namespace"], value["metadata"]["name"]

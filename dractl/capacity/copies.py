@@ -1,0 +1,155 @@
+"""The thing to place again and again: a template, a claim, a pod or a workload, and the pods that are its copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.cluster.kinds import KINDS
+from dractl.cluster.state import GROUPS, at, map_at, maps_at, text_at
+from dractl.errors import InputError, UsageError
+from dractl.model.nearest import nearest, nearest_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.cluster.state import ClusterState, Key
+
+    Raw = Mapping[str, Any]
+
+# Fields of a pod that belong to one pod, not to its copies.
+_OWN_METADATA = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "ownerReferences", "generateName")
+_MADE = "dractl-copies"  # the template that stands for a claim of which there are to be more
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Pods to place in ``state``. ``pod`` is what all copies have in common; ``name`` is ``Kind/namespace/name``."""
+
+    name: str
+    state: ClusterState
+    pod: Raw
+
+    def copy(self, number: int) -> dict[str, Any]:
+        """The pod with the given number, as if it were just created."""
+        metadata = dict(map_at(self.pod, "metadata"))
+        name = f"{metadata['name']}-copy-{number}"
+        return {**self.pod, "metadata": {**metadata, "name": name, "uid": f"dractl-{name}"}}
+
+
+def subject(state: ClusterState, text: str, namespace: str | None, kinds: Mapping[str, str] | None = None) -> Subject:
+    """The subject that ``KIND/NAME`` or a bare ``NAME`` (a template, a claim, then a pod) means; ``kinds`` are further
+    words for kinds, as a cluster knows them.
+
+    Raises UsageError for an unknown kind or an ambiguous name, InputError if no such object exists.
+    """
+    word, slash, name = text.partition("/")
+    if slash:
+        wanted: tuple[str, ...] = ((kinds or {}).get(word.lower()) or _kind(state, word),)
+    else:
+        name, wanted = text, ("ResourceClaimTemplate", "ResourceClaim", "Pod")
+    for kind in wanted:
+        found = [key for key in state.all(kind) if key[1] == name and (namespace is None or key[0] in ("", namespace))]
+        if len(found) > 1:
+            where = ", ".join(key[0] for key in found)
+            raise UsageError(f"{kind.lower()} {name} exists in several namespaces: {where}", hint="choose one with -n")
+        if found:
+            return of_object(state, kind, found[0])
+    raise _missing(state, wanted, name, namespace)
+
+
+def of_object(state: ClusterState, kind: str, key: Key) -> Subject:
+    """Copies of one object of the cluster. Raises InputError for a kind without pods."""
+    value = state.get(kind, key) or {}
+    name = "/".join((kind, *filter(None, key)))
+    namespace = key[0] or "default"
+    if kind == "ResourceClaimTemplate":
+        return Subject(name, state, _user_of(namespace, key[1]))
+    if kind == "ResourceClaim":
+        return of_claim(state, name, namespace, value)
+    if kind == "Pod":
+        return Subject(name, state, _fresh(value, namespace, key[1]))
+    from dractl.model import pod_templates
+
+    for path, spec in pod_templates(dict(value)):
+        template: Any = value
+        for part in path[:-1]:
+            template = at(template, part)
+        return Subject(name, state, _fresh({"metadata": map_at(template, "metadata"), "spec": spec}, namespace, key[1]))
+    raise InputError(
+        f"{kind.lower()} {key[1]} makes no pods", hint="fit takes a template, a claim, a pod or a workload"
+    )
+
+
+def of_claim(state: ClusterState, name: str, namespace: str, claim: Raw) -> Subject:
+    """Copies of a claim: a template with its spec, and a pod that uses it and asks for nothing else."""
+    template = {
+        "apiVersion": claim.get("apiVersion"),
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": _MADE, "namespace": namespace},
+        "spec": {"spec": map_at(claim, "spec")},
+    }
+    changed = state.replace("ResourceClaimTemplate", (namespace, _MADE), template)
+    return Subject(name, changed, _user_of(namespace, _MADE))
+
+
+def _user_of(namespace: str, template: str) -> dict[str, Any]:
+    """A pod with one container that uses the claim of a template and asks for nothing else."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": template, "namespace": namespace},
+        "spec": {
+            "containers": [
+                {"name": "main", "image": "example.com/image", "resources": {"claims": [{"name": "claim"}]}}
+            ],
+            "resourceClaims": [{"name": "claim", "resourceClaimTemplateName": template}],
+        },
+    }
+
+
+def _fresh(pod: Raw, namespace: str, name: str) -> dict[str, Any]:
+    """A pod as its owner would create it: without node, status and identity."""
+    metadata = {key: value for key, value in map_at(pod, "metadata").items() if key not in _OWN_METADATA}
+    spec = {key: value for key, value in map_at(pod, "spec").items() if key != "nodeName"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**metadata, "name": name, "namespace": namespace},
+        "spec": spec,
+    }
+
+
+def _kind(state: ClusterState, word: str) -> str:
+    known = KINDS.get(word.lower().partition(".")[0])
+    if known is not None:
+        return known
+    for kind in state.kinds:
+        if kind not in GROUPS and kind.lower() in (word.lower(), word.lower().removesuffix("s")):
+            return kind
+    near = nearest(word, KINDS)
+    raise UsageError(
+        f"unknown kind {word!r}" + (f"; did you mean {near}?" if near else ""),
+        hint="fit takes template/NAME, claim/NAME, pod/NAME, deploy/NAME, job/NAME ..., or a shape such as gpu=2,nic=1",
+    )
+
+
+def _missing(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: str | None) -> InputError:
+    what = " or ".join(kind.lower() for kind in kinds)
+    where = f" in namespace {namespace}" if namespace else ""
+    elsewhere = [key for kind in kinds for key in state.all(kind) if key[1] == name]
+    here = {key[1] for kind in kinds for key in state.all(kind) if namespace in (None, key[0])}
+    near = nearest_names(name, here)
+    hint = None
+    if elsewhere:
+        hint = f"there is {'/'.join(elsewhere[0])}"
+    elif near:
+        hint = f"there is {', '.join(near)}"
+    return InputError(f"no {what} {name}{where}", hint=hint)
+
+
+def claims_by_name(pod: Raw) -> list[str]:
+    """The existing claims that a pod names; all copies share them."""
+    return [
+        text_at(r, "resourceClaimName") for r in maps_at(pod, "spec", "resourceClaims") if r.get("resourceClaimName")
+    ]

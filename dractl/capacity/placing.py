@@ -1,0 +1,194 @@
+"""Copies of a pod placed one after the other as kube-scheduler would, until one stays pending.
+
+Where a copy on one node changes nothing for the others, every node is filled by itself, and nodes that the scheduler
+cannot tell apart are filled once. Otherwise (shared claims, devices that several nodes reach, spreading, affinity
+between pods) the copies go through the whole cluster in turn; which node a copy takes is then a matter of score and
+chance in kube-scheduler, and here it is the node with the fewest copies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.capacity.binding import bound, moved
+from dractl.capacity.islands import Islands
+from dractl.scheduler.attempt import Judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+    from dractl.allocation import Features
+    from dractl.capacity.copies import Subject
+    from dractl.cluster.state import ClusterState
+    from dractl.scheduler.attempt import Judgement, NodeVerdict
+
+    Raw = Mapping[str, Any]
+
+BUDGET = 100_000
+"""Attempts on one node after which placing ends undecided; some tens of seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFit:
+    """Copies that one node takes, and the devices (``driver/pool/device``) that these get."""
+
+    name: str
+    fits: int
+    devices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Copies that fit: in all and by node. ``state`` is the cluster with them in it, ``stopped`` the attempt for the
+    next copy there; ``undecided`` if the budget ended first."""
+
+    subject: Subject
+    fits: int
+    nodes: tuple[NodeFit, ...]
+    state: ClusterState
+    stopped: Judgement
+    undecided: bool = False
+
+
+def place(
+    subject: Subject,
+    features: Features,
+    *,
+    budget: int = BUDGET,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Fit:
+    """Places copies of ``subject`` until one stays pending. ``tell`` is called with the progress."""
+    judge = Judge(subject.state, features)
+    first = judge.pod(subject.copy(1), anew=True)
+    if not _free_nodes(first) or first.late is not None:
+        return Fit(subject, 0, _counted(first, {}), subject.state, first)
+    islands = Islands.of(judge, subject.copy(1), first)
+    filled = _Filled({}, subject.state, 0, undecided=False)
+    if islands is not None:
+        filled_alone = _fill_each(subject, judge, first, islands, budget, tell)
+        if filled_alone is not None:
+            filled = filled_alone
+    judge = judge.after(filled.state)
+    return _in_turn(subject, judge, filled, budget, tell)
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """Devices of the copies on each node, the cluster with these copies, and their number."""
+
+    nodes: dict[str, list[tuple[str, ...]]]
+    state: ClusterState
+    copies: int
+    undecided: bool
+
+
+def _free_nodes(judgement: Judgement) -> list[NodeVerdict]:
+    """Nodes that take the pod without anybody else's end."""
+    if judgement.stopped or judgement.fatal is not None:
+        return []
+    return [node for node in judgement.nodes if node.fits and not node.victims]
+
+
+def _fill_each(
+    subject: Subject,
+    judge: Judge,
+    first: Judgement,
+    islands: Islands,
+    budget: int,
+    tell: Callable[[str], None],
+) -> _Filled | None:
+    """Fills every node by itself; None if an attempt failed for all nodes, which only a walk in turn shows."""
+    known: dict[Hashable, tuple[str, list[_Copy]]] = {}
+    bound_copies: list[tuple[Raw, tuple[Raw, ...]]] = []
+    nodes: dict[str, list[tuple[str, ...]]] = {}
+    attempts = 0
+    free = _free_nodes(first)
+    for done, verdict in enumerate(free):
+        key = islands.key(verdict)
+        if key not in known:
+            tell(f"placing copies ({done} of {len(free)} nodes)")
+            filled = _fill(subject, judge, islands.alone(verdict.name), budget - attempts)
+            if filled is None:
+                return None
+            attempts += len(filled) + 1
+            known[key] = verdict.name, filled
+        example, copies = known[key]
+        pools = islands.pools(example, verdict.name)
+        for copy in copies:
+            pod, claims = moved(subject.copy(len(bound_copies) + 1), copy.claims, verdict.name, pools)
+            bound_copies.append((pod, claims))
+            nodes.setdefault(verdict.name, []).append(_devices(claims))
+        if attempts >= budget:
+            return _Filled(nodes, _with(subject.state, bound_copies), len(bound_copies), undecided=True)
+    return _Filled(nodes, _with(subject.state, bound_copies), len(bound_copies), undecided=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """A placed copy: its own claims as allocated."""
+
+    claims: tuple[Raw, ...]
+
+
+def _fill(subject: Subject, judge: Judge, alone: ClusterState, budget: int) -> list[_Copy] | None:
+    """Copies that a node takes that is a cluster by itself; None if an attempt fails for all nodes."""
+    copies: list[_Copy] = []
+    here = judge.after(alone)
+    while len(copies) < budget:
+        pod = subject.copy(len(copies) + 1)
+        judgement = here.pod(pod, anew=True)
+        if judgement.fatal is not None:
+            return None
+        free = _free_nodes(judgement)
+        if not free or judgement.late is not None:
+            return copies
+        _, claims, state = bound(here, pod, free[0])
+        copies.append(_Copy(claims))
+        here = here.after(state)
+    return copies
+
+
+def _in_turn(subject: Subject, judge: Judge, filled: _Filled, budget: int, tell: Callable[[str], None]) -> Fit:
+    """Goes on with the whole cluster until a copy stays pending; after islands were filled that is at once."""
+    copies, nodes = filled.copies, filled.nodes
+    attempts = 0
+    while True:
+        pod = subject.copy(copies + 1)
+        judgement = judge.pod(pod, anew=True)
+        free = _free_nodes(judgement)
+        attempts += max(1, len(judgement.nodes))
+        if filled.undecided or not free or judgement.late is not None or attempts > budget:
+            undecided = filled.undecided or bool(free and judgement.late is None)
+            return Fit(subject, copies, _counted(judgement, nodes), judge.state, judgement, undecided)
+        chosen = min(free, key=lambda node: (len(nodes.get(node.name, ())), node.name))
+        _, claims, state = bound(judge, pod, chosen)
+        copies += 1
+        nodes.setdefault(chosen.name, []).append(_devices(claims))
+        if copies % 20 == 0:
+            tell(f"placing copies ({copies} so far)")
+        judge = judge.after(state)
+
+
+def _devices(claims: tuple[Raw, ...]) -> tuple[str, ...]:
+    return tuple(
+        f"{result['driver']}/{result['pool']}/{result['device']}"
+        for claim in claims
+        for result in claim["status"]["allocation"]["devices"].get("results", ())
+    )
+
+
+def _counted(judgement: Judgement, nodes: Mapping[str, list[tuple[str, ...]]]) -> tuple[NodeFit, ...]:
+    """A line for each node of the cluster, with no copy too."""
+    names = dict.fromkeys([node.name for node in judgement.nodes] + list(nodes))
+    return tuple(
+        NodeFit(name, len(nodes.get(name, ())), tuple(dict.fromkeys(d for copy in nodes.get(name, ()) for d in copy)))
+        for name in sorted(names)
+    )
+
+
+def _with(state: ClusterState, copies: list[tuple[Raw, tuple[Raw, ...]]]) -> ClusterState:
+    """The cluster with all of these pods and claims in it."""
+    pods = {(p["metadata"]["namespace"], p["metadata"]["name"]): p for p, _ in copies}
+    claims = {(c["metadata"]["namespace"], c["metadata"]["name"]): c for _, cs in copies for c in cs}
+    return state.with_objects({"Pod": pods, "ResourceClaim": claims})
