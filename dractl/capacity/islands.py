@@ -73,6 +73,27 @@ class Islands:
         known = bool(allocatable) or bool(text_at(verdict.node, "metadata", "uid"))
         return verdict.group, free, room, ports, known
 
+    def room(self, verdict: NodeVerdict, pod: Raw) -> int | None:
+        """Copies that the node has CPU, memory, pods and ports for; None if it says nothing of these."""
+        allocatable = map_at(verdict.node, "status", "allocatable")
+        if not allocatable and not text_at(verdict.node, "metadata", "uid"):
+            return None
+        here = list(self.pods.get(verdict.name, {}).values())
+        provided = {name for claim in verdict.claims if not claim.name for name in self.requests if "/" in name}
+        used = used_resources(here)
+        room = quantity(allocatable.get("pods", 0)).value() - len(here)
+        for name, want in pod_requests(map_at(pod, "spec")).items():
+            if want.sign() <= 0 or (name in provided and quantity(allocatable.get(name, 0)).sign() == 0):
+                continue
+            free = quantity(allocatable.get(name, 0))
+            free = free - used[name] if name in used else free
+            count = 0
+            while count < room and want <= free:
+                free = free - want
+                count += 1
+            room = min(room, count)
+        return min(room, 1) if host_ports(map_at(pod, "spec")) else room
+
     def alone(self, node: str) -> ClusterState:
         """The cluster as if it had this node only."""
         slices = self.slices.get(node, {})

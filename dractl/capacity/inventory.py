@@ -1,0 +1,275 @@
+"""Every pool and device of a cluster: its state, who holds it, and what is left of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from dractl.allocation import AllocatedState, DeviceID, apply_taint_rules
+from dractl.cel import EvalError, environment
+from dractl.cluster.devices import Devices
+from dractl.model import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from dractl.allocation import Features
+    from dractl.cluster.devices import Holder
+    from dractl.cluster.state import ClusterState
+    from dractl.model import Device, DeviceClass, Quantity, ResourceSlice
+
+    PoolID = tuple[str, str]
+
+State = Literal["free", "held", "shared", "blocked", "tainted", "incomplete", "stale", "gone"]
+
+PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
+NUMA_NODE = "resource.kubernetes.io/numaNode"
+# Attributes by which drivers name the model, the most telling first (their catalogues have the sources).
+_MODELS = ("productName", "model", "pciDevice", "chipType", "modelName", "type")
+_OUT_OF_SERVICE = ("NoSchedule", "NoExecute")
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A capacity of a device and what its shares consume, as quantities."""
+
+    name: str
+    total: str
+    consumed: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRow:
+    """One device. ``node`` is None for a device that several nodes reach; ``classes`` are the DeviceClasses that match
+    it; ``taints`` are written ``key=value:effect``, with those of DeviceTaintRules."""
+
+    id: DeviceID
+    node: str | None
+    state: State
+    classes: tuple[str, ...] = ()
+    model: str | None = None
+    pcie_root: str | None = None
+    numa_node: int | None = None
+    capacity: tuple[Amount, ...] = ()
+    holders: tuple[Holder, ...] = ()
+    taints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRow:
+    """One pool in its newest generation. The four counts are those that a ResourcePoolStatusRequest answers (kubernetes
+    pkg/controller/resourcepoolstatusrequest/controller.go), None for a pool of which slices are missing."""
+
+    driver: str
+    pool: str
+    node: str | None
+    generation: int
+    slices: int
+    expected: int
+    total: int | None = None
+    allocated: int | None = None
+    available: int | None = None
+    unavailable: int | None = None
+
+    duplicates: tuple[str, ...] = ()  # device names that occur more than once
+
+    @property
+    def usable(self) -> bool:
+        """True if the scheduler takes the pool: as many slices as announced, and no device name twice."""
+        return self.slices == self.expected and not self.duplicates
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """All pools and devices, sorted by driver, pool and the order of publication."""
+
+    pools: tuple[PoolRow, ...]
+    devices: tuple[DeviceRow, ...]
+
+
+def inventory(state: ClusterState, features: Features, tell: Callable[[str], None] = lambda _: None) -> Inventory:
+    """Takes stock of a cluster."""
+    slices = apply_taint_rules(state.slices, state.taint_rules, features, classes=state.classes)
+    index = Devices(state, slices)
+    held = AllocatedState.from_claims(state.claims, features)
+    matching = _Classes(state.classes, features)
+    pools: list[PoolRow] = []
+    devices: list[DeviceRow] = []
+    by_pool: dict[PoolID, list[ResourceSlice]] = {}
+    for item in slices:
+        by_pool.setdefault((item.spec.driver, item.spec.pool.name), []).append(item)
+    allocated = _allocated(state)
+    for number, (key, found) in enumerate(sorted(by_pool.items())):
+        if number % 500 == 499:
+            tell(f"taking stock ({number + 1} of {len(by_pool)} pools)")
+        newest = index.pool(*key)
+        row = _pool(key, newest, allocated.get(key, frozenset()))
+        pools.append(row)
+        blocked = _blocked(key, newest, held)
+        published = set()
+        for item in newest:
+            for device in item.spec.devices:
+                published.add(device.name)
+                identity = DeviceID(*key, device.name)
+                taken = _state(identity, device, held, usable=row.usable, blocked=device.name in blocked)
+                devices.append(_device(identity, device, item, taken, index, held, matching))
+        for item in found:
+            if item not in newest:
+                for device in item.spec.devices:
+                    if device.name not in published:
+                        published.add(device.name)
+                        identity = DeviceID(*key, device.name)
+                        devices.append(_device(identity, device, item, "stale", index, held, matching))
+        devices += [
+            DeviceRow(identity, row.node, "gone", holders=index.holders([identity]))
+            for identity in sorted(DeviceID(*key, name) for name in allocated.get(key, frozenset()) - published)
+        ]
+    for key in sorted(allocated.keys() - by_pool.keys()):  # no slice of the pool is left
+        devices += [
+            DeviceRow(identity, None, "gone", holders=index.holders([identity]))
+            for identity in sorted(DeviceID(*key, name) for name in allocated[key])
+        ]
+    return Inventory(tuple(pools), tuple(devices))
+
+
+def _allocated(state: ClusterState) -> dict[PoolID, frozenset[str]]:
+    """Names of the devices in allocations of any claim, by pool, except through adminAccess."""
+    found: dict[PoolID, set[str]] = {}
+    for claim in state.claims:
+        allocation = claim.status.allocation if claim.status is not None else None
+        for result in allocation.devices.results if allocation is not None else ():
+            if not result.admin_access:
+                found.setdefault((result.driver, result.pool), set()).add(result.device)
+    return {key: frozenset(names) for key, names in found.items()}
+
+
+def _pool(key: PoolID, newest: list[ResourceSlice], allocated: frozenset[str]) -> PoolRow:
+    first = newest[0].spec
+    nodes = {item.spec.node_name for item in newest}
+    node = nodes.pop() if len(nodes) == 1 else None
+    devices = [device for item in newest for device in item.spec.devices]
+    seen: dict[str, int] = {}
+    for device in devices:
+        seen[device.name] = seen.get(device.name, 0) + 1
+    row = PoolRow(
+        *key,
+        node,
+        first.pool.generation,
+        len(newest),
+        first.pool.resource_slice_count,
+        duplicates=tuple(name for name, count in seen.items() if count > 1),
+    )
+    if row.slices < row.expected:
+        return row
+    total = len(devices)
+    unavailable = sum(any(t.effect in _OUT_OF_SERVICE for t in device.taints) for device in devices)
+    available = max(0, total - len(allocated) - unavailable)
+    return replace(row, total=total, allocated=len(allocated), available=available, unavailable=unavailable)
+
+
+def _blocked(key: PoolID, newest: list[ResourceSlice], held: AllocatedState) -> frozenset[str]:
+    """Devices whose shared counters are used up by others."""
+    left: dict[tuple[str, str], Quantity] = {
+        (counters.name, name): value
+        for item in newest
+        for counters in item.spec.shared_counters
+        for name, value in counters.counters.items()
+    }
+    if not left:
+        return frozenset()
+    devices = [device for item in newest for device in item.spec.devices if device.mapping.get("consumesCounters")]
+    for device in devices:
+        identity = DeviceID(*key, device.name)
+        if identity in held.devices or identity in held.shared or identity in held.capacity:
+            for counter, amount in _consumed(device):
+                if counter in left:
+                    left[counter] = left[counter] - amount
+    return frozenset(
+        device.name
+        for device in devices
+        if any(counter in left and amount > left[counter] for counter, amount in _consumed(device))
+    )
+
+
+def _consumed(device: Device) -> list[tuple[tuple[str, str], Quantity]]:
+    """What a device takes of its counters, by counter set and counter."""
+    return [((c.counter_set, name), value) for c in device.consumes_counters for name, value in c.counters.items()]
+
+
+def _state(identity: DeviceID, device: Device, held: AllocatedState, *, usable: bool, blocked: bool) -> State:
+    if identity in held.devices:
+        return "held"
+    if identity in held.shared or identity in held.capacity:
+        return "shared"
+    if not usable:
+        return "incomplete"
+    if any(taint.effect in _OUT_OF_SERVICE for taint in device.taints):
+        return "tainted"
+    return "blocked" if blocked else "free"
+
+
+def _device(
+    identity: DeviceID,
+    device: Device,
+    item: ResourceSlice,
+    state: State,
+    index: Devices,
+    held: AllocatedState,
+    matching: _Classes,
+) -> DeviceRow:
+    root, numa = _attribute(device, PCIE_ROOT), _attribute(device, NUMA_NODE)
+    return DeviceRow(
+        identity,
+        item.spec.node_name or device.node_name,
+        state,
+        matching.of(identity.driver, device),
+        _model(device),
+        root if isinstance(root, str) else None,
+        numa if isinstance(numa, int) else None,
+        _amounts(identity, device, held),
+        index.holders([identity]) if state in ("held", "shared", "stale") else (),
+        tuple(f"{t.key}={t.value or ''}:{t.effect}".replace("=:", ":") for t in device.taints),
+    )
+
+
+def _attribute(device: Device, name: str) -> object:
+    """The value of an attribute; of a list the first."""
+    found = device.attributes.get(name)
+    value = None if found is None else found.value
+    return value[0] if isinstance(value, tuple) and value else value
+
+
+def _model(device: Device) -> str | None:
+    short = {name.rpartition("/")[2]: attribute.value for name, attribute in device.attributes.items()}
+    return next((value for name in _MODELS if isinstance(value := short.get(name), str) and value), None)
+
+
+def _amounts(identity: DeviceID, device: Device, held: AllocatedState) -> tuple[Amount, ...]:
+    consumed: Mapping[str, Quantity] = held.capacity.get(identity, {})
+    return tuple(
+        Amount(name, str(capacity.value), str(consumed[name]) if name in consumed else "0")
+        for name, capacity in device.capacity.items()
+    )
+
+
+class _Classes:
+    """The DeviceClasses that match a device; selectors are compiled once."""
+
+    def __init__(self, classes: Iterable[DeviceClass], features: Features) -> None:
+        gates = features.on if features.cel_on is None else features.cel_on
+        compiled = environment(Target(features.release, gates), "stored")
+        self._programs = [
+            (item.metadata.name, [compiled.compile(s.cel.expression) for s in item.spec.selectors if s.cel])
+            for item in classes
+        ]
+
+    def of(self, driver: str, device: Device) -> tuple[str, ...]:
+        return tuple(
+            name
+            for name, programs in self._programs
+            if all(program.ok and _holds(program.evaluate(driver, device)) for program in programs)
+        )
+
+
+def _holds(value: bool | EvalError) -> bool:
+    return value is True

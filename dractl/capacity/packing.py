@@ -1,0 +1,82 @@
+"""The most copies that any order of placing reaches, beside what kube-scheduler's first fit reaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dractl.allocation import Allocated, Exhausted
+from dractl.capacity.islands import Islands
+from dractl.scheduler.attempt import Judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+    from dractl.allocation import Features
+    from dractl.capacity.copies import Subject
+    from dractl.capacity.placing import Fit
+    from dractl.scheduler.attempt import NodeVerdict
+
+    Raw = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """Copies that some order of placing reaches; ``proven`` if none reaches more."""
+
+    fits: int
+    proven: bool
+
+
+def most(fit: Fit, features: Features, tell: Callable[[str], None] = lambda _: None) -> Most:
+    """Packs every node by itself: as many copies at once as the allocator finds room for.
+
+    Where copies on one node matter for another the number that fits stands, unproven.
+    """
+    subject = fit.subject
+    judge = Judge(subject.state, features)
+    first = judge.pod(subject.copy(1), anew=True)
+    islands = Islands.of(judge, subject.copy(1), first) if fit.nodes else None
+    if first.stopped or first.fatal is not None:
+        return Most(0, proven=True)
+    if islands is None:
+        return Most(fit.fits, proven=False)
+    reached = {node.name: node.fits for node in fit.nodes}
+    known: dict[Hashable, Most] = {}
+    total, proven = 0, not fit.undecided
+    free = [node for node in first.nodes if node.fits and not node.victims]
+    for done, verdict in enumerate(free):
+        key = islands.key(verdict)
+        if key not in known:
+            tell(f"packing copies ({done} of {len(free)} nodes)")
+            known[key] = _pack(subject, judge, islands, verdict, reached.get(verdict.name, 0))
+        total += known[key].fits
+        proven = proven and known[key].proven
+    return Most(total, proven)
+
+
+def _pack(subject: Subject, judge: Judge, islands: Islands, verdict: NodeVerdict, reached: int) -> Most:
+    """The most copies on one node: one more for as long as the claims of all of them can be allocated at once."""
+    here = judge.after(islands.alone(verdict.name))
+    node: Any = here.state.decode(verdict.node)
+    room = islands.room(verdict, subject.copy(1))
+    fits = reached
+    while room is None or fits < room:
+        claims = [
+            _numbered(claim.claim, number)
+            for number in range(fits + 1)
+            for claim in verdict.claims
+            if claim.claim is not None
+        ]
+        if not claims:
+            return Most(fits, proven=room is not None)
+        outcome = here.allocator.allocate(node, claims)
+        if not isinstance(outcome, Allocated):
+            return Most(fits, proven=not isinstance(outcome, Exhausted))
+        fits += 1
+    return Most(fits, proven=True)
+
+
+def _numbered(claim: Any, number: int) -> Any:
+    """The claim of one more copy: another object with the same spec."""
+    return replace(claim, metadata=replace(claim.metadata, name=f"{claim.metadata.name}-{number}"))

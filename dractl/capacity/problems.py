@@ -1,0 +1,191 @@
+"""What somebody has to clean up: devices that are held for nobody, given out twice, or published in a way that no pod
+can use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.capacity.plugins import drivers_of
+from dractl.cluster.pods import consumers, ended
+from dractl.cluster.state import list_at, map_at, maps_at, text_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dractl.capacity.inventory import Inventory, PoolRow
+    from dractl.capacity.plugins import PluginRow
+    from dractl.cluster.state import ClusterState, Key
+
+    Raw = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """What to do or look at, and the command for it, if there is one."""
+
+    text: str
+    command: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing to clean up. ``objects`` are ``Kind/[namespace/]name`` or ``driver/pool/device``."""
+
+    code: str
+    message: str
+    objects: tuple[str, ...]
+    next: tuple[NextStep, ...] = ()
+
+
+def problems(state: ClusterState, stock: Inventory, plugins: tuple[PluginRow, ...]) -> tuple[Problem, ...]:
+    """Everything to clean up, the claims first."""
+    return (
+        *_claims(state),
+        *_given_twice(stock),
+        *_gone(stock),
+        *_pools(state, stock),
+        *_offered_twice(stock, plugins),
+    )
+
+
+def _claims(state: ClusterState) -> Iterator[Problem]:
+    for key, claim in sorted(state.all("ResourceClaim").items()):
+        results = maps_at(claim, "status", "allocation", "devices", "results")
+        held = sum(result.get("adminAccess") is not True for result in results)
+        if not held:
+            continue
+        name, devices = "/".join(key), f"{held} {'device' if held == 1 else 'devices'}"
+        users = maps_at(claim, "status", "reservedFor")
+        if text_at(claim, "metadata", "deletionTimestamp"):
+            yield _deleting(key, claim, devices)
+        elif not users and not consumers(state, key):
+            yield Problem(
+                "claim-unused",
+                f"claim {name} holds {devices}, and no pod uses it",
+                (f"ResourceClaim/{name}",),
+                (
+                    NextStep(
+                        "delete the claim if nobody needs it", f"kubectl delete resourceclaim {key[1]} -n {key[0]}"
+                    ),
+                ),
+            )
+        else:
+            yield from _ended_users(state, key, users, devices)
+
+
+def _delete(key: Key) -> str:
+    return f"kubectl delete resourceclaim {key[1]} -n {key[0]}"
+
+
+def _deleting(key: Key, claim: Raw, devices: str) -> Problem:
+    name = "/".join(key)
+    users = [text_at(user, "name") for user in maps_at(claim, "status", "reservedFor")]
+    finalizers = [str(f) for f in list_at(claim, "metadata", "finalizers")]
+    waits = f"pod {', '.join(users)}" if users else f"finalizer {', '.join(finalizers)}" if finalizers else "nobody"
+    step = NextStep("see who uses it", f"kubectl describe resourceclaim {key[1]} -n {key[0]}")
+    return Problem(
+        "claim-deleting",
+        f"claim {name} holds {devices} and waits for its deletion on {waits}",
+        (f"ResourceClaim/{name}",),
+        (step,),
+    )
+
+
+def _ended_users(state: ClusterState, key: Key, users: list[Raw], devices: str) -> Iterator[Problem]:
+    """A claim all of whose pods have ended or are gone; while one pod runs, it holds the devices rightly."""
+    pods = [text_at(user, "name") for user in users if text_at(user, "resource") == "pods"]
+    if not pods or len(pods) < len(users) or not state.has("Pod"):
+        return
+    found = {name: state.get("Pod", (key[0], name)) for name in pods}
+    if any(pod is not None and not ended(pod) for pod in found.values()):
+        return
+    name = "/".join(key)
+    finished = [pod for pod, value in found.items() if value is not None]
+    gone = [pod for pod, value in found.items() if value is None]
+    who = [f"pod {', '.join(finished)}, which has ended"] if finished else []
+    who += [f"pod {', '.join(gone)}, which does not exist"] if gone else []
+    step = NextStep(
+        "kube-controller-manager releases it in time; if it stays, delete the claim",
+        _delete(key),
+    )
+    yield Problem(
+        "pod-finished",
+        f"claim {name} holds {devices} for {' and '.join(who)}",
+        (f"ResourceClaim/{name}", *(f"Pod/{key[0]}/{pod}" for pod in pods)),
+        (step,),
+    )
+
+
+def _given_twice(stock: Inventory) -> Iterator[Problem]:
+    for row in stock.devices:
+        claims = sorted({holder.claim for holder in row.holders})
+        if row.state == "held" and len(claims) > 1 and not any(a.consumed != "0" for a in row.capacity):
+            yield Problem(
+                "device-twice",
+                f"device {row.id} is allocated to {len(claims)} claims: {', '.join(claims)}",
+                (str(row.id), *(f"ResourceClaim/{claim}" for claim in claims)),
+                (NextStep("end the pods of all but one of these claims"),),
+            )
+
+
+def _gone(stock: Inventory) -> Iterator[Problem]:
+    for row in stock.devices:
+        if row.state in ("gone", "stale") and row.holders:
+            claims = sorted({holder.claim for holder in row.holders})
+            published = "is no longer published" if row.state == "gone" else "is only in an old generation of its pool"
+            yield Problem(
+                "device-gone",
+                f"device {row.id} {published} and is held by claim {', '.join(claims)}",
+                (str(row.id), *(f"ResourceClaim/{claim}" for claim in claims)),
+                (NextStep(f"see whether driver {row.id.driver} runs and still sees the device"),),
+            )
+
+
+def _pools(state: ClusterState, stock: Inventory) -> Iterator[Problem]:
+    nodes = {name for _, name in state.all("Node")}
+    for row in stock.pools:
+        name = f"{row.driver}/{row.pool}"
+        logs = NextStep(f"look at driver {row.driver}" + (f" on node {row.node}" if row.node else ""))
+        if row.duplicates:
+            twice = ", ".join(row.duplicates)
+            message = f"pool {name} publishes {twice} more than once: the scheduler takes no device of it"
+            yield Problem("pool-invalid", message, _slices(state, row), (logs,))
+        elif row.slices != row.expected:
+            fault = "slices are missing" if row.slices < row.expected else "there are too many slices"
+            message = (
+                f"pool {name} has {row.slices} of {row.expected} slices of generation {row.generation}: {fault}, and "
+                "the scheduler takes no device of it"
+            )
+            yield Problem("pool-incomplete", message, _slices(state, row), (logs,))
+        if row.node is not None and nodes and row.node not in nodes:
+            step = NextStep(
+                "delete its slices if the node is gone for good",
+                f"kubectl get resourceslices --field-selector spec.nodeName={row.node}",
+            )
+            message = f"pool {name} is of node {row.node}, which does not exist"
+            yield Problem("node-gone", message, _slices(state, row), (step,))
+
+
+def _slices(state: ClusterState, row: PoolRow) -> tuple[str, ...]:
+    slices = sorted(state.all("ResourceSlice").items())
+    return tuple(f"ResourceSlice/{key[1]}" for key, value in slices if _of(value, row))
+
+
+def _of(value: Raw, row: PoolRow) -> bool:
+    spec = map_at(value, "spec")
+    return bool(text_at(spec, "driver") == row.driver and text_at(spec, "pool", "name") == row.pool)
+
+
+def _offered_twice(stock: Inventory, plugins: tuple[PluginRow, ...]) -> Iterator[Problem]:
+    published = {(row.node, row.driver): row for row in stock.pools if row.node is not None}
+    for plugin in plugins:
+        drivers = [driver for driver in drivers_of(plugin.resource) if (plugin.node, driver) in published]
+        if drivers:
+            message = (
+                f"node {plugin.node} offers {plugin.allocatable} {plugin.resource} through a device plugin and devices "
+                f"of {drivers[0]} through ResourceSlices: both will hand out the same hardware"
+            )
+            step = NextStep("run either the device plugin or the DRA driver on a node")
+            yield Problem("offered-twice", message, (f"Node/{plugin.node}",), (step,))

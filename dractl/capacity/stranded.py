@@ -1,0 +1,84 @@
+"""Free devices that a shape cannot use: what is left when no further copy fits, and why, by node and PCIe root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dractl.capacity.inventory import PCIE_ROOT
+from dractl.cluster.devices import Devices
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.allocation import DeviceID, Survey
+    from dractl.capacity.placing import Fit
+    from dractl.scheduler.attempt import Judge, NodeVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class Stranded:
+    """Free devices of one driver on one PCIe root of a node (None: the devices name no root)."""
+
+    driver: str
+    node: str
+    pcie_root: str | None
+    devices: tuple[str, ...]  # driver/pool/device
+    why: str
+
+
+def stranded(fit: Fit, judge: Judge) -> tuple[Stranded, ...]:
+    """Devices that pass every stage for some request of the next copy and yet make no copy; ``judge`` is that of
+    ``fit.state``. Nothing if the next copy stops before it gets to any node."""
+    if fit.stopped.stopped or fit.stopped.fatal is not None:
+        return ()
+    index = Devices(fit.state, judge.slices)
+    found: list[Stranded] = []
+    for verdict in fit.stopped.nodes:
+        claims = [claim.claim for claim in verdict.claims if claim.claim is not None]
+        if not claims or verdict.fits:
+            continue
+        survey = judge.allocator.survey(judge.state.decode(verdict.node), claims)
+        free = sorted({device for request in survey.requests for device in request.candidates})
+        groups: dict[tuple[str, str | None], list[DeviceID]] = {}
+        for device in free:
+            groups.setdefault((device.driver, _root(index, device)), []).append(device)
+        for (driver, root), devices in groups.items():
+            names = tuple(str(device) for device in devices)
+            found.append(Stranded(driver, verdict.name, root, names, _why(verdict, survey, devices)))
+    return tuple(found)
+
+
+def _root(index: Devices, device: DeviceID) -> str | None:
+    attribute = index.attribute(device, PCIE_ROOT)
+    value = None if attribute is None else attribute.value
+    if isinstance(value, tuple):
+        value = value[0] if value else None
+    return value if isinstance(value, str) else None
+
+
+def _why(verdict: NodeVerdict, survey: Survey, devices: Sequence[DeviceID]) -> str:
+    if verdict.rejection is not None:
+        return f"the node takes no further copy: {verdict.rejection.detail or verdict.rejection.texts[0]}"
+    for request in survey.requests:
+        if request.ref.alternative is None and not request.enough:
+            return f"{_wants(request.wanted, request.request)}; {len(request.candidates)} free on the node"
+    for constraint in survey.constraints:
+        if constraint.kind != "matchAttribute":
+            continue
+        wanted = {request.request: request.wanted for request in survey.requests}
+        for group in constraint.groups:
+            here = dict(group.candidates)
+            if group.fits or not any(device in found for found in here.values() for device in devices):
+                continue
+            name = constraint.attribute.rpartition("/")[2]
+            for request_name in constraint.requests:
+                count = len(here.get(request_name, ()))
+                want = wanted.get(request_name, 1)
+                if count < want:
+                    return f"{_wants(want, request_name)} with one {name}; {count} free with {group.value}"
+    return "the free devices cannot be allocated together"
+
+
+def _wants(count: int, request: str) -> str:
+    return f"a copy wants {count} {request}"
