@@ -1,13 +1,36 @@
 """What a cluster has and how many more fit: the allocator and the scheduler asked many times.
 
 from dractl.capacity import inventory, place, subject
-inventory(state, features)                                  # every pool and device, its state and its holders
-place(subject(state, "template/gpu-pair", "ml"), features)  # copies, one after the other, until one stays pending
+inventory(state, features)                                        # every pool and device, its state, its holders
+place(subject(state, "template/gpu-pair", "ml"), features)        # copies, until one stays pending
 """
 
 from __future__ import annotations
 
 from dractl.capacity.copies import Subject, subject
+from dractl.capacity.inventory import DeviceRow, Inventory, PoolRow, inventory
+from dractl.capacity.packing import Most, most
 from dractl.capacity.placing import Fit, NodeFit, place
+from dractl.capacity.plugins import PluginRow, plugins
+from dractl.capacity.problems import Problem, problems
+from dractl.capacity.stranded import Stranded, stranded
 
-__all__ = ["Fit", "NodeFit", "Subject", "place", "subject"]
+__all__ = [
+    "DeviceRow",
+    "Fit",
+    "Inventory",
+    "Most",
+    "NodeFit",
+    "PluginRow",
+    "PoolRow",
+    "Problem",
+    "Stranded",
+    "Subject",
+    "inventory",
+    "most",
+    "place",
+    "plugins",
+    "problems",
+    "stranded",
+    "subject",
+]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Fields of a pod that belong to one pod, not to its copies.
 _OWN_METADATA = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "ownerReferences", "generateName")
-_MADE = "dractl-copies"  # the template that stands for a claim of which there are to be more
+_MADE = "copy"  # the template that stands for a claim of which there are to be more
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Subject:
     def copy(self, number: int) -> dict[str, Any]:
         """The pod with the given number, as if it were just created."""
         metadata = dict(map_at(self.pod, "metadata"))
-        name = f"{metadata['name']}-copy-{number}"
+        name = f"{metadata['name']}-{number}"
         return {**self.pod, "metadata": {**metadata, "name": name, "uid": f"dractl-{name}"}}
 
 

@@ -18,6 +18,8 @@ SUBCOMMANDS = {
     "render": "The ResourceSlices (and DeviceClasses) that drivers would publish for it.",
     "lint": "What is wrong in these manifests.",
     "explain": "Why is this claim or pod not allocated, and what would make it fit.",
+    "devices": "What the cluster has, who holds it, and what has to be cleaned up.",
+    "fit": "How many more copies of this fit, where, and what is stranded.",
     "rule": "What a lint rule, a reason or a driver's attributes mean.",
     "completion": "The completion script of a shell.",
 }

@@ -1,62 +1,179 @@
-"""``--devices FILE|DIR|SNAPSHOT|local|cluster``: devices as they are, or would be, published."""
+"""``dractl devices``: every device of the cluster, its state and who holds it, and what has to be cleaned up."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Annotated
 
-from dractl.cli import terminal
+import typer
+
+from dractl.cli import common, source, terminal
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+    from dractl.capacity import DeviceRow
+    from dractl.cli.source import Cluster
 
-    from dractl.cluster import ClusterState
+FORMATS = ("table", "wide", "json", "html", "openmetrics")
+GROUPS = ("node", "driver", "class", "model", "root")
+STATES = ("free", "held", "shared", "blocked", "tainted", "incomplete", "stale", "gone")
+
+Arguments = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False),
+]
+Node = Annotated[str | None, typer.Option("--node", metavar="NAME", help="Only devices of this node.")]
+Driver = Annotated[str | None, typer.Option("--driver", metavar="NAME", help="Only devices of this driver.")]
+Class = Annotated[str | None, typer.Option("--class", metavar="NAME", help="Only devices of this DeviceClass.")]
+Selector = Annotated[
+    str | None, typer.Option("--selector", metavar="CEL", help="Only devices for which this CEL expression is true.")
+]
+State = Annotated[
+    str | None, typer.Option("--state", metavar="STATE,...", help=f"Only devices in these states: {', '.join(STATES)}.")
+]
+By = Annotated[str, typer.Option("--by", metavar="GROUP", help=f"Group the table by {', '.join(GROUPS)}.")]
+Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+Watch = Annotated[bool, typer.Option("--watch", help="Show the table again whenever something changes.")]
+
+
+def command(
+    arguments: Arguments = None,
+    files: source.Files = None,
+    devices: source.Devices = None,
+    node: Node = None,
+    driver: Driver = None,
+    device_class: Class = None,
+    selector: Selector = None,
+    state: State = None,
+    by: By = "node",
+    watch: Watch = False,
+    context: source.Context = None,
+    kubeconfig: source.Kubeconfig = None,
+    kubernetes_version: common.KubernetesVersion = None,
+    feature_gates: common.FeatureGates = None,
+    config: common.Config = None,
+    isolated: common.Isolated = False,
+    output: Output = "table",
+    output_file: common.OutputFile = None,
+    quiet: common.Quiet = False,
+    color: common.Color = "auto",
+) -> None:
+    """List the devices of the cluster: which are free, who holds the others, and what somebody has to clean up.
+
+    Objects come from the cluster of the kubeconfig, or from files. `-o wide` has a line for each device.
+
+    Examples: `dractl devices`, `dractl devices --class gpu.nvidia.com --state free -o wide`,
+    `dractl devices -f dump.yaml --by model`
+    """
+    common.settle(color, quiet)
+    common.choose_output(output, FORMATS)
+    common.choose("--by", by, GROUPS)
+    states = frozenset(common.choose("--state", one.strip(), STATES) for one in state.split(",")) if state else None
+
+    def once() -> str:
+        cluster = source.read(
+            arguments or [],
+            files or [],
+            devices or [],
+            namespace=None,
+            everywhere=True,
+            context=context,
+            kubeconfig=kubeconfig,
+            kubernetes_version=kubernetes_version,
+            feature_gates=feature_gates,
+            config=config,
+            isolated=isolated,
+        )
+        if cluster.sources.names:
+            raise InputError(f"no file {cluster.sources.names[0]}", hint="name what to list with --node, --driver ...")
+        return _report(cluster, node, driver, device_class, selector, states, by=by, output=output, to_file=output_file)
+
+    if watch:
+        from dractl.cli import watching
+
+        watching.repeat(once)
+        return
+    common.write_report(once(), output_file)
+
+
+def _report(
+    cluster: Cluster,
+    node: str | None,
+    driver: str | None,
+    device_class: str | None,
+    selector: str | None,
+    states: frozenset[str] | None,
+    *,
+    by: str,
+    output: str,
+    to_file: object,
+) -> str:
+    from dataclasses import replace
+
+    from dractl.capacity import inventory, plugins, problems
+
+    try:
+        stock = inventory(cluster.state, cluster.features, terminal.progress)
+    finally:
+        terminal.progress("")
+    offered = plugins(cluster.state)
+    faults = problems(cluster.state, stock, offered)
+    chosen = [
+        row
+        for row in stock.devices
+        if node in (None, row.node)
+        and driver in (None, row.id.driver)
+        and (device_class is None or device_class in row.classes)
+        and (states is None or row.state in states)
+    ]
+    if selector is not None:
+        chosen = _selected(cluster, chosen, selector)
+    filtered = len(chosen) < len(stock.devices)
+    pools = {(row.id.driver, row.id.pool) for row in chosen}
+    kept = tuple(row for row in stock.pools if not filtered or (row.driver, row.pool) in pools)
+    stock = replace(stock, devices=tuple(chosen), pools=kept)
+    offered = tuple(p for p in offered if node in (None, p.node)) if driver is None and device_class is None else ()
+    if output == "json":
+        from dractl.report import capacity_json
+
+        return capacity_json.devices(stock, offered, faults, cluster.features.release)
+    if output == "openmetrics":
+        from dractl.report import capacity_openmetrics
+
+        return capacity_openmetrics.render(stock, offered)
+    if output == "html":
+        from dractl.report import capacity_html
+
+        return capacity_html.devices(stock, offered, faults)
+    from dractl.report import capacity_text
+    from dractl.report.canvas import Canvas
+
+    canvas = Canvas(unicode=False)
+    if to_file is None:
+        out = sys.stdout
+        wide = terminal.width(out) if out.isatty() else max(200, terminal.width(out))
+        canvas = Canvas(wide, terminal.use_unicode(out, piped=False), terminal.use_color(out))
+    if output == "wide":
+        return capacity_text.wide(stock, faults, canvas)
+    return capacity_text.devices(stock, offered, faults, canvas, by=by)
+
+
+def _selected(cluster: Cluster, rows: list[DeviceRow], selector: str) -> list[DeviceRow]:
+    """Rows for whose device a CEL expression is true. Raises UsageError if it does not compile."""
+    from dractl.cel import environment
+    from dractl.cluster.devices import Devices
+    from dractl.errors import UsageError
     from dractl.model import Target
 
-
-def read(source: str, target: Target) -> ClusterState:
-    """The ResourceSlices and DeviceClasses of one source."""
-    from dractl.cluster import sources
-
-    if source == "cluster":
-        from dractl.cluster import live
-
-        return live.read(live.Login()).state
-    found = sources.published(source) if source != "local" else None
-    return found or rendered(source, target)
-
-
-def installed(slices: Iterable[Mapping[str, Any]], target: Target) -> dict[str, dict[str, Any]]:
-    """The DeviceClasses that come with the drivers of the slices, as far as dractl knows the drivers."""
-    from dractl.cluster.state import text_at
-    from dractl.drivers import Options, find, names
-
-    published = {text_at(slice_, "spec", "driver") for slice_ in slices}
-    options = Options(node_name="node-1", target=target)
-    classes = [item for name in names() if name in published for item in find(name).device_classes(options)]
-    return {item["metadata"]["name"]: item for item in classes}
-
-
-def rendered(source: str, target: Target) -> ClusterState:
-    """What drivers would publish for this machine (``local``) or for that of a snapshot."""
-    import os
-    from pathlib import Path
-
-    from dractl.cli.node import read_node
-    from dractl.cluster import sources
-    from dractl.drivers import Options, render
-
-    machine = read_node(None, None if source == "local" else Path(source))
-    name = machine.host.name or os.environ.get("NODE_NAME") or "node-1"
-    rendering = render(
-        machine, Options(node_name=name.lower(), target=target, versions={}, settings={}), device_classes=True
-    )
-    for notice in rendering.notices:
-        terminal.notice(notice)
-    for driver, why in rendering.unpublished.items():
-        terminal.notice(f"{driver} publishes nothing here: {why}")
-    if not rendering.slices:
-        hint = "`dractl discover` shows the hardware"
-        raise InputError(f"--devices {source}: no driver that dractl knows would publish a device here", hint=hint)
-    return sources.of_objects(rendering.objects)
+    features = cluster.features
+    gates = features.on if features.cel_on is None else features.cel_on
+    program = environment(Target(features.release, gates), "stored").compile(selector)
+    if not program.ok:
+        raise UsageError(f"--selector does not compile: {program.error}", hint="see `dractl cel`")
+    index = Devices(cluster.state, cluster.state.slices)
+    found = []
+    for row in rows:
+        device = index.get(row.id)
+        if device is not None and program.evaluate(row.id.driver, device) is True:
+            found.append(row)
+    return found

@@ -205,16 +205,16 @@ def _inventory(sources: list[str], target: Target) -> Inventory | None:
     """The devices that ``--devices`` names, with the classes that came with them."""
     if not sources:
         return None
-    from dractl.cli import devices
+    from dractl.cli import published
     from dractl.errors import Unsupported
     from dractl.lint.inventory import Inventory
 
     if not target.at_least("1.34"):
         raise Unsupported(f"--devices needs Kubernetes 1.34 or later, not {target.release}", hint="leave it out")
-    states = [devices.read(source, target) for source in sources]
+    states = [published.read(source, target) for source in sources]
     slices = [value for state in states for value in state.all("ResourceSlice").values()]
     classes = {name: value for state in states for (_, name), value in state.all("DeviceClass").items()}
-    return Inventory(slices, classes, assumed={} if classes else devices.installed(slices, target))
+    return Inventory(slices, classes, assumed={} if classes else published.installed(slices, target))
 
 
 def _diff(report: Report, output_file: Path | None) -> bool:

@@ -136,9 +136,9 @@ def _read(
 
 def _published(source: str, release: str | None) -> ClusterState:
     """Published slices, or what the drivers of a machine would publish."""
-    from dractl.cli import devices
+    from dractl.cli import published
     from dractl.cluster import sources as origins
     from dractl.model import NEWEST, Target
 
     found = origins.published(source) if source != "local" else None
-    return found if found is not None else devices.rendered(source, Target.of(release or NEWEST))
+    return found if found is not None else published.rendered(source, Target.of(release or NEWEST))

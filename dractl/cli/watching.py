@@ -46,3 +46,23 @@ def changes(paths: Sequence[str], wait: Callable[[], None] = lambda: time.sleep(
             last = now
             yield
         wait()
+
+
+def repeat(report: Callable[[], str], pause: float = 5.0) -> None:
+    """Shows a report again whenever it differs from the last one, until interrupted: on a terminal in place, else one
+    after the other."""
+    import sys
+
+    last: str | None = None
+    live = sys.stdout.isatty()
+    while True:
+        text = report()
+        if text != last:
+            if live:
+                sys.stdout.write("\x1b[H\x1b[2J")
+            elif last is not None:
+                sys.stdout.write("---\n")
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            last = text
+        time.sleep(pause)

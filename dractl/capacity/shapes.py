@@ -1,0 +1,97 @@
+"""A shape such as ``gpu=2,nic=1`` as a claim of this cluster: the classes that its drivers' devices have, aligned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.capacity.copies import of_claim
+from dractl.capacity.inventory import PCIE_ROOT, inventory
+from dractl.errors import InputError, UsageError
+from dractl.model.nearest import nearest
+
+if TYPE_CHECKING:
+    from dractl.allocation import Features
+    from dractl.capacity.copies import Subject
+    from dractl.capacity.inventory import DeviceRow, Inventory
+    from dractl.cluster.state import ClusterState
+
+_MOST = 32  # devices in the allocation of one claim: resource/v1 AllocationResultsMaxSize
+# Words for hardware -> drivers that publish it; any other word is the name of a DeviceClass.
+_DRIVERS = {
+    "gpu": ("gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com", "gpu.example.com"),
+    "nic": ("dra.net", "sriovnetwork.k8snetworkplumbingwg.io"),
+    "rdma": ("dra.net", "sriovnetwork.k8snetworkplumbingwg.io"),
+    "tpu": ("tpu.google.com",),
+    "neuron": ("neuron.aws.com",),
+    "gaudi": ("gaudi.intel.com",),
+    "nvme": ("dra.nvme",),
+}
+_SELECTORS = {"rdma": 'device.attributes["dra.net"].?rdma.orValue(false)'}
+
+
+def of_shape(state: ClusterState, features: Features, text: str, namespace: str) -> Subject:
+    """Copies of a claim for ``KIND=COUNT,...``, where a kind is gpu, nic, rdma ... or the name of a DeviceClass.
+
+    Several kinds are wanted on one PCIe root.
+
+    Raises UsageError for a text that is no shape, InputError for a kind that nothing in the cluster is of.
+    """
+    counts = parse(text, known=[name for _, name in state.all("DeviceClass")])
+    stock = inventory(state, features)
+    requests = []
+    aligned = len(counts) > 1
+    for kind, count in counts.items():
+        device_class, rows = _class(stock, kind)
+        aligned = aligned and any(row.pcie_root for row in rows)
+        exactly: dict[str, Any] = {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": count}
+        if kind in _SELECTORS:
+            exactly["selectors"] = [{"cel": {"expression": _SELECTORS[kind]}}]
+        requests.append({"name": kind.replace(".", "-"), "exactly": exactly})
+    devices: dict[str, Any] = {"requests": requests}
+    if aligned:
+        devices["constraints"] = [{"matchAttribute": PCIE_ROOT}]
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "spec": {"devices": devices}}
+    return of_claim(state, text + (" on one PCIe root" if aligned else ""), namespace, claim)
+
+
+def parse(text: str, known: list[str]) -> dict[str, int]:
+    """Counts by kind. Raises UsageError with the nearest word; ``known`` are the DeviceClasses of the cluster."""
+    words = [*_DRIVERS, *known]
+    counts: dict[str, int] = {}
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        kind, equals, number = part.partition("=")
+        if kind not in words:
+            near = nearest(kind, words)
+            raise UsageError(
+                f"{kind!r} is neither a kind of hardware nor a DeviceClass"
+                + (f"; did you mean {near}?" if near else ""),
+                hint=f"a shape is KIND=COUNT,...: {', '.join(_DRIVERS)}, or the name of a DeviceClass",
+            )
+        if kind in counts or (equals and not (number.isdecimal() and 0 < int(number[:9]) <= _MOST)):
+            raise UsageError(f"{part!r} is not KIND=COUNT", hint=f"each kind once, with a count from 1 to {_MOST}")
+        counts[kind] = int(number or 1)
+    if not counts or sum(counts.values()) > _MOST:
+        raise UsageError(f"a shape has 1 to {_MOST} devices, such as gpu=2,nic=1")
+    return counts
+
+
+def _class(stock: Inventory, kind: str) -> tuple[str, list[DeviceRow]]:
+    """The DeviceClass of a kind and the devices that it matches: the one named after the driver, else the one that
+    matches most."""
+    if kind not in _DRIVERS:
+        return kind, [row for row in stock.devices if kind in row.classes]
+    rows = [row for row in stock.devices if row.id.driver in _DRIVERS[kind]]
+    matched: dict[str, list[DeviceRow]] = {}
+    for row in rows:
+        for name in row.classes:
+            matched.setdefault(name, []).append(row)
+    drivers = {row.id.driver for row in rows}
+    named = sorted(matched, key=lambda name: (name not in drivers, -len(matched[name]), name))
+    if not named:
+        published = (
+            f"drivers publish {len(rows)} of them, but no DeviceClass matches" if rows else "no driver publishes any"
+        )
+        there = sorted({row.id.driver for row in stock.devices})
+        hint = f"there are devices of {', '.join(there)}" if there else "the cluster has no ResourceSlice"
+        raise InputError(f"no {kind} in this cluster: {published}", hint=hint)
+    return named[0], matched[named[0]]

@@ -1,0 +1,248 @@
+"""``dractl fit``: how many more copies of a shape, a claim, a pod or a workload fit, where, and what is stranded."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dractl.cli import common, source, terminal
+from dractl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from dractl.capacity import Fit, Subject
+    from dractl.cli.source import Cluster
+    from dractl.cluster import ClusterState
+    from dractl.explain import Reason
+
+FORMATS = ("text", "json", "html")
+
+Name = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SHAPE | KIND/NAME | FILE",
+        help="gpu=2,nic=1; template/NAME, claim/NAME, pod/NAME, deploy/NAME ...; or a file that holds one of these.",
+        show_default=False,
+    ),
+]
+Replicas = Annotated[
+    int | None, typer.Option("--replicas", metavar="N", min=1, help="Exit with 1 if fewer than N fit. Default: 1.")
+]
+Pack = Annotated[bool, typer.Option("--pack", help="Also find the most that any order of placing reaches.")]
+Without = Annotated[
+    list[str] | None,
+    typer.Option("--without", metavar="KIND/[NS/]NAME", help="As if this pod, node or claim were gone; repeatable."),
+]
+Add = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--add",
+        metavar="NODES[*N]",
+        help="As if N more nodes were there: a slices file, a snapshot, or hardware such as 8xH100,4xnic.",
+    ),
+]
+Shapes = Annotated[
+    str | None, typer.Option("--shapes", metavar="NAME,...", help="A table of several templates or claims by node.")
+]
+Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+
+
+def command(
+    name: Name = None,
+    files: source.Files = None,
+    devices: source.Devices = None,
+    namespace: source.Namespace = None,
+    replicas: Replicas = None,
+    pack: Pack = False,
+    without: Without = None,
+    add: Add = None,
+    shapes: Shapes = None,
+    node: Annotated[str | None, typer.Option("--node", metavar="NAME", help="Place copies on this node only.")] = None,
+    context: source.Context = None,
+    kubeconfig: source.Kubeconfig = None,
+    kubernetes_version: common.KubernetesVersion = None,
+    feature_gates: common.FeatureGates = None,
+    config: common.Config = None,
+    isolated: common.Isolated = False,
+    output: Output = "text",
+    output_file: common.OutputFile = None,
+    quiet: common.Quiet = False,
+    color: common.Color = "auto",
+) -> None:
+    """Say how many more copies fit: placed one after the other as kube-scheduler would, until one stays pending.
+
+    Of a template a copy is a pod with one container that uses its claim and asks for nothing else. The exit code is 1
+    if fewer than `--replicas` fit.
+
+    Examples: `dractl fit gpu=2,nic=1`, `dractl fit template/gpu-pair -n ml --pack`,
+    `dractl fit deploy/trainer -f dump.yaml --replicas 8 --without node/gpu-7`
+    """
+    common.settle(color, quiet)
+    common.choose_output(output, FORMATS)
+    if (name is None) == (shapes is None):
+        raise UsageError("name one thing to place, or several with --shapes", hint="dractl fit gpu=2,nic=1")
+    own = [name] if name is not None and Path(name).is_file() else []
+    cluster = source.read(
+        [],
+        [*(files or []), *own] if files or devices else files or [],
+        devices or [],
+        namespace=namespace,
+        everywhere=namespace is None,
+        context=context,
+        kubeconfig=kubeconfig,
+        kubernetes_version=kubernetes_version,
+        feature_gates=feature_gates,
+        config=config,
+        isolated=isolated,
+    )
+    state = _changed(cluster, without or [], add or [], node)
+    subjects = [_subject(cluster, state, one.strip(), own) for one in (shapes.split(",") if shapes else [name or ""])]
+    found = [_placed(cluster, one) for one in subjects]
+    if output == "json":
+        text = _json(cluster, found, pack, replicas)
+    elif output == "html":
+        text = _html(cluster, found[0], pack)
+    else:
+        text = _text(cluster, found, pack, replicas, to_file=output_file is not None)
+    common.write_report(text, output_file)
+    if any(fit.fits < (replicas or 1) for fit in found):
+        raise typer.Exit(1)
+
+
+def _subject(cluster: Cluster, state: ClusterState, name: str, own: list[str]) -> Subject:
+    from dractl.capacity import copies
+
+    if own:
+        return _of_file(cluster, state, own[0])
+    if "/" not in name and "=" in name:
+        from dractl.capacity.shapes import of_shape
+
+        return of_shape(state, cluster.features, name, cluster.namespace or "default")
+    return copies.subject(state, name, cluster.namespace, cluster.kinds)
+
+
+_ORDER = ("ResourceClaimTemplate", "ResourceClaim")
+
+
+def _of_file(cluster: Cluster, state: ClusterState, path: str) -> Subject:
+    """The workload or pod of a file, else its template, else its claim; the file's objects join the cluster's."""
+    from dractl.capacity import copies
+    from dractl.cluster import sources
+
+    written = sources.state_of(sources.Sources((), (path,)), namespace=cluster.namespace)
+    others = [kind for kind in written.kinds if kind not in (*_ORDER, "Node", "DeviceClass", "ResourceSlice")]
+    pods = [kind for kind in others if kind == "Pod" or kind not in _known_kinds()]
+    for kind in (*pods, *_ORDER):
+        for key in written.all(kind):
+            return copies.of_object(state.merged(written), kind, key)
+    raise InputError(
+        "nothing in it can be placed", place=path, hint="fit takes a template, a claim, a pod or a workload"
+    )
+
+
+def _known_kinds() -> frozenset[str]:
+    from dractl.cluster.state import GROUPS
+
+    return frozenset(GROUPS) - {"Pod"}
+
+
+def _placed(cluster: Cluster, subject: Subject) -> Fit:
+    from dractl.capacity import place
+
+    try:
+        return place(subject, cluster.features, tell=terminal.progress)
+    finally:
+        terminal.progress("")
+
+
+def _changed(cluster: Cluster, without: list[str], add: list[str], node: str | None) -> ClusterState:
+    """The cluster as `--without`, `--add` and `--node` make it. Raises InputError for an object that does not exist."""
+    from dractl.capacity import changes
+
+    state = cluster.state
+    for target in without:
+        state = changes.without(state, target, cluster.namespace)
+    for number, text in enumerate(add, 1):
+        from dractl.cli import published
+        from dractl.model import Target
+
+        what, _, count = text.partition("*")
+        if count and not (count.isdecimal() and 0 < int(count[:6]) <= 100_000):
+            raise UsageError(f"--add takes NODES*N with a number of nodes, not {text!r}")
+        nodes = published.nodes(what, Target.of(cluster.features.release))
+        state = changes.added(state, nodes, int(count or 1), number)
+    return state if node is None else changes.only_node(state, node)
+
+
+def _stops(cluster: Cluster, found: Fit) -> tuple[Reason, ...]:
+    """Why the next copy stays pending, as explain says it."""
+    if found.stopped.fits and not found.undecided:
+        return ()
+    from dractl.explain import Explainer, Options, Question
+
+    pod = found.subject.copy(found.fits + 1)
+    del pod["metadata"]["uid"]  # its claims are made of their templates
+    key = (pod["metadata"]["namespace"], pod["metadata"]["name"])
+    explainer = Explainer(found.state, cluster.features, Options(fixes=0))
+    return explainer.explain(Question("Pod", key, pod)).reasons
+
+
+def _json(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None) -> str:
+    import json
+
+    from dractl.capacity import most, stranded
+    from dractl.report import capacity_json
+    from dractl.scheduler.attempt import Judge
+
+    release = cluster.features.release
+    values = [
+        capacity_json.fit_value(
+            fit,
+            _stops(cluster, fit),
+            stranded(fit, Judge(fit.state, cluster.features)),
+            most(fit, cluster.features, terminal.progress) if pack else None,
+            replicas=replicas,
+            release=release,
+        )
+        for fit in found
+    ]
+    whole = values[0] if len(values) == 1 else {"schema": "dractl/fit/v1", "subjects": values}
+    return json.dumps(whole, indent=1, ensure_ascii=False)
+
+
+def _html(cluster: Cluster, found: Fit, pack: bool) -> str:
+    from dractl.capacity import inventory, most, stranded
+    from dractl.report import capacity_html
+    from dractl.scheduler.attempt import Judge
+
+    stock = inventory(found.state, cluster.features, terminal.progress)
+    left = stranded(found, Judge(found.state, cluster.features))
+    packed = most(found, cluster.features, terminal.progress) if pack else None
+    terminal.progress("")
+    return capacity_html.fit(found, stock, [reason.message for reason in _stops(cluster, found)], left, packed)
+
+
+def _text(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None, *, to_file: bool) -> str:
+    from dractl.capacity import most, stranded
+    from dractl.report import capacity_text
+    from dractl.report.canvas import Canvas
+    from dractl.scheduler.attempt import Judge
+
+    canvas = Canvas(unicode=False)
+    if not to_file:
+        out = sys.stdout
+        canvas = Canvas(terminal.width(out), terminal.use_unicode(out, piped=False), terminal.use_color(out))
+    if len(found) > 1:
+        return capacity_text.shapes(found, canvas)
+    fit = found[0]
+    try:
+        packed = most(fit, cluster.features, terminal.progress) if pack else None
+        terminal.progress("looking at what is left")
+        left = stranded(fit, Judge(fit.state, cluster.features))
+        stops = _stops(cluster, fit)
+    finally:
+        terminal.progress("")
+    release = cluster.features.release
+    return capacity_text.fit(fit, stops, left, packed, canvas, replicas=replicas, release=release)

@@ -1,0 +1,78 @@
+"""``--devices FILE|DIR|SNAPSHOT|local|cluster``: devices as they are, or would be, published."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.cli import terminal
+from dractl.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from dractl.cluster import ClusterState
+    from dractl.model import Target
+
+
+def read(source: str, target: Target) -> ClusterState:
+    """The ResourceSlices and DeviceClasses of one source."""
+    from dractl.cluster import sources
+
+    if source == "cluster":
+        from dractl.cluster import live
+
+        return live.read(live.Login()).state
+    found = sources.published(source) if source != "local" else None
+    return found or rendered(source, target)
+
+
+def installed(slices: Iterable[Mapping[str, Any]], target: Target) -> dict[str, dict[str, Any]]:
+    """The DeviceClasses that come with the drivers of the slices, as far as dractl knows the drivers."""
+    from dractl.cluster.state import text_at
+    from dractl.drivers import Options, find, names
+
+    published = {text_at(slice_, "spec", "driver") for slice_ in slices}
+    options = Options(node_name="node-1", target=target)
+    classes = [item for name in names() if name in published for item in find(name).device_classes(options)]
+    return {item["metadata"]["name"]: item for item in classes}
+
+
+def rendered(source: str, target: Target) -> ClusterState:
+    """What drivers would publish for this machine (``local``) or for that of a snapshot."""
+    import os
+    from pathlib import Path
+
+    from dractl.cli.node import read_node
+    from dractl.cluster import sources
+    from dractl.drivers import Options, render
+
+    machine = read_node(None, None if source == "local" else Path(source))
+    name = machine.host.name or os.environ.get("NODE_NAME") or "node-1"
+    rendering = render(
+        machine, Options(node_name=name.lower(), target=target, versions={}, settings={}), device_classes=True
+    )
+    for notice in rendering.notices:
+        terminal.notice(notice)
+    for driver, why in rendering.unpublished.items():
+        terminal.notice(f"{driver} publishes nothing here: {why}")
+    if not rendering.slices:
+        hint = "`dractl discover` shows the hardware"
+        raise InputError(f"--devices {source}: no driver that dractl knows would publish a device here", hint=hint)
+    return sources.of_objects(rendering.objects)
+
+
+def nodes(source: str, target: Target) -> ClusterState:
+    """Nodes to add: the slices of a file, or what drivers would publish for a snapshot or for hardware by its name."""
+    from pathlib import Path
+
+    from dractl.cluster import sources
+    from dractl.drivers import Options, render
+    from dractl.drivers.hardware import machine
+
+    if Path(source).exists():
+        return read(source, target)
+    rendering = render(machine(source), Options("node-1", target), device_classes=True)
+    if not rendering.slices:
+        raise InputError(f"--add {source}: no driver that dractl knows would publish a device there")
+    return sources.of_objects(rendering.objects)

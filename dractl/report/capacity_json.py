@@ -1,0 +1,122 @@
+"""``devices -o json`` and ``fit -o json``: the schemas dractl/devices/v1 and dractl/fit/v1."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dractl.explain.answer import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.capacity import DeviceRow, Fit, Inventory, Most, PluginRow, PoolRow, Problem, Stranded
+    from dractl.cluster.devices import Holder
+    from dractl.explain.answer import Reason
+
+
+def devices(stock: Inventory, plugins: Sequence[PluginRow], problems: Sequence[Problem], release: str) -> str:
+    """The inventory of a cluster."""
+    whole = {
+        "schema": "dractl/devices/v1",
+        "kubernetesVersion": release,
+        "pools": [_pool(row) for row in stock.pools],
+        "devices": [_device(row) for row in stock.devices],
+        "plugins": [
+            {"node": p.node, "resource": p.resource, "allocatable": p.allocatable, "requested": p.requested}
+            for p in plugins
+        ],
+        "problems": [
+            {
+                "code": p.code,
+                "message": p.message,
+                "objects": list(p.objects),
+                "next": [{"text": step.text, **({"command": step.command} if step.command else {})} for step in p.next],
+            }
+            for p in problems
+        ],
+    }
+    return json.dumps(whole, indent=1, ensure_ascii=False)
+
+
+def fit(
+    found: Fit,
+    stops: Sequence[Reason],
+    stranded: Sequence[Stranded],
+    most: Most | None,
+    *,
+    replicas: int | None,
+    release: str,
+) -> str:
+    """How many copies fit."""
+    return json.dumps(fit_value(found, stops, stranded, most, replicas=replicas, release=release), indent=1)
+
+
+def fit_value(
+    found: Fit,
+    stops: Sequence[Reason],
+    stranded: Sequence[Stranded],
+    most: Most | None,
+    *,
+    replicas: int | None,
+    release: str,
+) -> dict[str, Any]:
+    """``fit`` as the plain value that is printed."""
+    return {
+        "schema": "dractl/fit/v1",
+        "subject": found.subject.name,
+        "kubernetesVersion": release,
+        "fits": found.fits,
+        "replicas": replicas,
+        "undecided": found.undecided,
+        "nodes": [{"name": n.name, "fits": n.fits, "devices": list(n.devices)} for n in found.nodes],
+        "stops": plain(tuple(stops)),
+        "schedulerMessage": found.stopped.message,
+        "stranded": [
+            {"driver": s.driver, "pcieRoot": s.pcie_root, "node": s.node, "devices": list(s.devices), "why": s.why}
+            for s in stranded
+        ],
+        "most": None if most is None else {"fits": most.fits, "proven": most.proven},
+    }
+
+
+def _pool(row: PoolRow) -> dict[str, Any]:
+    return {
+        "driver": row.driver,
+        "pool": row.pool,
+        "node": row.node,
+        "generation": row.generation,
+        "slices": row.slices,
+        "expected": row.expected,
+        "complete": row.usable,
+        "total": row.total,
+        "allocated": row.allocated,
+        "available": row.available,
+        "unavailable": row.unavailable,
+    }
+
+
+def _device(row: DeviceRow) -> dict[str, Any]:
+    return {
+        "driver": row.id.driver,
+        "pool": row.id.pool,
+        "device": row.id.device,
+        "node": row.node,
+        "classes": list(row.classes),
+        "model": row.model,
+        "pcieRoot": row.pcie_root,
+        "numaNode": row.numa_node,
+        "state": row.state,
+        "capacity": {amount.name: {"total": amount.total, "consumed": amount.consumed} for amount in row.capacity},
+        "holders": [_holder(holder) for holder in row.holders],
+        "taints": list(row.taints),
+    }
+
+
+def _holder(holder: Holder) -> dict[str, Any]:
+    return {
+        "claim": holder.claim,
+        "pods": [holder.pod] if holder.pod else [],
+        "since": holder.since,
+        "finished": holder.finished,
+    }

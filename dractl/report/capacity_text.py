@@ -1,0 +1,224 @@
+"""``devices`` and ``fit`` as text: a line a node, or a line a device; equal nodes share a line where there are many."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from dractl.report.table import table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from dractl.capacity import DeviceRow, Fit, Inventory, Most, PluginRow, Problem, Stranded
+    from dractl.explain.answer import Reason
+    from dractl.report.canvas import Canvas
+
+_OUT = ("tainted", "incomplete", "stale", "gone")
+_MANY = 40  # rows from which equal ones are put together
+_SHOWN = 12
+
+
+def devices(
+    stock: Inventory,
+    plugins: Sequence[PluginRow],
+    problems: Sequence[Problem],
+    canvas: Canvas,
+    *,
+    by: str = "node",
+) -> str:
+    """A line for each node (or driver, class, model, root) and driver on it, then what has to be cleaned up."""
+    groups: dict[tuple[str, ...], list[DeviceRow]] = {}
+    for row in stock.devices:
+        for key in _keys(row, by):
+            groups.setdefault(key, []).append(row)
+    lines: list[tuple[str, ...]] = [_line(key, rows) for key, rows in sorted(groups.items())]
+    for p in plugins if by == "node" else ():
+        counts = (p.allocatable, max(0, p.allocatable - p.requested), p.requested, 0)
+        lines.append((p.node, f"{p.resource} (device plugin)", "", *(str(n) for n in counts), ""))
+    if not lines:
+        return "no device is published, and no node offers any through a device plugin\n"
+    head: tuple[str, ...] = (by.upper(), "DRIVER", "MODEL", "DEVICES", "FREE", "HELD", "OUT OF SERVICE", "HELD BY")
+    if by == "driver":
+        head, lines = (head[0], *head[2:]), [(line[0], *line[2:]) for line in lines]
+    text = table(head, _together(lines, len(head)), canvas, numbers=[i for i, n in enumerate(head) if n in _NUMBERS])
+    return text + _problems(problems, canvas)
+
+
+_NUMBERS = ("DEVICES", "FREE", "HELD", "OUT OF SERVICE")
+
+
+def _keys(row: DeviceRow, by: str) -> Iterable[tuple[str, ...]]:
+    node = row.node or "(any node)"
+    if by == "class":
+        return [(name, row.id.driver) for name in row.classes or ("(no class)",)]
+    first = {
+        "node": node,
+        "driver": row.id.driver,
+        "model": row.model or "(unknown)",
+        "root": f"{node} {row.pcie_root or '(no PCIe root)'}",
+    }[by]
+    return [(first, row.id.driver)]
+
+
+def _line(key: tuple[str, ...], rows: Sequence[DeviceRow]) -> tuple[str, ...]:
+    models = dict.fromkeys(row.model for row in rows if row.model)
+    pods = dict.fromkeys(holder.pod or f"claim {holder.claim}" for row in rows for holder in row.holders)
+    counts = (
+        len(rows),
+        sum(row.state == "free" for row in rows),
+        sum(row.state in ("held", "shared") for row in rows),
+        sum(row.state in _OUT for row in rows),
+    )
+    blocked = sum(row.state == "blocked" for row in rows)
+    held = _some(list(pods), 3)
+    if blocked:
+        held = "; ".join(filter(None, (held, f"{blocked} blocked by shared counters")))
+    return (*key, _some([name for name in models if name], 2), *(str(n) for n in counts), held)
+
+
+def _some(names: Sequence[str], most: int) -> str:
+    return ", ".join(names[:most]) + (f" +{len(names) - most}" if len(names) > most else "")
+
+
+def _together(lines: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
+    """Equal lines but for their first column and the holders as one, if there are many."""
+    if len(lines) <= _MANY:
+        return lines
+    groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for line in lines:
+        groups.setdefault(line[1 : width - 1], []).append(line)
+    found = []
+    for key, members in groups.items():
+        name = members[0][0] + (f" +{len(members) - 1}" if len(members) > 1 else "")
+        holders = [holder for line in members for holder in line[-1].split(", ") if holder]
+        found.append((name, *key, _some(list(dict.fromkeys(holders)), 2)))
+    return found
+
+
+def _problems(problems: Sequence[Problem], canvas: Canvas) -> str:
+    if not problems:
+        return ""
+    lines = ["", canvas.paint("To clean up", "1")]
+    for problem in problems[:_SHOWN]:
+        lines.append(f"  {canvas.paint(problem.code, '33')}  {problem.message}")
+        lines += [f"    {canvas.glyph('→', '->')} {step.command or step.text}" for step in problem.next]
+    if len(problems) > _SHOWN:
+        lines.append(f"  and {len(problems) - _SHOWN} more: -o json lists them all")
+    return canvas.plain("\n".join(lines) + "\n")
+
+
+def wide(stock: Inventory, problems: Sequence[Problem], canvas: Canvas) -> str:
+    """A line for each device."""
+    head = ("NODE", "DEVICE", "ROOT", "NUMA", "MODEL", "STATE", "LEFT", "CLAIM", "PODS", "SINCE")
+    lines = []
+    for row in stock.devices:
+        left = ", ".join(f"{a.name} {a.consumed}/{a.total}" for a in row.capacity if a.consumed != "0")
+        state = row.state + (f" ({', '.join(row.taints)})" if row.taints else "")
+        lines.append(
+            (
+                row.node or "-",
+                str(row.id),
+                row.pcie_root or "-",
+                "-" if row.numa_node is None else str(row.numa_node),
+                row.model or "-",
+                state,
+                left or "-",
+                _some(list(dict.fromkeys(holder.claim for holder in row.holders)), 2) or "-",
+                _some([holder.pod for holder in row.holders if holder.pod], 2) or "-",
+                next((holder.since for holder in row.holders if holder.since), "-"),
+            )
+        )
+    if not lines:
+        return "no device is published\n"
+    return table(head, lines, canvas._replace(width=10_000)) + _problems(problems, canvas)
+
+
+def fit(
+    found: Fit,
+    stops: Sequence[Reason],
+    stranded: Sequence[Stranded],
+    most: Most | None,
+    canvas: Canvas,
+    *,
+    replicas: int | None,
+    release: str,
+) -> str:
+    """How many copies fit, where, what stops the next one, and what is left unused."""
+    wanted = replicas or 1
+    mark = canvas.glyph("✓", "ok:") if found.fits >= wanted else canvas.glyph("✗", "x")
+    number = f"{found.fits} more fit" if found.fits != 1 else "1 more fits"
+    if replicas is not None:
+        number = f"{min(found.fits, replicas)} of {replicas} fit"
+    if found.undecided:
+        number = f"at least {number}: the search ended undecided"
+    name = found.subject.name
+    lines = [f"{name}{'':4}Kubernetes {release}", canvas.paint(f"{mark} {number}", "1")]
+    if most is not None:
+        lines.append(_most(found, most))
+    lines += ["", *_nodes(found)]
+    if stops:
+        lines += ["", "The next copy stays pending:"]
+        lines += [f"  {reason.short}" for reason in stops[:4]]
+    elif found.stopped.message:
+        lines += ["", f"The next copy stays pending: {found.stopped.message}"]
+    if stranded:
+        lines += ["", "Free, but of no use to this shape:", *_stranded(stranded)]
+    return canvas.plain("\n".join(wrapped for line in lines for wrapped in _wrap(line, canvas.width))) + "\n"
+
+
+def _wrap(line: str, width: int) -> list[str]:
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    wrapped = textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return wrapped or [""]
+
+
+def _most(found: Fit, most: Most) -> str:
+    if most.fits > found.fits:
+        proof = "no order reaches more" if most.proven else "others may reach more"
+        return f"  {most.fits} in the best order of placing ({proof}): fragmentation costs {most.fits - found.fits}"
+    return "  no other order of placing reaches more" + ("" if most.proven else " (not proven)")
+
+
+def _nodes(found: Fit) -> list[str]:
+    """Nodes by the number of copies that they take."""
+    by_number: dict[int, list[str]] = {}
+    for node in found.nodes:
+        by_number.setdefault(node.fits, []).append(node.name)
+    width = max((len(str(n)) for n in by_number), default=1)
+    return [
+        f"  {number:>{width}} on {'each of ' if len(names) > 1 else ''}{_some(names, 6)}"
+        for number, names in sorted(by_number.items(), reverse=True)
+    ]
+
+
+def _stranded(rows: Sequence[Stranded]) -> list[str]:
+    """Stranded devices by reason, the most first."""
+    groups: dict[tuple[str, str], list[Stranded]] = {}
+    for row in rows:
+        why = row.why.replace(row.pcie_root, "its root") if row.pcie_root else row.why
+        groups.setdefault((row.driver, why), []).append(row)
+    ordered = sorted(groups.items(), key=lambda item: -_count(item[1], lambda row: len(row.devices)))
+    lines = []
+    for (driver, why), members in ordered[:_SHOWN]:
+        total = _count(members, lambda row: len(row.devices))
+        places = _some(list(dict.fromkeys(f"{row.node} {row.pcie_root or ''}".strip() for row in members)), 3)
+        lines += [f"  {total} of {driver}: {why}", f"      {places}"]
+    return lines
+
+
+def _count(rows: Sequence[Stranded], number: Callable[[Stranded], int]) -> int:
+    return sum(number(row) for row in rows)
+
+
+def shapes(fits: Sequence[Fit], canvas: Canvas) -> str:
+    """A table of several shapes by node; equal nodes share a line."""
+    names = list(dict.fromkeys(node.name for found in fits for node in found.nodes))
+    by_node = [{node.name: node.fits for node in found.nodes} for found in fits]
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for name in names:
+        groups.setdefault(tuple(nodes.get(name, 0) for nodes in by_node), []).append(name)
+    head = ("NODE", *(found.subject.name.rpartition("/")[2].upper() for found in fits))
+    lines = [(_some(members, 3), *(str(n) for n in key)) for key, members in sorted(groups.items(), reverse=True)]
+    lines.append(("all", *(str(found.fits) for found in fits)))
+    return table(head, lines, canvas, numbers=range(1, len(head)))
