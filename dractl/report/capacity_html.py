@@ -41,6 +41,7 @@ def fit(found: Fit, stock: Inventory, stops: Sequence[str], stranded: Sequence[S
     if most is not None and most.fits > found.fits:
         title += f"; {most.fits} in the best order of placing"
     parts = []
+    unused = ""
     if stops:
         lines = "".join(f"<li>{escape(text)}</li>" for text in stops)
         parts.append(f"<section><h2>The next copy stays pending</h2><ul>{lines}</ul></section>")
@@ -51,12 +52,13 @@ def fit(found: Fit, stock: Inventory, stops: Sequence[str], stranded: Sequence[S
             for s in stranded[:200]
         )
         head = "<tr><th>node</th><th>root</th><th>driver</th><th>devices</th><th>why</th></tr>"
-        parts.append(
-            "<section><h2>Free, but of no use to this shape</h2>"
-            f'<div class="scroll"><table>{head}{rows}</table></div></section>'
+        left = sum(len(s.devices) for s in stranded)
+        unused = (
+            f"<section><details><summary>{left} free devices are of no use to this shape</summary>"
+            f'<div class="scroll"><table>{head}{rows}</table></div></details></section>'
         )
     fits = {node.name: node.fits for node in found.nodes}
-    return _page("Fit", title, [*parts, *_cards(stock.devices, fits)], stock)
+    return _page("Fit", title, [*parts, *_cards(stock.devices, fits), unused], stock)
 
 
 def _problems(problems: Sequence[Problem]) -> Iterable[str]:
