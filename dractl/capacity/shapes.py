@@ -41,10 +41,10 @@ def of_shape(state: ClusterState, features: Features, text: str, namespace: str)
     requests = []
     aligned = len(counts) > 1
     for kind, count in counts.items():
-        device_class, rows = _class(stock, kind)
+        device_class, rows = _class(stock, kind, named=("", kind) in state.all("DeviceClass"))
         aligned = aligned and any(row.pcie_root for row in rows)
         exactly: dict[str, Any] = {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": count}
-        if kind in _SELECTORS:
+        if kind in _SELECTORS and device_class != kind:
             exactly["selectors"] = [{"cel": {"expression": _SELECTORS[kind]}}]
         requests.append({"name": kind.replace(".", "-"), "exactly": exactly})
     devices: dict[str, Any] = {"requests": requests}
@@ -75,10 +75,10 @@ def parse(text: str, known: list[str]) -> dict[str, int]:
     return counts
 
 
-def _class(stock: Inventory, kind: str) -> tuple[str, list[DeviceRow]]:
-    """The DeviceClass of a kind and the devices that it matches: the one named after the driver, else the one that
-    matches most."""
-    if kind not in _DRIVERS:
+def _class(stock: Inventory, kind: str, *, named: bool) -> tuple[str, list[DeviceRow]]:
+    """The DeviceClass of a kind and the devices that it matches: one of that name, else the one named after the driver,
+    else the one that matches most."""
+    if named:
         return kind, [row for row in stock.devices if kind in row.classes]
     rows = [row for row in stock.devices if row.id.driver in _DRIVERS[kind]]
     matched: dict[str, list[DeviceRow]] = {}
@@ -86,12 +86,12 @@ def _class(stock: Inventory, kind: str) -> tuple[str, list[DeviceRow]]:
         for name in row.classes:
             matched.setdefault(name, []).append(row)
     drivers = {row.id.driver for row in rows}
-    named = sorted(matched, key=lambda name: (name not in drivers, -len(matched[name]), name))
-    if not named:
+    classes = sorted(matched, key=lambda name: (name not in drivers, -len(matched[name]), name))
+    if not classes:
         published = (
             f"drivers publish {len(rows)} of them, but no DeviceClass matches" if rows else "no driver publishes any"
         )
         there = sorted({row.id.driver for row in stock.devices})
         hint = f"there are devices of {', '.join(there)}" if there else "the cluster has no ResourceSlice"
         raise InputError(f"no {kind} in this cluster: {published}", hint=hint)
-    return named[0], matched[named[0]]
+    return classes[0], matched[classes[0]]

@@ -44,7 +44,8 @@ Add = Annotated[
     ),
 ]
 Shapes = Annotated[
-    str | None, typer.Option("--shapes", metavar="NAME,...", help="A table of several templates or claims by node.")
+    str | None,
+    typer.Option("--shapes", metavar="NAME,...", help="A table of several things by node; gpu=2+nic=1 is one shape."),
 ]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
 
@@ -119,7 +120,7 @@ def _subject(cluster: Cluster, state: ClusterState, name: str, own: list[str]) -
     if "/" not in name and "=" in name:
         from dractl.capacity.shapes import of_shape
 
-        return of_shape(state, cluster.features, name, cluster.namespace or "default")
+        return of_shape(state, cluster.features, name.replace("+", ","), cluster.namespace or "default")
     return copies.subject(state, name, cluster.namespace, cluster.kinds)
 
 

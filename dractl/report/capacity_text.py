@@ -218,7 +218,7 @@ def shapes(fits: Sequence[Fit], canvas: Canvas) -> str:
     groups: dict[tuple[int, ...], list[str]] = {}
     for name in names:
         groups.setdefault(tuple(nodes.get(name, 0) for nodes in by_node), []).append(name)
-    head = ("NODE", *(found.subject.name.rpartition("/")[2].upper() for found in fits))
+    head = ("NODE", *(found.subject.name.partition(" ")[0].rpartition("/")[2].upper() for found in fits))
     lines = [(_some(members, 3), *(str(n) for n in key)) for key, members in sorted(groups.items(), reverse=True)]
     lines.append(("all", *(str(found.fits) for found in fits)))
     return table(head, lines, canvas, numbers=range(1, len(head)))

@@ -1,0 +1,89 @@
+"""Devices, their states and what somebody has to clean up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dractl.allocation import Features
+from dractl.capacity import inventory, plugins, problems
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+
+FEATURES = Features.for_release("1.37")
+GPU = device_class("gpu", "device.driver == 'gpu.nvidia.com'")
+
+
+def gpus(name: str, *devices: dict[str, Any], **pool: Any) -> dict[str, Any]:
+    return slice_of("gpu.nvidia.com", name, *devices, **pool)
+
+
+def held(name: str, device_name: str, pod_name: str | None = None, **metadata: Any) -> dict[str, Any]:
+    status = allocation("a", ("gpu.nvidia.com", device_name), pod=pod_name)
+    made = claim(name, request("r", "gpu"), status=status)
+    made["metadata"] |= metadata
+    return made
+
+
+def taken(*objects: dict[str, Any]) -> tuple[Any, dict[str, str], list[str]]:
+    state = state_of(GPU, *objects)
+    stock = inventory(state, FEATURES)
+    found = problems(state, stock, plugins(state))
+    return stock, {row.id.device: row.state for row in stock.devices}, [p.code for p in found]
+
+
+def test_each_device_has_its_state() -> None:
+    sick = device("gpu-2", taints=[{"key": "xid", "value": "79", "effect": "NoExecute"}])
+    fleet = gpus("a", device("gpu-0"), device("gpu-1", productName="H100"), sick)
+    stock, states, found = taken(node("a"), fleet, pod("p"), held("c", "gpu-0", "p"), held("old", "gpu-9", "p"))
+    assert states == {"gpu-0": "held", "gpu-1": "free", "gpu-2": "tainted", "gpu-9": "gone"}
+    rows = {row.id.device: row for row in stock.devices}
+    assert rows["gpu-1"].model == "H100"
+    assert rows["gpu-1"].classes == ("gpu",)
+    assert rows["gpu-0"].holders[0].pod == "ml/p"
+    assert rows["gpu-2"].taints == ("xid=79:NoExecute",)
+    assert found == ["device-gone"]
+
+
+def test_a_pool_with_slices_missing_cannot_be_used() -> None:
+    stock, states, found = taken(node("a"), gpus("a", device("gpu-0"), resourceSliceCount=2))
+    assert states == {"gpu-0": "incomplete"}
+    assert stock.pools[0].available is None
+    assert found == ["pool-incomplete"]
+
+
+def test_claims_that_hold_devices_for_nobody() -> None:
+    ended = pod("ended", status={"phase": "Succeeded"})
+    objects = [
+        held("unused", "gpu-0"),
+        held("done", "gpu-1", "ended"),
+        held("leaving", "gpu-2", "p", deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["f"]),
+        held("used", "gpu-3", "p"),
+    ]
+    fleet = gpus("a", *(device(f"gpu-{i}") for i in range(4)))
+    _, _, found = taken(node("a"), fleet, pod("p"), ended, *objects)
+    assert found == ["pod-finished", "claim-deleting", "claim-unused"]
+
+
+def test_one_device_in_two_claims() -> None:
+    users = [pod("p"), pod("q")]
+    _, _, found = taken(node("a"), gpus("a", device("gpu-0")), *users, held("c", "gpu-0", "p"), held("d", "gpu-0", "q"))
+    assert found == ["device-twice"]
+
+
+def test_a_device_plugin_that_offers_the_same_hardware() -> None:
+    worker = node("a", allocatable={"nvidia.com/gpu": "1", "example.com/other": "3"})
+    user = pod("p", requests={"nvidia.com/gpu": "1"}, spec={"nodeName": "a"}, status={"phase": "Running"})
+    state = state_of(GPU, worker, gpus("a", device("gpu-0")), user)
+    (row,) = plugins(state)
+    assert (row.resource, row.allocatable, row.requested) == ("nvidia.com/gpu", 1, 1)
+    assert [p.code for p in problems(state, inventory(state, FEATURES), (row,))] == ["offered-twice"]
+
+
+def test_a_node_with_a_device_plugin_only_is_no_problem() -> None:
+    state = state_of(node("a", allocatable={"amd.com/gpu": "8"}))
+    assert [row.resource for row in plugins(state)] == ["amd.com/gpu"]
+    assert problems(state, inventory(state, FEATURES), plugins(state)) == ()
+
+
+def test_slices_of_a_node_that_is_gone() -> None:
+    _, _, found = taken(node("b"), gpus("a", device("gpu-0")))
+    assert found == ["node-gone"]

@@ -1,0 +1,173 @@
+"""Copies that fit, and the most that any order reaches, on small fleets: counted by hand, or by trying everything."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dractl.allocation import Features
+from dractl.capacity import most, place, stranded, subject
+from dractl.capacity.changes import added, only_node, without
+from dractl.errors import InputError, UsageError
+from dractl.scheduler.attempt import Judge
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
+
+ROOT = "resource.kubernetes.io/pcieRoot"
+FEATURES = Features.for_release("1.37")
+GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
+NIC = device_class("nic", "device.driver == 'nic.example.com'")
+
+
+def gpus(name: str, *roots: str) -> dict[str, Any]:
+    return slice_of("gpu.example.com", name, *(device(f"gpu-{i}", **{ROOT: root}) for i, root in enumerate(roots)))
+
+
+def nics(name: str, *roots: str) -> dict[str, Any]:
+    return slice_of("nic.example.com", name, *(device(f"nic-{i}", **{ROOT: root}) for i, root in enumerate(roots)))
+
+
+def template(name: str, *requests: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": name, "namespace": "ml"},
+        "spec": {"spec": {"devices": {"requests": list(requests), **more}}},
+    }
+
+
+def fits(found: Any) -> dict[str, int]:
+    return {one.name: one.fits for one in found.nodes}
+
+
+PAIR = template("pair", request("gpu", "gpu"), request("nic", "nic"), constraints=[{"matchAttribute": ROOT}])
+
+
+def test_devices_without_a_partner_on_their_root_are_stranded() -> None:
+    state = state_of(GPU, NIC, PAIR, node("a"), gpus("a", "r1", "r1", "r2"), nics("a", "r1", "r3"))
+    found = place(subject(state, "template/pair", "ml"), FEATURES)
+    assert found.fits == 1
+    left = stranded(found, Judge(found.state, FEATURES))
+    assert {(one.pcie_root, one.devices) for one in left} == {
+        ("r1", ("gpu.example.com/a/gpu-1",)),
+        ("r2", ("gpu.example.com/a/gpu-2",)),
+        ("r3", ("nic.example.com/a/nic-1",)),
+    }
+
+
+def test_a_claim_held_by_another_pod_is_not_given_again() -> None:
+    held = claim("held", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="other"))
+    state = state_of(GPU, template("one", request("gpu", "gpu")), node("a"), gpus("a", "r1", "r1"), held)
+    found = place(subject(state, "template/one", "ml"), FEATURES)
+    assert [one.devices for one in found.nodes] == [("gpu.example.com/a/gpu-1",)]
+
+
+def test_a_missing_class_is_nought_with_the_cause() -> None:
+    state = state_of(template("one", request("gpu", "gpux")), GPU, node("a"), gpus("a", "r1"))
+    found = place(subject(state, "template/one", "ml"), FEATURES)
+    assert found.fits == 0
+    assert found.stopped.stopped
+
+
+def test_copies_of_one_claim_share_its_device() -> None:
+    shared = claim("team", request("gpu", "gpu"))
+    user = pod("user", {"name": "gpu", "resourceClaimName": "team"}, uid="u")
+    small = {"pods": "5"}
+    nodes = [node("a", allocatable=small), node("b", allocatable=small)]
+    state = state_of(GPU, shared, user, *nodes, gpus("a", "r1"), gpus("b", "r1"))
+    found = place(subject(state, "pod/user", "ml"), FEATURES)
+    assert found.fits == 5  # all on the node that the first one took
+    assert sorted(fits(found).values()) == [0, 5]
+
+
+def test_copies_beside_the_pod_that_is_asked_about_have_its_cpu_request() -> None:
+    user = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, requests={"cpu": "2"})
+    small = node("a", allocatable={"cpu": "5"})
+    objects = [GPU, template("one", request("gpu", "gpu")), user, small, gpus("a", "r", "r", "r", "r")]
+    assert place(subject(state_of(*objects), "pod/user", "ml"), FEATURES).fits == 2
+
+
+def test_without_and_with_more_nodes() -> None:
+    state = state_of(GPU, template("one", request("gpu", "gpu")), node("a"), gpus("a", "r"), node("b"), gpus("b", "r"))
+    asked = subject(state, "template/one", "ml")
+    assert place(asked, FEATURES).fits == 2
+    smaller = without(state, "node/b", None)
+    assert place(subject(smaller, "template/one", "ml"), FEATURES).fits == 1
+    larger = added(state, state_of(gpus("x", "r", "r", "r")), 2, 1)
+    assert fits(place(subject(larger, "template/one", "ml"), FEATURES)) == {
+        "a": 1,
+        "b": 1,
+        "added-1-1": 3,
+        "added-1-2": 3,
+    }
+    assert fits(place(subject(only_node(state, "b"), "template/one", "ml"), FEATURES)) == {"b": 1}
+
+
+def test_unknown_names_get_the_nearest() -> None:
+    state = state_of(GPU, PAIR, node("gpu-1"), gpus("gpu-1", "r"))
+    with pytest.raises(InputError) as raised:
+        subject(state, "template/pairs", "ml")
+    assert "pair" in (raised.value.hint or "")
+    with pytest.raises(UsageError, match="did you mean"):
+        subject(state, "tempalte/pair", "ml")
+    with pytest.raises(InputError) as gone:
+        without(state, "node/gpu-2", None)
+    assert "gpu-1" in (gone.value.hint or "")
+
+
+def test_what_takes_longer_than_the_budget_is_undecided_with_its_count() -> None:
+    shared = [node(f"n{i}") for i in range(4)]
+    spread = [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"a": "b"}}}]
+    user = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, uid="u", metadata={"labels": {"a": "b"}})
+    user["spec"]["topologySpreadConstraints"] = spread
+    slices = [gpus(f"n{i}", *["r"] * 6) for i in range(4)]
+    state = state_of(GPU, template("one", request("gpu", "gpu")), user, *shared, *slices)
+    found = place(subject(state, "pod/user", "ml"), FEATURES, budget=20)
+    assert found.undecided
+    assert 0 < found.fits < 24
+    assert place(subject(state, "pod/user", "ml"), FEATURES).fits == 24
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    roots=st.lists(st.sampled_from(["r1", "r2", "r3"]), min_size=1, max_size=6),
+    sizes=st.sampled_from([(1,), (2,), (1, 1), (2, 1)]),
+    same=st.booleans(),
+)
+def test_the_most_that_fit_is_what_trying_everything_finds(
+    roots: list[str], sizes: tuple[int, ...], same: bool
+) -> None:
+    requests = [request(f"r{i}", "gpu", count) for i, count in enumerate(sizes)]
+    constraints = [{"matchAttribute": ROOT}] if same else []
+    state = state_of(GPU, template("t", *requests, constraints=constraints), node("a"), gpus("a", *roots))
+    found = place(subject(state, "template/t", "ml"), FEATURES)
+    packed = most(found, FEATURES)
+    assert packed.proven
+    assert packed.fits == exhaustive(roots, sum(sizes), same)
+    assert found.fits <= packed.fits
+
+
+def exhaustive(roots: list[str], wants: int, same: bool) -> int:
+    """Disjoint sets of ``wants`` devices, each on one root if ``same``: as many as any choice gives."""
+
+    def best(free: frozenset[int]) -> int:
+        found = 0
+        for chosen in combinations(sorted(free), wants):
+            if not same or len({roots[i] for i in chosen}) == 1:
+                found = max(found, 1 + best(free - frozenset(chosen)))
+        return found
+
+    return best(frozenset(range(len(roots))))

@@ -1,0 +1,119 @@
+"""``dractl devices`` and ``dractl fit`` as they are called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from dractl.cli.main import main
+from dractl.resources import data_dir
+from tests.capacity.test_placing import GPU, NIC, PAIR, gpus, nics
+from tests.explain.cluster import allocation, claim, node, pod, request
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> str:
+    held = claim("held", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p"))
+    objects = [GPU, NIC, PAIR, node("a"), gpus("a", "r1", "r1", "r2"), nics("a", "r1", "r1"), held, pod("p")]
+    path = tmp_path / "dump.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    return str(path)
+
+
+def valid(text: str, name: str) -> dict[str, object]:
+    value = json.loads(text)
+    jsonschema.validate(value, json.loads((data_dir("schemas") / "dractl" / name).read_text()))
+    return value
+
+
+def test_devices_are_listed_by_node(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices", "-f", dump, "--isolated"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[1].split()[:6] == ["a", "gpu.example.com", "3", "2", "1", "0"]
+    assert out[1].endswith("ml/p")
+
+
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        (["--state", "free"], 4),
+        (["--driver", "nic.example.com"], 2),
+        (["--class", "gpu", "--state", "held"], 1),
+        (["--node", "b"], 0),
+        (["--selector", "device.driver == 'nic.example.com'"], 2),
+    ],
+)
+def test_devices_are_filtered(dump: str, options: list[str], count: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices", "-f", dump, "-o", "json", "--isolated", *options]) == 0
+    value = valid(capsys.readouterr().out, "devices-v1.json")
+    assert len(value["devices"]) == count  # type: ignore[arg-type]
+
+
+def test_a_selector_that_does_not_compile(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices", "-f", dump, "--selector", "device.drivr == 'x'", "--isolated"]) == 2
+    assert "--selector" in capsys.readouterr().err
+
+
+def test_metrics_end_as_the_format_wants(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices", "-f", dump, "-o", "openmetrics", "--isolated"]) == 0
+    out = capsys.readouterr().out
+    assert 'dractl_devices{driver="gpu.example.com",node="a",model="",state="held"} 1' in out
+    assert out.endswith("# EOF\n")
+
+
+def test_a_page_has_no_names_that_become_markup(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = Path(dump).read_text().replace('"name": "p"', '"name": "<script>alert(1)</script>"')
+    Path(dump).write_text(text)
+    assert main(["devices", "-f", dump, "-o", "html", "--isolated"]) == 0
+    out = capsys.readouterr().out
+    assert "<script>alert" not in out
+    assert "http" not in out
+
+
+def test_fit_counts_and_says_what_stops_the_next(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "template/pair", "-f", dump, "--isolated"]) == 0
+    out = capsys.readouterr().out
+    assert "1 more fits" in out
+    assert "The next copy stays pending" in out
+    assert "Free, but of no use to this shape" in out
+
+
+def test_fit_as_json(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "template/pair", "-f", dump, "-o", "json", "--pack", "--replicas", "2", "--isolated"]) == 1
+    value = valid(capsys.readouterr().out, "fit-v1.json")
+    assert (value["fits"], value["replicas"], value["most"]) == (1, 2, {"fits": 1, "proven": True})
+    assert value["stops"]
+
+
+def test_a_shape_of_classes(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "gpu=1,nic=1", "-f", dump, "--isolated", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["subject"] == "gpu=1,nic=1 on one PCIe root"
+
+
+def test_a_shape_that_is_none(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "gpus=1", "-f", dump, "--isolated"]) == 2
+    assert "did you mean gpu?" in capsys.readouterr().err
+
+
+def test_several_shapes_are_a_table(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "--shapes", "pair,claim/held,gpu=1+nic=1", "-f", dump, "--isolated"]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[0].split()[:3] == ["NODE", "PAIR", "HELD"]
+    assert out.splitlines()[-1].split() == ["all", "1", "2", "1"]
+
+
+def test_a_file_is_placed_in_the_cluster(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "claim.json"
+    path.write_text(json.dumps(claim("mine", request("gpu", "gpu", 2))))
+    assert main(["fit", str(path), "-f", dump, "--isolated", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["fits"] == 1
+
+
+def test_a_template_without_its_class_fits_nowhere(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = Path(dump).read_text().replace('"deviceClassName": "nic"', '"deviceClassName": "nix"')
+    Path(dump).write_text(text)
+    assert main(["fit", "template/pair", "-f", dump, "--isolated"]) == 1
+    assert "device class nix does not exist" in capsys.readouterr().out
