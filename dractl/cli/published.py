@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING
 
 from dractl.cli import terminal
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from dractl.cluster import ClusterState
     from dractl.model import Target
+    from dractl.topology.machine import Machine
 
 
 def read(source: str, target: Target) -> ClusterState:
@@ -40,25 +43,59 @@ def installed(slices: Iterable[Mapping[str, Any]], target: Target) -> dict[str, 
 
 def rendered(source: str, target: Target) -> ClusterState:
     """What drivers would publish for this machine (``local``) or for that of a snapshot."""
-    import os
     from pathlib import Path
 
     from dractl.cli.node import read_node
-    from dractl.cluster import sources
-    from dractl.drivers import Options, render
 
     machine = read_node(None, None if source == "local" else Path(source))
     name = machine.host.name or os.environ.get("NODE_NAME") or "node-1"
-    rendering = render(
-        machine, Options(node_name=name.lower(), target=target, versions={}, settings={}), device_classes=True
-    )
+    return _of_machine(machine, name, f"--devices {source}", target, ())
+
+
+def described(spec: str, target: Target, drivers: Sequence[str] = ()) -> ClusterState:
+    """What drivers would publish for a machine as ``--hardware`` describes it; its node has the name of the machine."""
+    from dractl.drivers.hardware import machine
+
+    found = machine(spec)
+    for note in found.notes:
+        terminal.notice(f"{spec}: {note.message}")
+    return _of_machine(found, _node_name(spec), f"--hardware {spec}", target, drivers)
+
+
+def every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterState]:
+    """What drivers would publish on every machine that ``--hardware`` knows by name, of those that have devices for
+    them. Machines with the same devices are there once each."""
+    from dractl.cluster import sources
+    from dractl.drivers import Options, render
+    from dractl.drivers.hardware import machine
+    from dractl.drivers.hardware.names import every
+
+    found = []
+    for name in every():
+        rendering = render(machine(name), Options(node_name=_node_name(name), target=target), drivers)
+        if rendering.slices:
+            found.append(sources.of_objects(rendering.objects))
+    return found
+
+
+def _node_name(spec: str) -> str:
+    """A node's name made of the name, the line or the file of a machine."""
+    name = re.sub(r"[^a-z0-9.-]+", "-", os.path.basename(spec).lower().removesuffix(".yaml").removesuffix(".yml"))
+    return name.strip("-.")[:63] or "node-1"
+
+
+def _of_machine(machine: Machine, name: str, option: str, target: Target, drivers: Sequence[str]) -> ClusterState:
+    from dractl.cluster import sources
+    from dractl.drivers import Options, render
+
+    rendering = render(machine, Options(node_name=name.lower(), target=target), drivers, device_classes=True)
     for notice in rendering.notices:
         terminal.notice(notice)
     for driver, why in rendering.unpublished.items():
         terminal.notice(f"{driver} publishes nothing here: {why}")
     if not rendering.slices:
-        hint = "`dractl discover` shows the hardware"
-        raise InputError(f"--devices {source}: no driver that dractl knows would publish a device here", hint=hint)
+        hint = "`dractl discover` shows the hardware" if option.startswith("--devices") else None
+        raise InputError(f"{option}: no driver that dractl knows would publish a device here", hint=hint)
     return sources.of_objects(rendering.objects)
 
 

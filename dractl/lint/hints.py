@@ -9,7 +9,7 @@ from dractl.lint.fixes import value_at
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dractl.cel import Issue
+    from dractl.cel import Issue, Program
     from dractl.manifests import Document
     from dractl.model import Target
     from dractl.validation.violation import Violation
@@ -24,7 +24,7 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
     match violation.rule:
         case "RC-13" | "DC-04":
             written = value_at(document, violation.path)
-            return _expression(written, violation.issues, target) if isinstance(written, str) else None
+            return _compiling(written, violation.issues, target) if isinstance(written, str) else None
         case "RC-14" | "DC-05":
             return _cost(value_at(document, violation.path), target)
         case "RC-24" if "multiple fields" in violation.message:  # what the API server says where neither is set
@@ -42,6 +42,13 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
     return None
 
 
+def help_of(program: Program, target: Target) -> str | None:
+    """What to do about an expression that an API server of ``target`` rejects."""
+    if program.admission == "tooComplex":
+        return _cost(program.text, target)
+    return _compiling(program.text, program.issues, target) if program.issues else None
+
+
 def _version(written: object) -> str:
     from dractl.model import Version
 
@@ -51,7 +58,7 @@ def _version(written: object) -> str:
         return "a version has three numbers without leading zeros: 550.8.1"
 
 
-def _expression(written: str, issues: Sequence[Issue], target: Target) -> str | None:
+def _compiling(written: str, issues: Sequence[Issue], target: Target) -> str | None:
     if any(issue.is_assignment for issue in issues):
         return "use == to compare values"
     operands = next((issue.operands for issue in issues if issue.operands), None)

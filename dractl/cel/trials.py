@@ -1,0 +1,84 @@
+"""An expression tried on devices: which it selects, and what decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.cel.program import EvalError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dractl.cel.decisions import Decision
+    from dractl.cel.device import DeviceLike
+    from dractl.cel.program import Program
+
+
+class Device(NamedTuple):
+    """A published device."""
+
+    driver: str
+    pool: str
+    name: str
+    value: DeviceLike
+
+    def __str__(self) -> str:
+        return f"{self.driver}/{self.pool}/{self.name}"
+
+
+class Trial(NamedTuple):
+    """Devices that an expression treats alike: the same result, decided by the same part on the same values.
+
+    ``result`` is None where the evaluation fails; ``error`` is upstream's text then.
+    """
+
+    result: bool | None
+    error: str | None
+    decision: Decision
+    devices: tuple[Device, ...]
+
+
+def tried(program: Program, devices: Iterable[Device]) -> tuple[Trial, ...]:
+    """The trials of all devices: true before false before errors, larger groups first. ValueError if the program does
+    not compile."""
+    groups: dict[tuple[bool | None, str | None, Decision], list[Device]] = {}
+    for device in devices:
+        verdict = program.evaluate(device.driver, device.value)
+        decision = program.decision(device.driver, device.value)
+        failed = isinstance(verdict, EvalError)
+        key = (None if failed else bool(verdict), verdict.text if isinstance(verdict, EvalError) else None, decision)
+        groups.setdefault(key, []).append(device)
+    order = {True: 0, False: 1, None: 2}
+    found = [Trial(*key, tuple(members)) for key, members in groups.items()]
+    return tuple(sorted(found, key=lambda trial: (order[trial.result], -len(trial.devices))))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a release says about an expression.
+
+    ``program`` is compiled as kube-apiserver does when the expression is created, ``stored`` as kube-scheduler does.
+    ``trials`` are those of the devices that were ``asked`` about, if any were; devices of the drivers ``untried`` are
+    not among them.
+    """
+
+    release: str
+    program: Program
+    stored: Program
+    help: str | None = None
+    trials: tuple[Trial, ...] = ()
+    asked: bool = False
+    untried: tuple[str, ...] = ()
+
+    @property
+    def fails(self) -> bool:
+        """True if the API server rejects it, if it fails on a device, or if devices were asked about and it selects
+        none."""
+        if self.program.admission != "ok" or any(trial.result is None for trial in self.trials):
+            return True
+        return self.asked and not any(trial.result for trial in self.trials)
+
+    def count(self, result: bool | None) -> int:
+        """Devices with this result; None: those on which the evaluation fails."""
+        return sum(len(trial.devices) for trial in self.trials if trial.result is result)

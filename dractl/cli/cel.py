@@ -1,0 +1,154 @@
+"""``dractl cel``: a device selector, compiled as the API server does and tried on devices as the scheduler does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dractl.cli import common
+from dractl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dractl.cel import Program
+    from dractl.cel.trials import Answer, Device
+    from dractl.cluster import ClusterState
+    from dractl.model import Target
+
+FORMATS = ("text", "json")
+_MOST_INPUT = 1 << 20  # bytes of standard input; an expression may have 10,240 bytes
+
+Expression = Annotated[
+    str, typer.Argument(metavar="EXPRESSION|-", help="The expression; - for standard input.", show_default=False)
+]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option("--devices", metavar="FILE|DIR|SNAPSHOT|local|cluster", help="Try it on these devices; repeatable."),
+]
+Hardware = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hardware", metavar="SPEC,...", help="Try it on the devices of described machines, as in `dractl render`."
+    ),
+]
+Driver = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--driver",
+        metavar="NAME,...|all",
+        help="Try it on devices of these drivers only; without --devices and --hardware, on every machine that dractl "
+        "knows by name. Default: the drivers that the expression names, else all.",
+    ),
+]
+Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help="text or json.")]
+
+
+def command(
+    expression: Expression,
+    devices: Devices = None,
+    hardware: Hardware = None,
+    driver: Driver = None,
+    kubernetes_version: common.KubernetesVersion = None,
+    feature_gates: common.FeatureGates = None,
+    config: common.Config = None,
+    isolated: common.Isolated = False,
+    output: Output = "text",
+    output_file: common.OutputFile = None,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = 0,
+    color: common.Color = "auto",
+) -> None:
+    """Compile a device selector, estimate its cost, and try it on devices.
+
+    Prints the API server's verdict with the place of each error, the type and the cost against the limit; for the
+    devices true, false or an error, with the part of the expression that decided and the values it saw.
+
+    Exits with 1 if the API server rejects the expression, if it fails on a device, or if it is true on none.
+
+    Example: `dractl cel 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"' --hardware dgx-h100`
+    """
+    import sys
+
+    from dractl.cli import terminal
+    from dractl.report import cel_json, cel_text
+    from dractl.report.canvas import Canvas
+
+    common.settle(color, quiet)
+    common.choose_output(output, FORMATS)
+    settings, variables = common.configuration(config, isolated), common.environment(isolated)
+    target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
+    text = _read(expression)
+    answer = _answer(text, target, devices or (), _split(hardware), _split(driver))
+    if output == "json":
+        common.write_report(cel_json.render(answer), output_file)
+    else:
+        canvas = Canvas(
+            terminal.width(sys.stdout),
+            terminal.use_unicode(sys.stdout),
+            color=output_file is None and terminal.use_color(sys.stdout),
+        )
+        common.write_report(cel_text.render(answer, canvas, verbose=bool(verbose)), output_file)
+    raise typer.Exit(1 if answer.fails else 0)
+
+
+def _read(expression: str) -> str:
+    if expression != "-":
+        return expression
+    import sys
+
+    content = sys.stdin.buffer.read(_MOST_INPUT + 1)
+    if len(content) > _MOST_INPUT:
+        raise UsageError(f"standard input has more than {_MOST_INPUT} bytes", hint="pass one expression")
+    return content.decode("utf-8", "replace").rstrip("\n")
+
+
+def _split(values: list[str] | None) -> list[str]:
+    return [part.strip() for value in values or [] for part in value.split(",") if part.strip()]
+
+
+def _answer(
+    text: str, target: Target, devices: Sequence[str], hardware: Sequence[str], drivers: Sequence[str]
+) -> Answer:
+    from dractl.cel import environment
+    from dractl.cel.trials import Answer, tried
+    from dractl.cli import published
+    from dractl.lint.hints import help_of
+
+    program = environment(target, "new").compile(text)
+    stored = environment(target, "stored").compile(text)
+    wanted = [] if list(drivers) == ["all"] else list(drivers)
+    states = [published.read(source, target) for source in devices]
+    states += [published.described(spec, target, wanted) for spec in hardware]
+    if not states and drivers:
+        states = published.every_machine(target, wanted)
+    found = list(_published(states))
+    if not drivers:
+        wanted = sorted({device.driver for device in found} & (_named(program)))
+    chosen = [device for device in found if not wanted or device.driver in wanted]
+    return Answer(
+        target.release,
+        program,
+        stored,
+        help_of(program, target),
+        tried(stored, chosen) if stored.ok else (),
+        asked=bool(states),
+        untried=tuple(sorted({device.driver for device in found} - {device.driver for device in chosen})),
+    )
+
+
+def _named(program: Program) -> set[str]:
+    """The drivers that an expression is about: those it names, and those whose domains it looks into."""
+    return {*program.drivers, *(found.domain for found in program.lookups)}
+
+
+def _published(states: Iterable[ClusterState]) -> Iterable[Device]:
+    from dractl.cel.trials import Device
+    from dractl.objects import identity, newest
+
+    for state in states:
+        for (driver, pool), slices in newest(state.slices, identity).items():
+            for item in slices:
+                for device in item.spec.devices:
+                    yield Device(driver, pool, device.name, device)

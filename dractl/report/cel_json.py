@@ -1,0 +1,65 @@
+"""``dractl cel -o json``: the document ``dractl/cel/v1``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dractl.cel.compiler import MAX_LENGTH
+from dractl.cel.values import COST_LIMIT
+
+if TYPE_CHECKING:
+    from dractl.cel import Issue, Program
+    from dractl.cel.trials import Answer, Trial
+
+SCHEMA = "dractl/cel/v1"
+
+
+def render(answer: Answer) -> str:
+    """Everything in the answer; ``schemas/dractl/cel-v1.json`` is its schema."""
+    return json.dumps(to_json(answer), indent=1, ensure_ascii=False)
+
+
+def to_json(answer: Answer) -> dict[str, Any]:
+    """The document as a mapping."""
+    program = answer.program
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "kubernetesVersion": answer.release,
+        "expression": program.text,
+        "admission": program.admission,
+        "error": program.error,
+        "issues": [_issue(issue) for issue in program.issues],
+        "help": answer.help,
+        "type": program.output_type,
+        "cost": {"max": program.max_cost, "limit": COST_LIMIT},
+        "length": {"bytes": len(program.text.encode("utf-8", "replace")), "limit": MAX_LENGTH},
+        "evaluable": answer.stored.ok,
+        "drivers": sorted(program.drivers),
+        "reads": _reads(program),
+    }
+    if answer.asked:
+        document["results"] = [_trial(trial) for trial in answer.trials]
+        document["summary"] = {"true": answer.count(True), "false": answer.count(False), "error": answer.count(None)}
+        document["untriedDrivers"] = list(answer.untried)
+    return document
+
+
+def _issue(issue: Issue) -> dict[str, Any]:
+    return {"message": issue.message, "line": issue.line, "column": issue.column, "offset": issue.offset}
+
+
+def _reads(program: Program) -> list[dict[str, str]]:
+    names = {(found.kind, found.domain, found.name) for found in program.lookups if found.name is not None}
+    return [{"kind": kind, "domain": domain, "name": name or ""} for kind, domain, name in sorted(names)]
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    decision = trial.decision
+    return {
+        "result": "error" if trial.result is None else "true" if trial.result else "false",
+        "error": trial.error,
+        "decidedBy": {"text": decision.text, "start": decision.start, "end": decision.end},
+        "saw": [{"name": seen.name, "value": seen.value} for seen in decision.seen],
+        "devices": [str(device) for device in trial.devices],
+    }

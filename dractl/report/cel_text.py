@@ -1,0 +1,122 @@
+"""``dractl cel`` as text: the verdict, then one block for each kind of device."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from dractl.cel.compiler import MAX_LENGTH
+from dractl.cel.values import COST_LIMIT
+from dractl.report.plain import plural, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dractl.cel.trials import Answer, Device, Trial
+    from dractl.report.canvas import Canvas
+
+_MOST = 4  # pools and decided parts that are listed, unless all are asked for
+_STYLES = {True: "1;32", False: "33", None: "1;31"}
+_WORDS = {True: "true", False: "false", None: "error"}
+
+
+def render(answer: Answer, canvas: Canvas, *, verbose: bool = False) -> str:
+    """``verbose`` lists every group and every device."""
+    lines = [*_verdict(answer, canvas), *_results(answer, canvas, verbose)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _verdict(answer: Answer, canvas: Canvas) -> Iterator[str]:
+    program = answer.program
+    ok = program.admission == "ok"
+    mark = canvas.paint(canvas.glyph("✓", "v"), "1;32") if ok else canvas.paint(canvas.glyph("✗", "x"), "1;31")
+    cost = f"cost at most {program.max_cost:,} of {COST_LIMIT:,}" if program.max_cost is not None else ""
+    match program.admission:
+        case "ok":
+            said = f"compiles to {program.output_type}, {cost}"
+        case "tooComplex":
+            said = f"too complex: {cost}"
+        case "tooLong":
+            size = len(program.text.encode("utf-8", "replace"))
+            said = f"too long: {size:,} bytes of at most {MAX_LENGTH:,}"
+        case _:
+            said = "does not compile"
+    yield f"{mark} {said}    Kubernetes {answer.release}"
+    for issue in program.issues:
+        yield ""
+        if issue.line is None or issue.column is None:
+            yield f"  {printable(issue.message)}"
+            continue
+        yield f"  {issue.line}:{issue.column}  {printable(issue.message)}"
+        yield from _excerpt(program.text.split("\n")[issue.line - 1], issue.column, canvas)
+    if answer.help:
+        yield ""
+        yield f"  help: {canvas.plain(answer.help)}"
+    if not program.ok and answer.stored.ok:
+        yield ""
+        yield "  kube-scheduler evaluates it where it is already stored"
+
+
+def _excerpt(line: str, column: int, canvas: Canvas) -> tuple[str, str]:
+    """The line with a caret below the column (1-based); of a long line the part around it."""
+    room = max(canvas.width - 4, 20)
+    first = max(0, min(column - 1 - room // 2, len(line) - room))
+    part = printable(line.replace("\t", " "))[first : first + room]
+    return f"    {canvas.plain(part)}", "    " + " " * (column - 1 - first) + canvas.paint("^", "1;31")
+
+
+def _results(answer: Answer, canvas: Canvas, verbose: bool) -> Iterator[str]:
+    if not answer.asked or not answer.stored.ok:
+        return
+    yield ""
+    total = sum(len(trial.devices) for trial in answer.trials)
+    if not total:
+        yield "no devices to try it on"
+    else:
+        counted = f"true on {answer.count(True)} of {plural(total, 'device')}"
+        yield counted + (f", fails on {answer.count(None)}" if answer.count(None) else "")
+    for trial in answer.trials if verbose else _shortened(answer.trials):
+        yield ""
+        yield from _trial(trial, canvas, verbose)
+    left = len(answer.trials) - (len(answer.trials) if verbose else len(_shortened(answer.trials)))
+    if left:
+        yield ""
+        yield f"  and {left} more groups; -v lists all"
+    if answer.untried:
+        yield ""
+        yield f"  not tried on devices of {', '.join(answer.untried)}; --driver all includes them"
+
+
+def _shortened(trials: Sequence[Trial]) -> list[Trial]:
+    """The first groups of each result."""
+    kept: Counter[bool | None] = Counter()
+    found = []
+    for trial in trials:
+        kept[trial.result] += 1
+        if kept[trial.result] <= _MOST:
+            found.append(trial)
+    return found
+
+
+def _trial(trial: Trial, canvas: Canvas, verbose: bool) -> Iterator[str]:
+    word = canvas.paint(f"{_WORDS[trial.result]:<5}", _STYLES[trial.result])
+    yield f"  {word}  {_devices(trial.devices, canvas)}"
+    if trial.result is not True:
+        yield f"         {canvas.plain(printable(' '.join(trial.decision.text.split())))}"
+    if trial.error is not None:
+        yield f"         {printable(trial.error)}"
+    for seen in trial.decision.seen:
+        value = "not published" if seen.value is None else printable(seen.value)
+        yield f"         {printable(seen.name)}: {canvas.plain(value)}"
+    if verbose:
+        yield from (f"           {printable(str(device))}" for device in trial.devices)
+
+
+def _devices(devices: Sequence[Device], canvas: Canvas) -> str:
+    """``8 devices of gpu.nvidia.com: dgx-h100 ×8``."""
+    drivers = Counter(device.driver for device in devices)
+    pools = Counter(device.pool for device in devices)
+    times = canvas.glyph("×", "x")
+    listed = [f"{printable(pool)} {times}{count}" for pool, count in pools.most_common(_MOST)]
+    more = f" and {len(pools) - _MOST} more pools" if len(pools) > _MOST else ""
+    return f"{plural(len(devices), 'device')} of {', '.join(map(printable, drivers))}: {', '.join(listed)}{more}"

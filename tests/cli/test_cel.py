@@ -1,0 +1,153 @@
+"""``dractl cel``: verdict, places, and results on devices."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from dractl.cli.main import main
+from dractl.resources import data_dir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOPPER = 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"'
+
+SLICE = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceSlice",
+    "metadata": {"name": "s"},
+    "spec": {
+        "driver": "gpu.example.com",
+        "nodeName": "node-1",
+        "pool": {"name": "node-1", "generation": 2, "resourceSliceCount": 1},
+        "devices": [
+            {"name": "a", "attributes": {"model": {"string": "A100"}, "uuid": {"string": "1"}}},
+            {"name": "b", "attributes": {"model": {"string": "A100"}, "uuid": {"string": "2"}}},
+            {"name": "c", "attributes": {"model": {"string": "H100"}}},
+            {"name": "d"},
+        ],
+    },
+}
+
+
+@pytest.fixture
+def devices(tmp_path: Path) -> str:
+    old = json.loads(json.dumps(SLICE))
+    old["metadata"]["name"] = "old"
+    old["spec"]["pool"]["generation"] = 1
+    path = tmp_path / "devices.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [old, SLICE]}))
+    return str(path)
+
+
+def asked(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
+    assert main(["cel", *arguments, "-o", "json", "--isolated", "-q"]) == code
+    found = json.loads(capsys.readouterr().out)
+    schema = json.loads((data_dir("schemas") / "dractl" / "cel-v1.json").read_bytes())
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(found)] == []
+    assert isinstance(found, dict)
+    return found
+
+
+def test_an_expression_that_is_accepted(capsys: pytest.CaptureFixture[str]) -> None:
+    found = asked(capsys, HOPPER)
+    assert (found["admission"], found["type"], found["cost"]["limit"]) == ("ok", "bool", 1_000_000)
+    assert found["reads"] == [{"kind": "attributes", "domain": "gpu.nvidia.com", "name": "architecture"}]
+    assert "results" not in found
+
+
+def test_an_expression_that_does_not_compile_has_its_places(capsys: pytest.CaptureFixture[str]) -> None:
+    found = asked(capsys, "true &&\n  devce.driver == 1", code=1)
+    assert found["admission"] == "invalid"
+    (issue,) = found["issues"]
+    assert (issue["line"], issue["column"], issue["offset"]) == (2, 3, 10)
+    assert main(["cel", "true &&\n  devce.driver == 1"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    line = next(n for n, text in enumerate(lines) if "devce.driver == 1" in text)
+    assert lines[line + 1].index("^") == lines[line].index("devce")
+
+
+def test_cost_and_length_have_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    attributes = 'device.attributes["a.b"]'
+    loop = f"{attributes}.all(k, {attributes}.all(j, {attributes}.all(l, {attributes}.all(m, k == j || l == m))))"
+    found = asked(capsys, loop, code=1)
+    assert found["admission"] == "tooComplex"
+    assert found["cost"]["max"] > found["cost"]["limit"]
+    assert found["evaluable"] is True
+    assert asked(capsys, "true" + " " * 10_240, code=1)["admission"] == "tooLong"
+
+
+def test_devices_are_grouped_by_what_decided(devices: str, capsys: pytest.CaptureFixture[str]) -> None:
+    model = 'device.attributes["gpu.example.com"].model'
+    found = asked(capsys, f'{model} == "A100"', "--devices", devices, code=1)
+    assert found["summary"] == {"true": 2, "false": 1, "error": 1}
+    true, false, error = found["results"]
+    assert true["devices"] == ["gpu.example.com/node-1/a", "gpu.example.com/node-1/b"]
+    assert false["saw"] == [{"name": "gpu.example.com/model", "value": '"H100"'}]
+    assert (error["error"], error["decidedBy"]["text"]) == ("no such key: model", model)
+    assert error["saw"] == [{"name": "gpu.example.com/model", "value": None}]
+
+
+@pytest.mark.parametrize(
+    ("expression", "code"),
+    [
+        ('"model" in device.attributes["gpu.example.com"]', 0),
+        ('device.attributes["gpu.example.com"].?model.orValue("") == "B200"', 1),  # on none
+        ('device.attributes["gpu.example.com"].model == "A100"', 1),  # an error on one
+        ('device.driver == "gpu.example.com"', 0),
+    ],
+)
+def test_exit_codes(expression: str, code: int, devices: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked(capsys, expression, "--devices", devices, code=code)
+
+
+def test_described_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    found = asked(capsys, HOPPER, "--hardware", "2xH100,4xA100")
+    assert found["untriedDrivers"] == []
+    found = asked(capsys, HOPPER, "--hardware", "dgx-h100", "--hardware", "dgx-a100", "--driver", "gpu.nvidia.com")
+    assert found["summary"] == {"true": 8, "false": 8, "error": 0}
+
+
+def test_a_driver_alone_means_every_machine_known_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    found = asked(capsys, HOPPER, "--driver", "gpu.nvidia.com")
+    pools = {device.split("/")[1] for group in found["results"] for device in group["devices"]}
+    assert {"dgx-h100", "p5.48xlarge", "p4d.24xlarge"} <= pools
+
+
+def test_devices_of_other_drivers_are_tried_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    found = asked(capsys, HOPPER, "--hardware", "dgx-h100")
+    assert found["untriedDrivers"] == ["dra.net"]
+    found = asked(capsys, HOPPER, "--hardware", "dgx-h100", "--driver", "all", code=1)
+    assert found["summary"]["error"] > 0
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"device.driver ==\n 'a\xff'\n")))
+    assert asked(capsys, "-")["expression"] == "device.driver ==\n 'a\N{REPLACEMENT CHARACTER}'"
+
+
+def test_releases_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    shared = "device.allowMultipleAllocations"
+    assert asked(capsys, shared)["admission"] == "ok"
+    assert asked(capsys, shared, "--kubernetes-version", "1.34", code=1)["admission"] == "invalid"
+    gates = ("--feature-gates", "DRAConsumableCapacity=true")
+    assert asked(capsys, shared, "--kubernetes-version", "1.34", *gates)["admission"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["true", "--hardware", "nothing-known"], 2), (["true", "--devices", "/does/not/exist"], 3), ([], 2)],
+)
+def test_wrong_usage(arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cel", *arguments]) == code
+    assert capsys.readouterr().out == ""
+
+
+def test_control_characters_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cel", "'\x1b[31m' == devce"]) == 1
+    assert "\x1b" not in capsys.readouterr().out
