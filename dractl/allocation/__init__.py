@@ -13,7 +13,15 @@ from __future__ import annotations
 
 from dractl.allocation.allocator import DEFAULT_BUDGET, Allocator
 from dractl.allocation.bugs import BUGS, Bug
-from dractl.allocation.extended import ExtendedResources, backing_classes, extended_resources
+from dractl.allocation.extended import (
+    CLAIM_NAME,
+    IMPLICIT_PREFIX,
+    ExtendedResources,
+    backing_classes,
+    delegated_resources,
+    extended_resources,
+    is_extended,
+)
 from dractl.allocation.faults import (
     DanglingCounter,
     DanglingCounterSet,
@@ -51,8 +59,10 @@ from dractl.allocation.taints import apply_taint_rules, effective_taint_rules
 
 __all__ = [
     "BUGS",
+    "CLAIM_NAME",
     "DEFAULT_BUDGET",
     "FILTER_TIMEOUT",
+    "IMPLICIT_PREFIX",
     "SHARE_ID",
     "Allocated",
     "AllocatedState",
@@ -85,6 +95,8 @@ __all__ = [
     "apply_taint_rules",
     "as_json",
     "backing_classes",
+    "delegated_resources",
     "effective_taint_rules",
     "extended_resources",
+    "is_extended",
 ]

@@ -49,11 +49,14 @@ class ExtendedResources:
 
 
 def backing_classes(classes: Iterable[DeviceClass], features: Features) -> dict[str, DeviceClass]:
-    """By extended resource the class that backs it: of several the newest, then the first by name."""
+    """By extended resource the class that backs it: of several the newest, then the first by name.
+
+    The implicit names are understood from 1.35 on.
+    """
     found: dict[str, DeviceClass] = {}
     if not features.enabled("DRAExtendedResource"):
         return found
-    # Time stamps of the API are text that sorts by time; the last one written wins.
+    # Timestamps of the API are strings that sort by time; the last one written wins.
     by_name = sorted(classes, key=lambda c: c.metadata.name, reverse=True)
     for device_class in sorted(by_name, key=lambda c: c.metadata.creation_timestamp or ""):
         if device_class.spec.extended_resource_name:
@@ -63,13 +66,24 @@ def backing_classes(classes: Iterable[DeviceClass], features: Features) -> dict[
     return found
 
 
+def delegated_resources(classes: Iterable[DeviceClass], features: Features) -> frozenset[str]:
+    """The extended resources that NodeResourcesFit leaves to DRA on nodes without a device plugin for them.
+
+    1.34 leaves the implicit names of classes without ``extendedResourceName`` too, although no claim is made for them:
+    a pod that asks for one is scheduled without any device (dynamicresources/extended/util.go DeviceClassMapping).
+    """
+    classes = tuple(classes)
+    names = set(backing_classes(classes, features))
+    if features.enabled("DRAExtendedResource") and not features.at_least("1.35"):
+        names |= {IMPLICIT_PREFIX + c.metadata.name for c in classes if not c.spec.extended_resource_name}
+    return frozenset(names)
+
+
 def extended_resources(pod: Pod, node: Node, classes: Iterable[DeviceClass], features: Features) -> ExtendedResources:
     """The claim that kube-scheduler makes for a pod's extended resources on a node."""
     backing = backing_classes(classes, features)
     containers = (*pod.spec.init_containers, *pod.spec.containers)
-    wanted = sorted(
-        {name for c in containers for name, amount in _requests(c).items() if _is_extended(name) and amount}
-    )
+    wanted = sorted({name for c in containers for name, amount in _requests(c).items() if is_extended(name) and amount})
     if not any(name in backing for name in wanted):
         return ExtendedResources(None)
     served: list[str] = []
@@ -114,8 +128,8 @@ def _requests(container: Container) -> dict[str, int]:
     return {name: amount.value() for name, amount in amounts.items() if amount.is_int64()}
 
 
-def _is_extended(name: str) -> bool:
-    """IsDRAExtendedResourceName in pkg/scheduler/util/utils.go."""
+def is_extended(name: str) -> bool:
+    """True for a resource that a DeviceClass can provide (IsDRAExtendedResourceName in pkg/scheduler/util/utils.go)."""
     if name.startswith(IMPLICIT_PREFIX):
         return True
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")

@@ -1,4 +1,4 @@
-"""Whether a node is meant by a slice, a device or a claim's allocation.
+"""Node selectors: of slices, devices, allocated claims and pods.
 
 k8s.io/component-helpers/scheduling/corev1/nodeaffinity and NodeMatches in
 k8s.io/dynamic-resource-allocation/structured/internal/*/pools_*.go.
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
     from dractl.model import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INTEGER = re.compile(r"[+-]?0*(?P<digits>[0-9]+)")
 _LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _FIELD_OPERATORS = ("In", "NotIn")
 
 
 class SelectorFault(ValueError):
-    """A node selector that cannot be parsed; the text is upstream's as far as it does not print a whole object."""
+    """A node selector that cannot be parsed. The text is upstream's, except where upstream prints a whole object."""
 
 
 def node_matches(node: Node, node_name: str | None, all_nodes: bool | None, selector: NodeSelector | None) -> bool:
-    """Whether a node is meant by these three fields, of which the first that is set counts.
+    """True if a slice or device with these three fields is for the node; the first field that is set counts.
 
     Raises SelectorFault for a selector that cannot be parsed.
     """
@@ -38,7 +38,7 @@ def node_matches(node: Node, node_name: str | None, all_nodes: bool | None, sele
 
 
 def selector_matches(selector: NodeSelector, node: Node) -> bool:
-    """Whether any term of a selector matches the node's labels and fields; an empty term matches nothing.
+    """True if any term matches the node's labels and fields; an empty term matches nothing.
 
     Raises SelectorFault for a selector that cannot be parsed.
     """
@@ -51,19 +51,29 @@ def selector_matches(selector: NodeSelector, node: Node) -> bool:
     if faults:
         text = faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
         raise SelectorFault(f"failed to parse node selector {_printed(selector)}: {text}")
-    return any(_term_matches(term, node) for term in terms)
+    return any(_term_matches(term, node.metadata.name, node.metadata.labels) for term in terms)
 
 
-def _term_matches(term: NodeSelectorTerm, node: Node) -> bool:
-    labels = node.metadata.labels
-    if not all(_label_matches(requirement, labels) for requirement in term.match_expressions):
+def some_term_matches(selector: NodeSelector, name: str, labels: Mapping[str, str]) -> bool:
+    """True if any term that can be parsed matches a node; other terms match nothing.
+
+    This is how the scheduler reads the node affinity of pods (nodeaffinity.go LazyErrorNodeSelector).
+    """
+    return any(
+        _term_matches(term, name, labels)
+        for term in selector.node_selector_terms
+        if (term.match_expressions or term.match_fields) and not _faults(term, "")
+    )
+
+
+def _term_matches(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bool:
+    if not all(label_matches(requirement, labels) for requirement in term.match_expressions):
         return False
-    name = node.metadata.name
     return not name or all(_field_matches(requirement, name) for requirement in term.match_fields)
 
 
-def _label_matches(requirement: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:
-    """apimachinery/pkg/labels Requirement.Matches."""
+def label_matches(requirement: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    """True if labels meet a requirement (apimachinery/pkg/labels Requirement.Matches)."""
     value = labels.get(requirement.key)
     match requirement.operator:
         case "In":
@@ -75,10 +85,21 @@ def _label_matches(requirement: NodeSelectorRequirement, labels: Mapping[str, st
         case "DoesNotExist":
             return value is None
         case _:
-            if value is None or not _INTEGER.fullmatch(value):
+            if requirement.operator not in ("Gt", "Lt") or len(requirement.values) != 1:
                 return False
-            number, bound = int(value), int(requirement.values[0])
+            number, bound = _int64(value), _int64(requirement.values[0])
+            if number is None or bound is None:
+                return False
             return number > bound if requirement.operator == "Gt" else number < bound
+
+
+def _int64(text: str | None) -> int | None:
+    """Go's strconv.ParseInt(text, 10, 64); None for an error."""
+    found = _INTEGER.fullmatch(text or "")
+    if found is None or len(found["digits"]) > 19:
+        return None
+    number = int(found["digits"]) * (-1 if text and text[0] == "-" else 1)
+    return number if -(1 << 63) <= number < 1 << 63 else None
 
 
 def _field_matches(requirement: NodeSelectorRequirement, name: str) -> bool:
@@ -113,7 +134,7 @@ def _label_fault(requirement: NodeSelectorRequirement, path: str) -> str | None:
     if operator in {"Gt", "Lt"}:
         if len(values) != 1:
             return f"{place}: Invalid value: {_list(values)}: for 'Gt', 'Lt' operators, exactly one value is required"
-        if not _INTEGER.fullmatch(values[0]):
+        if _int64(values[0]) is None:
             return f"{place}[0]: Invalid value: \"{values[0]}\": for 'Gt', 'Lt' operators, the value must be an integer"
     return None
 

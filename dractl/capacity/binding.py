@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dractl.cluster.state import ClusterState
-    from dractl.scheduler.attempt import Judge, NodeVerdict
-    from dractl.scheduler.preenqueue import PodClaim
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.claims import PodClaim
+    from dractl.scheduler.verdict import NodeVerdict
 
     Raw = Mapping[str, Any]
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _ALLOCATED_AT = "2000-01-01T00:00:00Z"
 
 
-def bound(judge: Judge, pod: dict[str, Any], node: NodeVerdict) -> tuple[Raw, tuple[Raw, ...], ClusterState]:
+def bound(judge: Scheduler, pod: dict[str, Any], node: NodeVerdict) -> tuple[Raw, tuple[Raw, ...], ClusterState]:
     """The pod on the node that an attempt found, the claims allocated for it there, and the cluster with both."""
     state = judge.state
     # Nodes that the allocator cannot tell apart share the outcome of one of them; its devices are that one's.

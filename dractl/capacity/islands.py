@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 from dractl.capacity.copies import claims_by_name
 from dractl.cluster.pods import ended
 from dractl.cluster.state import map_at, maps_at, text_at
-from dractl.scheduler.node_filters import NodeFilters, host_ports, pod_requests, quantity, used_resources
+from dractl.model import Quantity
+from dractl.scheduler.node_filters import NodeFilters
+from dractl.scheduler.snapshot import NodeInfo, units
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
     from dractl.cluster.state import ClusterState, Key
-    from dractl.scheduler.attempt import Judge, Judgement, NodeVerdict
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.snapshot import Snapshot
+    from dractl.scheduler.verdict import Attempt, NodeVerdict
 
     Raw = Mapping[str, Any]
 
@@ -24,13 +28,14 @@ class Islands:
     """What each node has to itself: pods, slices, and the claims that hold its devices."""
 
     state: ClusterState
+    snapshot: Snapshot
     requests: tuple[str, ...]  # resources that a copy asks the node for
     pods: Mapping[str, Mapping[Key, Raw]]
     slices: Mapping[str, Mapping[Key, Raw]]
     claims: Mapping[tuple[str, str], Mapping[Key, Raw]]  # by driver and pool
 
     @classmethod
-    def of(cls, judge: Judge, pod: Raw, first: Judgement) -> Islands | None:
+    def of(cls, judge: Scheduler, pod: Raw, first: Attempt) -> Islands | None:
         """The islands of a cluster; None if copies of ``pod`` on one node matter for another."""
         if _looks_around(judge, pod) or claims_by_name(pod):
             return None
@@ -55,44 +60,38 @@ class Islands:
         for key, value in judge.state.all("ResourceClaim").items():
             for result in maps_at(value, "status", "allocation", "devices", "results"):
                 claims.setdefault((text_at(result, "driver"), text_at(result, "pool")), {})[key] = value
-        requests = tuple(sorted(pod_requests(map_at(pod, "spec"))))
-        return cls(judge.state, requests, pods, slices, claims)
+        requests = tuple(sorted(judge.snapshot.pod(pod).requests))
+        return cls(judge.state, judge.snapshot, requests, pods, slices, claims)
 
     def key(self, verdict: NodeVerdict) -> Hashable:
         """Equal for nodes that take the same copies, device for device."""
-        name = verdict.name
-        allocatable = map_at(verdict.node, "status", "allocatable")
-        here = self.pods.get(name, {}).values()
-        used = used_resources(list(here)) if self.requests else {}
-        free = tuple(
-            str(quantity(allocatable.get(r, 0)) - used[r]) if r in used else str(quantity(allocatable.get(r, 0)))
-            for r in self.requests
-        )
-        room = quantity(allocatable.get("pods", 0)).value() - len(here)
-        ports = tuple(sorted(port for pod in here for port in host_ports(map_at(pod, "spec"))))
-        known = bool(allocatable) or bool(text_at(verdict.node, "metadata", "uid"))
-        return verdict.group, free, room, ports, known
+        node = self._info(verdict)
+        free = tuple(self._free(node, resource) for resource in self.requests)
+        room = node.allocatable.get("pods", Quantity()).value() - len(node.pods)
+        ports = tuple(sorted(port for pod in node.pods for port in pod.host_ports))
+        return verdict.group, free, room, ports, node.reported
+
+    def _info(self, verdict: NodeVerdict) -> NodeInfo:
+        return self.snapshot.nodes.get(verdict.name) or NodeInfo(verdict.node)
+
+    @staticmethod
+    def _free(node: NodeInfo, resource: str) -> int:
+        """What is left of a resource, in the scheduler's units."""
+        return units(resource, node.allocatable.get(resource, Quantity())) - node.requested.get(resource, 0)
 
     def room(self, verdict: NodeVerdict, pod: Raw) -> int | None:
         """Copies that the node has CPU, memory, pods and ports for; None if it says nothing of these."""
-        allocatable = map_at(verdict.node, "status", "allocatable")
-        if not allocatable and not text_at(verdict.node, "metadata", "uid"):
+        node = self._info(verdict)
+        if not node.reported:
             return None
-        here = list(self.pods.get(verdict.name, {}).values())
         provided = {name for claim in verdict.claims if not claim.name for name in self.requests if "/" in name}
-        used = used_resources(here)
-        room = quantity(allocatable.get("pods", 0)).value() - len(here)
-        for name, want in pod_requests(map_at(pod, "spec")).items():
-            if want.sign() <= 0 or (name in provided and quantity(allocatable.get(name, 0)).sign() == 0):
+        room = node.allocatable.get("pods", Quantity()).value() - len(node.pods)
+        copy = self.snapshot.pod(pod)
+        for name, want in copy.amounts.items():
+            if name in provided and node.allocatable.get(name, Quantity()).sign() == 0:
                 continue
-            free = quantity(allocatable.get(name, 0))
-            free = free - used[name] if name in used else free
-            count = 0
-            while count < room and want <= free:
-                free = free - want
-                count += 1
-            room = min(room, count)
-        return min(room, 1) if host_ports(map_at(pod, "spec")) else room
+            room = min(room, max(self._free(node, name), 0) // want)
+        return min(room, 1) if copy.host_ports else room
 
     def alone(self, node: str) -> ClusterState:
         """The cluster as if it had this node only."""
@@ -115,17 +114,17 @@ class Islands:
         return sorted({(text_at(s, "spec", "driver"), text_at(s, "spec", "pool", "name")) for s in slices})
 
 
-def _looks_around(judge: Judge, pod: Raw) -> bool:
+def _looks_around(judge: Scheduler, pod: Raw) -> bool:
     """True if the filters look at pods of other nodes, or a pod already there repels copies."""
     spec = map_at(pod, "spec")
     affinity = map_at(spec, "affinity")
     if "podAffinity" in affinity or "podAntiAffinity" in affinity:
         return True
-    filters = NodeFilters(judge.state, pod)
-    return bool(filters.spread or filters.repelling)
+    filters = NodeFilters(judge.snapshot, judge.snapshot.pod(pod), judge.features)
+    return bool(filters.pod.spread or filters.repelling)
 
 
-def _wanted(judge: Judge, first: Judgement, driver: str) -> bool:
+def _wanted(judge: Scheduler, first: Attempt, driver: str) -> bool:
     """True if a copy may get, or fail on, a device of this driver."""
     wanted = set()
     for claim in [*first.claims, *(claim for node in first.nodes[:1] for claim in node.claims)]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Allocated, Exhausted
 from dractl.capacity.islands import Islands
-from dractl.scheduler.attempt import Judge
+from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dractl.allocation import Features
     from dractl.capacity.copies import Subject
     from dractl.capacity.placing import Fit
-    from dractl.scheduler.attempt import NodeVerdict
+    from dractl.scheduler.verdict import NodeVerdict
 
     Raw = Mapping[str, Any]
 
@@ -34,7 +34,7 @@ def most(fit: Fit, features: Features, tell: Callable[[str], None] = lambda _: N
     Where copies on one node matter for another the number that fits stands, unproven.
     """
     subject = fit.subject
-    judge = Judge(subject.state, features)
+    judge = Scheduler(subject.state, features)
     first = judge.pod(subject.copy(1), anew=True)
     islands = Islands.of(judge, subject.copy(1), first) if fit.nodes else None
     if first.stopped or first.fatal is not None:
@@ -55,7 +55,7 @@ def most(fit: Fit, features: Features, tell: Callable[[str], None] = lambda _: N
     return Most(total, proven)
 
 
-def _pack(subject: Subject, judge: Judge, islands: Islands, verdict: NodeVerdict, reached: int) -> Most:
+def _pack(subject: Subject, judge: Scheduler, islands: Islands, verdict: NodeVerdict, reached: int) -> Most:
     """The most copies on one node: one more for as long as the claims of all of them can be allocated at once."""
     here = judge.after(islands.alone(verdict.name))
     node: Any = here.state.decode(verdict.node)

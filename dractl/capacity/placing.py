@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.capacity.binding import bound, moved
 from dractl.capacity.islands import Islands
-from dractl.scheduler.attempt import Judge
+from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dractl.allocation import Features
     from dractl.capacity.copies import Subject
     from dractl.cluster.state import ClusterState
-    from dractl.scheduler.attempt import Judgement, NodeVerdict
+    from dractl.scheduler.verdict import Attempt, NodeVerdict
 
     Raw = Mapping[str, Any]
 
@@ -47,7 +47,7 @@ class Fit:
     fits: int
     nodes: tuple[NodeFit, ...]
     state: ClusterState
-    stopped: Judgement
+    stopped: Attempt
     undecided: bool = False
 
 
@@ -59,7 +59,7 @@ def place(
     tell: Callable[[str], None] = lambda _: None,
 ) -> Fit:
     """Places copies of ``subject`` until one stays pending. ``tell`` is called with the progress."""
-    judge = Judge(subject.state, features)
+    judge = Scheduler(subject.state, features)
     first = judge.pod(subject.copy(1), anew=True)
     if not _free_nodes(first) or first.late is not None:
         return Fit(subject, 0, _counted(first, {}), subject.state, first)
@@ -83,7 +83,7 @@ class _Filled:
     undecided: bool
 
 
-def _free_nodes(judgement: Judgement) -> list[NodeVerdict]:
+def _free_nodes(judgement: Attempt) -> list[NodeVerdict]:
     """Nodes that take the pod without anybody else's end."""
     if judgement.stopped or judgement.fatal is not None:
         return []
@@ -92,8 +92,8 @@ def _free_nodes(judgement: Judgement) -> list[NodeVerdict]:
 
 def _fill_each(
     subject: Subject,
-    judge: Judge,
-    first: Judgement,
+    judge: Scheduler,
+    first: Attempt,
     islands: Islands,
     budget: int,
     tell: Callable[[str], None],
@@ -131,7 +131,7 @@ class _Copy:
     claims: tuple[Raw, ...]
 
 
-def _fill(subject: Subject, judge: Judge, alone: ClusterState, budget: int) -> list[_Copy] | None:
+def _fill(subject: Subject, judge: Scheduler, alone: ClusterState, budget: int) -> list[_Copy] | None:
     """Copies that a node takes that is a cluster by itself; None if an attempt fails for all nodes."""
     copies: list[_Copy] = []
     here = judge.after(alone)
@@ -149,7 +149,7 @@ def _fill(subject: Subject, judge: Judge, alone: ClusterState, budget: int) -> l
     return copies
 
 
-def _in_turn(subject: Subject, judge: Judge, filled: _Filled, budget: int, tell: Callable[[str], None]) -> Fit:
+def _in_turn(subject: Subject, judge: Scheduler, filled: _Filled, budget: int, tell: Callable[[str], None]) -> Fit:
     """Goes on with the whole cluster until a copy stays pending; after islands were filled that is at once."""
     copies, nodes = filled.copies, filled.nodes
     attempts = 0
@@ -178,7 +178,7 @@ def _devices(claims: tuple[Raw, ...]) -> tuple[str, ...]:
     )
 
 
-def _counted(judgement: Judgement, nodes: Mapping[str, list[tuple[str, ...]]]) -> tuple[NodeFit, ...]:
+def _counted(judgement: Attempt, nodes: Mapping[str, list[tuple[str, ...]]]) -> tuple[NodeFit, ...]:
     """A line for each node of the cluster, with no copy too."""
     names = dict.fromkeys([node.name for node in judgement.nodes] + list(nodes))
     return tuple(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.pods import ended
 from dractl.cluster.state import map_at, text_at
-from dractl.scheduler.node_filters import pod_requests, quantity
+from dractl.scheduler.snapshot import pod_requests, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

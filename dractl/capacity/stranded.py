@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from dractl.allocation import DeviceID, Survey
     from dractl.capacity.placing import Fit
-    from dractl.scheduler.attempt import Judge, NodeVerdict
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.verdict import NodeVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Stranded:
     why: str
 
 
-def stranded(fit: Fit, judge: Judge) -> tuple[Stranded, ...]:
+def stranded(fit: Fit, judge: Scheduler) -> tuple[Stranded, ...]:
     """Devices that pass every stage for some request of the next copy and yet make no copy; ``judge`` is that of
     ``fit.state``. Nothing if the next copy stops before it gets to any node."""
     if fit.stopped.stopped or fit.stopped.fatal is not None:

@@ -195,14 +195,14 @@ def _json(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None) 
 
     from dractl.capacity import most, stranded
     from dractl.report import capacity_json
-    from dractl.scheduler.attempt import Judge
+    from dractl.scheduler.attempt import Scheduler
 
     release = cluster.features.release
     values = [
         capacity_json.fit_value(
             fit,
             _stops(cluster, fit),
-            stranded(fit, Judge(fit.state, cluster.features)),
+            stranded(fit, Scheduler(fit.state, cluster.features)),
             most(fit, cluster.features, terminal.progress) if pack else None,
             replicas=replicas,
             release=release,
@@ -216,10 +216,10 @@ def _json(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None) 
 def _html(cluster: Cluster, found: Fit, pack: bool) -> str:
     from dractl.capacity import inventory, most, stranded
     from dractl.report import capacity_html
-    from dractl.scheduler.attempt import Judge
+    from dractl.scheduler.attempt import Scheduler
 
     stock = inventory(found.state, cluster.features, terminal.progress)
-    left = stranded(found, Judge(found.state, cluster.features))
+    left = stranded(found, Scheduler(found.state, cluster.features))
     packed = most(found, cluster.features, terminal.progress) if pack else None
     terminal.progress("")
     return capacity_html.fit(found, stock, [reason.message for reason in _stops(cluster, found)], left, packed)
@@ -229,7 +229,7 @@ def _text(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None, 
     from dractl.capacity import most, stranded
     from dractl.report import capacity_text
     from dractl.report.canvas import Canvas
-    from dractl.scheduler.attempt import Judge
+    from dractl.scheduler.attempt import Scheduler
 
     canvas = Canvas(unicode=False)
     if not to_file:
@@ -241,7 +241,7 @@ def _text(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None, 
     try:
         packed = most(fit, cluster.features, terminal.progress) if pack else None
         terminal.progress("looking at what is left")
-        left = stranded(fit, Judge(fit.state, cluster.features))
+        left = stranded(fit, Scheduler(fit.state, cluster.features))
         stops = _stops(cluster, fit)
     finally:
         terminal.progress("")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.state import map_at, maps_at, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,3 +38,22 @@ def consumers(state: ClusterState, claim: Key) -> Sequence[Raw]:
             or text_at(pod, "status", "extendedResourceClaimStatus", "resourceClaimName") == name
         )
     ]
+
+
+def event_about(state: ClusterState, pod: Raw, reason: str, mention: str = "") -> str:
+    """The newest event with ``reason`` about a pod that mentions a text; empty if the input has none."""
+    uid, name = text_at(pod, "metadata", "uid"), text_at(pod, "metadata", "name")
+    best = ("", "")
+    for event in state.all("Event").values():
+        about = map_at(event, "involvedObject") or map_at(event, "regarding")
+        if event.get("reason") != reason or about.get("name") != name or about.get("uid") not in (uid, None):
+            continue
+        message = text_at(event, "message") or text_at(event, "note")
+        when = (
+            text_at(event, "lastTimestamp")
+            or text_at(event, "eventTime")
+            or text_at(event, "metadata", "creationTimestamp")
+        )
+        if mention in message:
+            best = max(best, (when, message))
+    return best[1]

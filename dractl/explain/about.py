@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from dractl.allocation.survey import PoolSurvey, RequestSurvey
     from dractl.cluster.devices import Devices, Holder
     from dractl.model import CapacityRequestPolicy, DeviceClass
-    from dractl.scheduler.attempt import Judge
-    from dractl.scheduler.preenqueue import PodClaim
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.claims import PodClaim
 
 _POOL_CODES = {"incomplete": "pool-incomplete", "invalid": "pool-invalid", "obsolete": "pool-obsolete"}
 
@@ -23,7 +23,7 @@ _POOL_CODES = {"incomplete": "pool-incomplete", "invalid": "pool-invalid", "obso
 class About:
     """One subject in one cluster."""
 
-    def __init__(self, judge: Judge, devices: Devices, claims: Iterable[PodClaim]) -> None:
+    def __init__(self, judge: Scheduler, devices: Devices, claims: Iterable[PodClaim]) -> None:
         self.judge = judge
         self.devices = devices
         self.claims = {claim.full_name: claim for claim in claims}

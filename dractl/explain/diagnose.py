@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dractl.allocation.survey import RequestSurvey, Survey
     from dractl.explain.about import About
     from dractl.explain.answer import Reason
-    from dractl.scheduler.attempt import NodeVerdict
+    from dractl.scheduler.verdict import NodeVerdict
 
 
 def reasons_of(about: About, verdict: NodeVerdict, survey: Survey) -> tuple[Reason, ...]:

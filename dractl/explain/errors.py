@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dractl.allocation import Fault, FaultKind
     from dractl.allocation.survey import Loss, Survey
     from dractl.explain.about import About
-    from dractl.scheduler.attempt import NodeVerdict
+    from dractl.scheduler.verdict import NodeVerdict
 
 
 # Faults that have a reason of their own; any other is one that dractl has no advice for.

@@ -17,13 +17,14 @@ from dractl.explain.funnel import funnel, having, whole
 from dractl.explain.node_answers import Study, allocation_of, bundle, bundles, over_nodes, summed
 from dractl.explain.ranking import rank
 from dractl.explain.reasons import REASONS, STOPPED
+from dractl.explain.stopped import bug_reason, failure_text, late_reason, reason_of, waiting_reason
 from dractl.explain.subjects import Question, claim_question, pods_using
 from dractl.explain.together import conflict_on
 from dractl.scheduler import placed
-from dractl.scheduler.attempt import Judge
-from dractl.scheduler.binding import failure, given_back, pending, without_allocation
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.binding import failure, pending, without_allocation
 from dractl.scheduler.extended import as_written, granted
-from dractl.scheduler.known_bugs import upstream_bug
+from dractl.scheduler.known_bugs import decisive_bug
 from dractl.scheduler.node_filters import declared_features
 from dractl.scheduler.preenqueue import enter
 from dractl.scheduler.wording import of_nodes, unchecked
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
     from dractl.cluster.state import ClusterState, Key
     from dractl.explain.answer import Conflict, Verdict
-    from dractl.scheduler.attempt import Judgement, NodeVerdict
-    from dractl.scheduler.preenqueue import PodClaim
+    from dractl.scheduler.claims import PodClaim
+    from dractl.scheduler.verdict import Attempt, NodeVerdict
 
     Raw = Mapping[str, Any]
 
@@ -58,7 +59,7 @@ class Explainer:
         self.state = state
         self.features = features
         self.options = options or Options()
-        self.judge = Judge(state, features)
+        self.judge = Scheduler(state, features)
         self.devices = Devices(state, self.judge.slices)
 
     def explain(self, question: Question) -> Explanation:
@@ -116,13 +117,16 @@ class Explainer:
         if not is_pending(pod):
             return self._placed(question, subject, entry.claims)
         judgement = self.judge.pod(pod)
-        released = None if judgement.fits or judgement.fatal else given_back(judgement.nodes, pod)
+        released = judgement.given_back(text_at(pod, "metadata", "uid"))
         if released is not None:
             return self._after_release(question, released)
         study = self._study(question, self._on_node(judgement))
         answer = self._answer(study, subject)
         if not study.judgement.fits:
-            bug = upstream_bug(self.judge, study.judgement, entry.claims, lambda judge: judge.pod(pod))
+            decisive = decisive_bug(self.judge, study.judgement, entry.claims, lambda judge: judge.pod(pod))
+            first = entry.claims[0] if entry.claims else None
+            about = (first.name or None, first.full_name) if first is not None else (None, None)
+            bug = None if decisive is None else bug_reason(decisive, *about)
             answer = answer if bug is None else replace(answer, reasons=(bug, *answer.reasons), headline=bug.message)
         undeclared = self._undeclared(pod)
         notes = (*answer.notes, *([undeclared] if undeclared is not None else []), *placed.unused(pod, entry.claims))
@@ -154,7 +158,7 @@ class Explainer:
         answer = Explainer(state, self.features, self.options)._pod(question)
         where = ", ".join(dict.fromkeys(a.pool for a in allocation_of(claim.value, claim.full_name)))
         failed = failure(claim) if self.features.binding_conditions else None
-        why = f"; {failed}" if failed else ", where the pod cannot run"
+        why = f"; {failure_text(failed)}" if failed is not None else ", where the pod cannot run"
         said = f"claim {claim.full_name} is allocated on {where}{why}, and no other pod uses it"
         return replace(answer, notes=(f"{said}. It will be released and allocated anew", *answer.notes))
 
@@ -201,7 +205,8 @@ class Explainer:
             )
         waiting = pending(enter(self.state, pod).claims) if answer.fits and self.features.binding_conditions else None
         if waiting is not None:
-            return replace(answer, verdict="blocked", headline=waiting.message, reasons=(waiting,))
+            reason = waiting_reason(waiting)
+            return replace(answer, verdict="blocked", headline=reason.message, reasons=(reason,))
         condition = next((c for c in maps_at(pod, "status", "conditions") if c.get("type") == "PodScheduled"), None)
         failed = text_at(condition, "status") == "False"
         said = text_at(condition, "message") if failed else ""
@@ -270,7 +275,7 @@ class Explainer:
         writer = "1.36" if older else "1.37" if "preemption:" in condition else None
         if writer is None or (self.features.at_least("1.37") == (writer == "1.37")):
             return None
-        return None if Judge(self.state, Features.for_release(writer)).pod(pod).fits else writer
+        return None if Scheduler(self.state, Features.for_release(writer)).pod(pod).fits else writer
 
     # -- claims --
 
@@ -330,13 +335,13 @@ class Explainer:
             **parts,
         )
 
-    def _on_node(self, judgement: Judgement) -> Judgement:
+    def _on_node(self, judgement: Attempt) -> Attempt:
         """What the judgement says of the one node that is asked about."""
         if self.options.node is None:
             return judgement
         return replace(judgement, nodes=tuple(n for n in judgement.nodes if n.name == self.options.node))
 
-    def _study(self, question: Question, judgement: Judgement) -> Study:
+    def _study(self, question: Question, judgement: Attempt) -> Study:
         special = (c for n in judgement.nodes[:1] for c in n.claims)
         return Study(question, judgement, About(self.judge, self.devices, (*judgement.claims, *special)))
 
@@ -358,20 +363,21 @@ class Explainer:
     def _answer(self, study: Study, subject: Subject) -> Explanation:
         question, judgement = study.question, study.judgement
         if judgement.stopped:
-            headline = judgement.stopped[0].message
+            stopped = tuple(reason_of(stop, self.state) for stop in judgement.stopped)
+            headline = stopped[0].message
             return self._explanation(
                 question,
                 subject,
                 "blocked",
                 headline=headline,
-                reasons=judgement.stopped,
+                reasons=stopped,
                 scheduler_message=judgement.message,
             )
         nodes = [bundle(study, alike) for alike in bundles(judgement.nodes)]
         reasons = tuple(over_nodes(study, reason, nodes) for reason in rank(nodes, judgement.nodes))
         verdict = self._verdict(judgement)
         if judgement.late is not None:
-            reasons = (judgement.late,)
+            reasons = (late_reason(judgement.late),)
         elif judgement.fatal is not None:
             named = next((n for n in nodes if n.name == judgement.fatal.name), None)
             first = named.reasons[:1] if named else ()
@@ -399,7 +405,7 @@ class Explainer:
             notes=self._notes(judgement),
         )
 
-    def _verdict(self, judgement: Judgement) -> Verdict:
+    def _verdict(self, judgement: Attempt) -> Verdict:
         if judgement.fits:
             return "allocatable"
         if judgement.fatal is not None or judgement.late is not None:
@@ -410,7 +416,7 @@ class Explainer:
             return "blocked"
         return "unallocatable"
 
-    def _headline(self, judgement: Judgement, reasons: Sequence[Reason], nodes: Sequence[NodeAnswer]) -> str:
+    def _headline(self, judgement: Attempt, reasons: Sequence[Reason], nodes: Sequence[NodeAnswer]) -> str:
         total = len(judgement.nodes)
         if judgement.fits:
             fitting = [n.name for n in judgement.nodes if n.fits]
@@ -436,7 +442,7 @@ class Explainer:
         ]
         return max(found, key=lambda c: max((p.score for p in c.places), default=(0, 0)), default=None)
 
-    def _notes(self, judgement: Judgement) -> tuple[str, ...]:
+    def _notes(self, judgement: Attempt) -> tuple[str, ...]:
         notes = [
             f"on {n.name} the scheduler ends pods of lower priority first: {', '.join(n.victims[:3])}"
             for n in judgement.nodes

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dractl.cluster.devices import Devices
     from dractl.explain.subjects import Question
     from dractl.model import Device, DeviceClass, ResourceClaim
-    from dractl.scheduler.attempt import Judge
+    from dractl.scheduler.attempt import Scheduler
 
 _HARMLESS = ("None",)  # effects of taints that keep nothing away
 # A claim without any wish, for a class that takes every device: what it cannot have, nobody can.
@@ -46,7 +46,7 @@ _ANY = {
 _ANY_CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}}
 
 
-def node(judge: Judge, devices: Devices, question: Question, *, assumed: bool) -> Explanation:
+def node(judge: Scheduler, devices: Devices, question: Question, *, assumed: bool) -> Explanation:
     """What there is on a node. ``blocked`` where a pool cannot be used, else ``allocatable``."""
     survey = judge.allocator.survey(judge.state.decode(question.value), [])
     unusable = {(p.driver, p.pool): p for p in survey.pools if p.state != "usable"}
@@ -79,7 +79,7 @@ def node(judge: Judge, devices: Devices, question: Question, *, assumed: bool) -
     )
 
 
-def of_node(judge: Judge, devices: Devices, name: str, survey: Survey) -> tuple[DeviceStatus, ...]:
+def of_node(judge: Scheduler, devices: Devices, name: str, survey: Survey) -> tuple[DeviceStatus, ...]:
     """Every device of a node, with the requests of the survey that its selectors let through."""
     unusable = {(p.driver, p.pool): p for p in survey.pools if p.state != "usable"}
     wanted: dict[DeviceID, list[str]] = {}
@@ -92,7 +92,7 @@ def of_node(judge: Judge, devices: Devices, name: str, survey: Survey) -> tuple[
     return tuple(sorted(found, key=lambda d: d.device))
 
 
-def _out_of_reach(judge: Judge, devices: Devices, name: str) -> dict[DeviceID, str]:
+def _out_of_reach(judge: Scheduler, devices: Devices, name: str) -> dict[DeviceID, str]:
     """Devices of a node that no claim holds and none can have, with the reason: their counters are used by other
     devices, their gate is off."""
     node = next((n for n in judge.nodes if text_at(n, "metadata", "name") == name), None)
@@ -118,7 +118,7 @@ def _out_of_reach(judge: Judge, devices: Devices, name: str) -> dict[DeviceID, s
 
 
 def _published(
-    judge: Judge,
+    judge: Scheduler,
     devices: Devices,
     name: str,
     unusable: Mapping[tuple[str, str], PoolSurvey],
@@ -164,7 +164,7 @@ def _status(
     return DeviceStatus(str(identity), "tainted" if taints else "free", (), taints)
 
 
-def _left(judge: Judge, identity: DeviceID, device: Device) -> str:
+def _left(judge: Scheduler, identity: DeviceID, device: Device) -> str:
     """What is left of the capacities of a device that several claims may hold."""
     taken = judge.held.capacity.get(identity)
     if taken is None or not device.allow_multiple_allocations:
@@ -174,7 +174,7 @@ def _left(judge: Judge, identity: DeviceID, device: Device) -> str:
     return "shared: " + ", ".join(left)
 
 
-def _unpublished(judge: Judge, devices: Devices, name: str) -> Iterator[DeviceStatus]:
+def _unpublished(judge: Scheduler, devices: Devices, name: str) -> Iterator[DeviceStatus]:
     """Devices that a claim of this node holds and no slice has."""
     seen: set[DeviceID] = set()
     for claim in judge.state.all("ResourceClaim").values():

@@ -6,16 +6,17 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from dractl.allocation import Allocated
+from dractl.allocation import CLAIM_NAME, Allocated, is_extended
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice, FunnelStage, NodeAnswer, Reason
 from dractl.explain.diagnose import reasons_of
 from dractl.explain.funnel import funnel, whole
 from dractl.explain.stages import of_stage
+from dractl.explain.stopped import failure_text
 from dractl.model.nearest import nearest
 from dractl.scheduler.attempt import TIMED_OUT
 from dractl.scheduler.binding import failure
-from dractl.scheduler.extended import IMPLICIT_PREFIX, SPECIAL_NAME, as_written, classes_by_resource, is_extended
+from dractl.scheduler.extended import as_written, provided
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from dractl.allocation.survey import RequestSurvey, Survey
     from dractl.explain.about import About
     from dractl.explain.subjects import Question
-    from dractl.scheduler.attempt import Judgement, NodeVerdict
-    from dractl.scheduler.preenqueue import PodClaim
+    from dractl.scheduler.claims import PodClaim
+    from dractl.scheduler.verdict import Attempt, NodeVerdict
 
     Raw = Mapping[str, Any]
 
@@ -36,7 +37,7 @@ class Study:
     """What was found out about one subject on the way to its answer."""
 
     question: Question
-    judgement: Judgement
+    judgement: Attempt
     about: About
     surveys: dict[str, Survey] = field(default_factory=dict)  # by node, of those that cannot allocate
     fitting: dict[str, Survey] = field(default_factory=dict)  # of those that can
@@ -50,8 +51,8 @@ class Study:
         """A reason whose message calls its request so."""
         if reason.claim is None or reason.request is None:
             return reason
-        if reason.claim.endswith(f"/{SPECIAL_NAME}"):
-            named = re.compile(rf"(?:\brequests? )?(?:{re.escape(SPECIAL_NAME)}/)?\b(container-\d+-request-\d+)")
+        if reason.claim.endswith(f"/{CLAIM_NAME}"):
+            named = re.compile(rf"(?:\brequests? )?(?:{re.escape(CLAIM_NAME)}/)?\b(container-\d+-request-\d+)")
             written = as_written(self.question.value)
             message = named.sub(lambda m: written.get(m[1], m[0]), reason.message)
         else:
@@ -61,7 +62,7 @@ class Study:
 
     def _called(self, claim_name: str, request: str) -> str:
         claim = self.about.claims.get(claim_name)
-        if claim is not None and claim.key[1] == SPECIAL_NAME:
+        if claim is not None and claim.key[1] == CLAIM_NAME:
             return as_written(self.question.value).get(request, f"request {request}")
         if claim is None or len(self.about.claims) < 2:
             return f"request {request}"
@@ -97,7 +98,8 @@ def _node(study: Study, verdict: NodeVerdict) -> NodeAnswer:
     reasons: list[Reason] = []
     if verdict.rejection is not None:
         r = verdict.rejection
-        why = f"{'; '.join(r.texts)}" + (f" ({r.detail})" if r.detail else "")
+        detail = "; ".join(filter(None, (r.detail, r.of_node)))
+        why = f"{'; '.join(r.texts)}" + (f" ({detail})" if detail else "")
         code = "node-filter"
         unmapped = _unmapped(study, verdict) if r.resource else None
         reasons.append(
@@ -171,7 +173,7 @@ def _timeouts(verdict: NodeVerdict, found: tuple[Reason, ...]) -> tuple[Reason, 
 def _pinned(study: Study, claim: PodClaim, verdict: NodeVerdict) -> Reason:
     failed = failure(claim) if study.about.judge.features.binding_conditions else None
     if failed is not None:
-        why = f"claim {claim.full_name} cannot be used: {failed}"
+        why = f"claim {claim.full_name} cannot be used: {failure_text(failed)}"
         return Reason(
             "binding-pending", why, pod_claim=claim.name or None, claim=claim.full_name, nodes=(verdict.name,)
         )
@@ -206,15 +208,15 @@ def _unmapped(study: Study, verdict: NodeVerdict) -> Reason | None:
     if str(allocatable.get(resource, "0")) != "0":
         return None
     judge = study.about.judge
-    provided = {r: c for r, c in classes_by_resource(judge.state).items() if not r.startswith(IMPLICIT_PREFIX)}
+    named = provided(judge.state.classes)
     offered = {r for node in judge.nodes for r in map_at(node, "status", "allocatable") if is_extended(r)}
-    near = nearest(resource, provided.keys() | offered)
-    if near is not None and resource not in provided.keys() | offered:
-        by = f", of class {provided[near]}" if near in provided else ""
+    near = nearest(resource, named.keys() | offered)
+    if near is not None and resource not in named.keys() | offered:
+        by = f", of class {named[near]}" if near in named else ""
         return Reason(
             "extended-resource-unmapped",
             f"nothing provides {resource}; there is {near}{by}",
-            device_class=provided.get(near),
+            device_class=named.get(near),
             resource=resource,
             nearest=near,
             nodes=(verdict.name,),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dractl.explain.answer import NodeAnswer
-    from dractl.scheduler.attempt import NodeVerdict
+    from dractl.scheduler.verdict import NodeVerdict
 
 EVERYWHERE = STOPPED - 1  # what a filter has against all nodes: nothing else matters until that is mended
 _MIXED = 4  # so many different reasons, none of them on most nodes, are called mixed

@@ -11,7 +11,7 @@ from dractl.cluster.pods import consumers, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, maps_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.model.nearest import nearest, nearest_names
-from dractl.scheduler.preenqueue import PodClaim
+from dractl.scheduler.claims import PodClaim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -145,15 +145,18 @@ def _made_pods(workload: Question) -> Iterator[Question]:
 def everything(state: ClusterState, namespace: str | None) -> list[Question]:
     """Every pending pod that DRA concerns, every unallocated claim that none of these uses, and workloads of manifests
     whose pods do not exist yet."""
-    from dractl.scheduler.extended import classes_by_resource, wanted
+    from dractl.allocation import IMPLICIT_PREFIX
+    from dractl.scheduler.extended import provided, wanted
 
-    resources = classes_by_resource(state)
+    named = provided(state.classes)
     found: list[Question] = []
     used: set[Key] = set()
     for key, pod in state.all("Pod").items():
         if not is_pending(pod) or not _in(namespace, key):
             continue
-        if maps_at(pod, "spec", "resourceClaims") or any(name in resources for name in wanted(pod)):
+        if maps_at(pod, "spec", "resourceClaims") or any(
+            name in named or name.startswith(IMPLICIT_PREFIX) for name in wanted(pod)
+        ):
             found.append(Question("Pod", key, pod))
             used |= set(_claim_keys(key[0], pod))
     for kind in state.kinds:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dractl.allocation.survey import ConstraintSurvey, RequestSurvey, Survey
     from dractl.cluster.devices import Devices
     from dractl.explain.about import About
-    from dractl.scheduler.attempt import NodeVerdict
+    from dractl.scheduler.verdict import NodeVerdict
 
 
 def together(about: About, survey: Survey) -> list[Reason]:

@@ -1,14 +1,15 @@
-"""Nodes that the allocator cannot tell apart: the same devices but for names and values that nothing in the question
-reads, with the same ones in use. They share one search, and one entry in the answer where there are many of them.
+"""Nodes that the allocator cannot tell apart: they differ only in names and values that nothing in the question reads.
+
+Such nodes share one search, and one entry in the answer if there are many of them.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.state import at, text_at
-from dractl.scheduler.node_filters import matches_term
+from dractl.allocation.nodes import some_term_matches
+from dractl.cel import reading
+from dractl.cluster.state import at, map_at, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
@@ -17,29 +18,52 @@ if TYPE_CHECKING:
     from dractl.model import Device, ResourceSlice
 
     Raw = Mapping[str, Any]
+    Signatures = dict[tuple[int, frozenset[str] | None], tuple[ResourceSlice, int]]
+    """Hashes of slices by identity and names read; each slice is kept, so that its identity stays its own."""
 
-# An expression with one of these may read attributes that it does not name.
-_READS_ALL = re.compile(
-    r"\.(?:exists|exists_one|all|filter|map|transform\w*)\(|\bsize\(|device\.attributes\s*[=!.]=|\bin\s+device\b"
-)
+
+def names_read(*specs: Any) -> frozenset[str] | None:
+    """The bare names of all attributes that specs of claims and classes may read; None: any attribute.
+
+    Every ``expression`` is a selector or a derived attribute; every other string may be the name of an attribute.
+    """
+    found: set[str] = set()
+    pending: list[tuple[str, Any]] = [("", spec) for spec in specs]
+    while pending:
+        key, value = pending.pop()
+        if isinstance(value, dict):
+            pending += value.items()
+        elif isinstance(value, list):
+            pending += ((key, item) for item in value)
+        elif isinstance(value, str) and key == "expression":
+            reads = reading(value).reads
+            if reads is None:
+                return None
+            for field in reads:
+                if field.kind == "attributes":
+                    if field.name is None:
+                        return None
+                    found.add(field.name)
+        elif isinstance(value, str):
+            found.add(value.rpartition("/")[2])
+    return frozenset(found)
 
 
 class Groups:
     """Keys of nodes; two nodes with the same key get the same verdict.
 
-    ``texts`` are all expressions and names that take part in the question (classes, claims, constraints).
+    ``names`` are the attributes that the question reads (:func:`names_read`).
     """
 
     def __init__(
         self,
         slices: Iterable[ResourceSlice],
         held: AllocatedState,
-        texts: Iterable[str],
-        known: dict[tuple[int, str], tuple[ResourceSlice, int]] | None = None,
+        names: frozenset[str] | None,
+        known: Signatures | None = None,
     ) -> None:
-        self.text = "\n".join(sorted(set(texts)))
-        self.read = _Read(self.text)
-        self.known = {} if known is None else known  # signatures of slices, shared between states
+        self.names = names
+        self.known: Signatures = {} if known is None else known  # shared between states
         self.local: dict[str, list[ResourceSlice]] = {}
         self.reachable: list[ResourceSlice] = []  # not bound to one node
         pools: dict[tuple[str, str], set[str | None]] = {}
@@ -62,12 +86,12 @@ class Groups:
 
     def key(self, node: Raw) -> Hashable:
         """What makes a node's verdict: its pools, what is in use of them, and which other slices it reaches."""
-        name = text_at(node, "metadata", "name")
+        name, labels = text_at(node, "metadata", "name"), map_at(node, "metadata", "labels")
         reached = []
         for item in self.reachable:
             if item.spec.per_device_node_selection or item.spec.shared_counters:
                 return name  # may depend on any label, or on what other nodes use
-            if item.spec.all_nodes or _matches(item, node):
+            if item.spec.all_nodes or _selects(item, name, labels):
                 reached.append(id(item))
         pools = []
         for item in sorted(self.local.get(name, ()), key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name)):
@@ -80,7 +104,7 @@ class Groups:
         return (tuple(pools), tuple(reached), repr(declared) if declared else "")
 
     def _signature(self, item: ResourceSlice) -> Hashable:
-        key = (id(item), self.text)
+        key = (id(item), self.names)
         found = self.known.get(key)
         if found is None:
             spec = item.spec
@@ -99,37 +123,18 @@ class Groups:
         parts: list[object] = [device.name]
         for name, value in device.mapping.items():
             if name == "attributes" and isinstance(value, dict):
-                parts += [(n, repr(v)) for n, v in value.items() if self.read[n]]
+                parts += [(n, repr(v)) for n, v in value.items() if self._counts(n, v)]
             elif name != "name":
                 parts.append((name, repr(value)))
         return tuple(parts)
 
-
-class _Read(dict[str, bool]):
-    """Whether an attribute may be read, by its name."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.all = bool(_READS_ALL.search(text))
-
-    def __missing__(self, name: str) -> bool:
-        found = self[name] = self.all or name.rpartition("/")[2] in self.text
-        return found
-
-
-def _matches(item: ResourceSlice, node: Raw) -> bool:
-    selector = item.spec.node_selector
-    if selector is None:
-        return False
-    for term in selector.node_selector_terms:
-        raw = {
-            "matchExpressions": [_requirement(e) for e in term.match_expressions],
-            "matchFields": [_requirement(e) for e in term.match_fields],
-        }
-        if matches_term(raw, node):
+    def _counts(self, name: str, value: Any) -> bool:
+        """True if an attribute may change a verdict: it is read, or it makes every selector fail."""
+        if self.names is None or name.rpartition("/")[2] in self.names:
             return True
-    return False
+        return not isinstance(value, dict) or not value.keys() <= {"string", "int", "bool"}
 
 
-def _requirement(requirement: Any) -> dict[str, Any]:
-    return {"key": requirement.key, "operator": requirement.operator, "values": list(requirement.values)}
+def _selects(item: ResourceSlice, name: str, labels: Mapping[str, str]) -> bool:
+    selector = item.spec.node_selector
+    return selector is not None and some_term_matches(selector, name, labels)

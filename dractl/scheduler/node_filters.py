@@ -1,351 +1,347 @@
-"""The scheduler's node filters that run before DRA, in their order, as far as objects show what they look at.
+"""The scheduler's node filters that run before DRA, in their order.
 
-Words and order are those of kube-scheduler (kubernetes pkg/scheduler/apis/config/v1/default_plugins.go and the plugins'
-own folders). Not checked: volumes, extenders, other plugins.
+Sentences and order are those of kube-scheduler (kubernetes pkg/scheduler/apis/config/v1/default_plugins.go and the
+plugins' own folders). Not checked: extenders and other plugins.
 """
 
 from __future__ import annotations
 
-from collections import ChainMap
-from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from dractl.cluster.pods import ENDED
-from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
-from dractl.model import Quantity
+from dractl.cluster.state import at, map_at, maps_at
+from dractl.model import Quantity, Taint, Toleration
+from dractl.scheduler.snapshot import ANY_ADDRESS, NodeInfo, units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
 
-    from dractl.cluster.state import ClusterState
+    from dractl.allocation import Features
+    from dractl.model import NodeSelector
+    from dractl.scheduler.snapshot import AffinityTerm, PodInfo, Snapshot, SpreadConstraint
 
     Raw = Mapping[str, Any]
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_BASIC = ("cpu", "memory", "ephemeral-storage")
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A node that a filter refuses. ``texts`` are the plugin's own, one for each thing missing; ``final``: ending other
-    pods would not help (UnschedulableAndUnresolvable)."""
+    """A filter refuses a node.
+
+    ``texts`` are the plugin's own sentences, one for each thing missing. ``final``: evicting pods would not help
+    (UnschedulableAndUnresolvable). ``detail`` says what the pod wants or meets, ``of_node`` what the node has instead.
+    ``pods`` (``namespace/name``) stand in the way.
+    """
 
     plugin: str
     texts: tuple[str, ...]
     final: bool
     detail: str = ""
+    of_node: str = ""
     resource: str | None = None
     want: str | None = None
     free: str | None = None
-    pods: tuple[str, ...] = ()  # namespace/name of pods that stand in the way
+    pods: tuple[str, ...] = ()
 
 
 class NodeFilters:
-    """The filters for one pod, with what they count on every node prepared once."""
+    """The filters for one pod. What PreFilter gathers for all nodes is gathered once.
 
-    def __init__(self, state: ClusterState, pod: Raw, *, ignored_resources: frozenset[str] = frozenset()) -> None:
-        """``ignored_resources``: extended resources that DRA provides, by node filters' own rule."""
-        self.state = state
+    ``delegated`` are extended resources that NodeResourcesFit leaves to DRA.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, pod: PodInfo, features: Features, *, delegated: frozenset[str] = frozenset()
+    ) -> None:
+        self.snapshot = snapshot
         self.pod = pod
-        self.spec = map_at(pod, "spec")
-        self.requests = {name: amount for name, amount in pod_requests(self.spec).items() if amount.sign() > 0}
-        self.ignored_resources = ignored_resources
-        self.named_nodes = _named_nodes(self.spec)
-        self.spread = [
-            c
-            for c in maps_at(self.spec, "topologySpreadConstraints")
-            if c.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
-        ]
-        placed: dict[str, list[Raw]] = {}
-        self.placed: MutableMapping[str, list[Raw]] = placed
-        for other in state.all("Pod").values():
-            node = text_at(other, "spec", "nodeName")
-            if node and other is not pod and text_at(other, "status", "phase") not in ENDED:
-                placed.setdefault(node, []).append(other)
-        self.repelling = [
-            (other, node, terms)
-            for node, pods in self.placed.items()
-            for other in pods
-            if (terms := maps_at(other, "spec", "affinity", "podAntiAffinity", _REQUIRED))
-        ]
+        self.features = features
+        self.delegated = delegated
+        self.named_nodes = _named_nodes(pod.node_affinity)
+        checks = _BEFORE_1_37 if not features.at_least("1.37") else _SINCE_1_37
+        self._checks = (*checks, *_CHECKS)
 
-    def __call__(self, node: Raw) -> Rejection | None:
-        """The first filter that refuses ``node``, or None."""
-        if self.named_nodes is not None and text_at(node, "metadata", "name") not in self.named_nodes:
-            # PreFilter left only the named nodes over (schedule_one.go findNodesThatFitPod).
-            text = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
+    def first(self, node: NodeInfo) -> Rejection | None:
+        """The first filter that refuses the node, which is what the scheduler reports; None if none does."""
+        return next(self.refusals(node), None)
+
+    def refusals(self, node: NodeInfo) -> Iterator[Rejection]:
+        """Every filter that refuses the node, in the scheduler's order."""
+        if self.named_nodes is not None and node.name not in self.named_nodes:
+            # PreFilter keeps only the named nodes (schedule_one.go findNodesThatFitPod).
             names = ", ".join(sorted(self.named_nodes))
-            return Rejection("NodeAffinity", (text,), True, f"node affinity wants the node {names}")
-        for check in _FILTERS:
+            text = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
+            yield Rejection("NodeAffinity", (text,), True, f"node affinity wants the node {names}")
+        for check in self._checks:
             rejection = check(self, node)
             if rejection is not None:
-                return rejection
-        return None
+                yield rejection
 
-    def victims(self, node: Raw) -> list[Raw]:
-        """The pods of a node that the scheduler may end in favour of this one: those of lower priority."""
-        if text_at(self.spec, "preemptionPolicy") == "Never":
-            return []
-        own = priority(self.state, self.pod)
-        return [other for other in self.on(node) if priority(self.state, other) < own]
+    def without(self, pods: Sequence[PodInfo]) -> NodeFilters:
+        """The same filters as if some pods were not there."""
+        return NodeFilters(self.snapshot.without(pods), self.pod, self.features, delegated=self.delegated)
 
-    def without(self, victims: Sequence[Raw], node: Raw) -> NodeFilters:
-        """The same filters as if these pods of a node were not there."""
-        gone = {id(pod) for pod in victims}
-        changed = copy(self)
-        kept = [other for other in self.on(node) if id(other) not in gone]
-        changed.placed = ChainMap({text_at(node, "metadata", "name"): kept}, self.placed)
-        changed.repelling = [entry for entry in self.repelling if id(entry[0]) not in gone]
-        return changed
+    def on(self, node: NodeInfo) -> Sequence[PodInfo]:
+        """The other pods of a node."""
+        if self.pod.node_name != node.name:
+            return node.pods
+        return [other for other in node.pods if other is not self.pod]
 
-    def on(self, node: Raw) -> Sequence[Raw]:
-        """The running pods of a node."""
-        return self.placed.get(text_at(node, "metadata", "name"), ())
+    @cached_property
+    def placed(self) -> Sequence[tuple[NodeInfo, PodInfo]]:
+        """Every other pod of the cluster that is on a known node, in the order of the pods."""
+        order = {id(pod): number for number, pod in enumerate(self.snapshot.known.values())}
+        found = [(node, other) for node in self.snapshot.nodes.values() for other in self.on(node)]
+        return sorted(found, key=lambda entry: order.get(id(entry[1]), 0))
+
+    # -- what PreFilter gathers ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def spread_counts(self) -> Sequence[tuple[SpreadConstraint, Mapping[str, int]]]:
+        """By constraint the matching pods in each domain.
+
+        Only nodes with the labels of all constraints count, and pods that are being deleted do not
+        (podtopologyspread/filtering.go calPreFilterState).
+        """
+        keys = {constraint.topology_key for constraint in self.pod.spread}
+        found = []
+        for constraint in self.pod.spread:
+            counts: dict[str, int] = {}
+            for node in self.snapshot.nodes.values():
+                if not keys <= node.labels.keys() or not self._spreads_over(constraint, node):
+                    continue
+                count = sum(
+                    other.namespace == self.pod.namespace and not other.is_deleted and _spreads(constraint, other)
+                    for other in self.on(node)
+                )
+                domain = node.labels[constraint.topology_key]
+                counts[domain] = counts.get(domain, 0) + count
+            found.append((constraint, counts))
+        return found
+
+    def _spreads_over(self, constraint: SpreadConstraint, node: NodeInfo) -> bool:
+        """True if the constraint's node inclusion policies include the node."""
+        if not constraint.ignores_affinity and _affinity(self, node) is not None:
+            return False
+        return not constraint.honors_taints or _taints(self, node) is None
+
+    @cached_property
+    def friends(self) -> Mapping[str, frozenset[str]]:
+        """By topology key of the pod's affinity the domains with a pod that matches all terms
+        (interpodaffinity/filtering.go updateWithAffinityTerms)."""
+        terms = self.pod.affinity
+        there = [node for node, other in self.placed if self.all_select(terms, other)]
+        keys = {term.topology_key for term in terms}
+        return {key: frozenset(node.labels[key] for node in there if key in node.labels) for key in keys}
+
+    @cached_property
+    def enemies(self) -> Sequence[tuple[AffinityTerm, Mapping[str, PodInfo]]]:
+        """By anti-affinity term of the pod the domains with a pod that it selects, with the first such pod."""
+        found = []
+        for term in self.pod.anti_affinity:
+            domains: dict[str, PodInfo] = {}
+            for node, other in self.placed:
+                if term.topology_key in node.labels and self.selects(term, other, self.pod):
+                    domains.setdefault(node.labels[term.topology_key], other)
+            found.append((term, domains))
+        return found
+
+    @cached_property
+    def repelling(self) -> Mapping[tuple[str, str], tuple[int, PodInfo]]:
+        """By topology key and domain the first pod there whose anti-affinity selects this pod, with its number."""
+        found: dict[tuple[str, str], tuple[int, PodInfo]] = {}
+        for number, (node, other) in enumerate(self.placed):
+            for term in other.anti_affinity:
+                if term.topology_key in node.labels and self.selects(term, self.pod, other):
+                    found.setdefault((term.topology_key, node.labels[term.topology_key]), (number, other))
+        return found
+
+    def all_select(self, terms: Sequence[AffinityTerm], pod: PodInfo) -> bool:
+        """True if all terms of the pod in question select another."""
+        return all(self.selects(term, pod, self.pod) for term in terms)
+
+    def selects(self, term: AffinityTerm, pod: PodInfo, owner: PodInfo) -> bool:
+        """True if a term of ``owner`` selects ``pod``."""
+        if term.namespace_selector is not None:
+            labels = map_at(self.snapshot.state.get("Namespace", ("", pod.namespace)), "metadata", "labels")
+            chosen = pod.namespace in term.namespaces or term.namespace_selector.matches(labels)
+        elif term.namespaces:
+            chosen = pod.namespace in term.namespaces
+        else:
+            chosen = pod.namespace == owner.namespace
+        return chosen and term.selector is not None and term.selector.matches(pod.labels)
 
 
-def _unschedulable(filters: NodeFilters, node: Raw) -> Rejection | None:
-    if at(node, "spec", "unschedulable") is not True:
-        return None
-    taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
-    if any(tolerates(t, taint) for t in maps_at(filters.spec, "tolerations")):
+# -- the filters -------------------------------------------------------------------------------------------------------
+
+_UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+def _unschedulable(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
+    if not node.unschedulable or tolerated(_UNSCHEDULABLE, filters.pod.tolerations):
         return None
     return Rejection("NodeUnschedulable", ("node(s) were unschedulable",), True, "the node is cordoned")
 
 
-def _node_name(filters: NodeFilters, node: Raw) -> Rejection | None:
-    wanted = text_at(filters.spec, "nodeName")
-    if not wanted or wanted == text_at(node, "metadata", "name"):
+def _node_name(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
+    wanted = filters.pod.node_name
+    if not wanted or wanted == node.name:
         return None
     text = "node(s) didn't match the requested node name"
     return Rejection("NodeName", (text,), True, f"spec.nodeName is {wanted}")
 
 
-def _taints(filters: NodeFilters, node: Raw) -> Rejection | None:
-    tolerations = maps_at(filters.spec, "tolerations")
-    for taint in maps_at(node, "spec", "taints"):
-        if taint.get("effect") not in ("NoSchedule", "NoExecute"):
-            continue
-        if not any(tolerates(toleration, taint) for toleration in tolerations):
+def _taints(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
+    for taint in node.taints:
+        if taint.effect in ("NoSchedule", "NoExecute") and not tolerated(taint, filters.pod.tolerations):
             text = "node(s) had untolerated taint(s)"
             return Rejection("TaintToleration", (text,), True, f"taint {taint_text(taint)} is not tolerated")
     return None
 
 
-def _affinity(filters: NodeFilters, node: Raw) -> Rejection | None:
+def _affinity(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
     text = ("node(s) didn't match Pod's node affinity/selector",)
-    labels = map_at(node, "metadata", "labels")
-    for key, value in map_at(filters.spec, "nodeSelector").items():
-        if labels.get(key) != value:
-            return Rejection("NodeAffinity", text, True, f"nodeSelector wants {key}={value}{_label(labels, key)}")
-    required = at(filters.spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    if isinstance(required, dict):
-        terms = maps_at(required, "nodeSelectorTerms")
-        if not any(matches_term(term, node) for term in terms):
-            return Rejection("NodeAffinity", text, True, f"node affinity wants {_terms_text(terms)}")
-    return None
+    for key, value in filters.pod.node_selector.items():
+        if node.labels.get(key) != value:
+            has = f"the node has {key}={node.labels[key]}" if key in node.labels else "the node has no such label"
+            return Rejection("NodeAffinity", text, True, f"nodeSelector wants {key}={value}", has)
+    required = filters.pod.node_affinity
+    if required is None or node.matches(required):
+        return None
+    return Rejection("NodeAffinity", text, True, f"node affinity wants {_selector_text(required)}")
 
 
-def _ports(filters: NodeFilters, node: Raw) -> Rejection | None:
-    wanted = host_ports(filters.spec)
+def _ports(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
+    wanted = filters.pod.host_ports
     if not wanted:
         return None
     for other in filters.on(node):
-        for used in host_ports(map_at(other, "spec")):
+        for used in other.host_ports:
             for port in wanted:
-                same_address = port[2] == used[2] or "0.0.0.0" in (port[2], used[2])  # noqa: S104
+                same_address = port.address == used.address or ANY_ADDRESS in (port.address, used.address)
                 if port[:2] == used[:2] and same_address:
                     text = "node(s) didn't have free ports for the requested pod ports"
-                    detail = f"host port {port[1]}/{port[0]} is used by pod {full_name(other)}"
-                    return Rejection("NodePorts", (text,), False, detail, pods=(full_name(other),))
+                    detail = f"host port {port.port}/{port.protocol} is used by pod {other.full_name}"
+                    return Rejection("NodePorts", (text,), False, detail, pods=(other.full_name,))
     return None
 
 
-def _resources(filters: NodeFilters, node: Raw) -> Rejection | None:
-    allocatable = map_at(node, "status", "allocatable")
-    if not allocatable and not text_at(node, "metadata", "uid"):
-        return None  # a manifest that no kubelet has filled in
+def _resources(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
+    """noderesources/fit.go fitsRequest."""
+    if not node.reported:
+        return None
     others = filters.on(node)
+    allocatable = node.allocatable
     texts: list[str] = []
     details: list[str] = []
     final = False
     first: tuple[str, str, str] | None = None
-    limit = quantity(allocatable.get("pods", 0))
+    limit = allocatable.get("pods", Quantity())
     if limit.value() < len(others) + 1:
         texts.append("Too many pods")
         details.append(f"the node may run {limit} pods and runs {len(others)}")
         first = ("pods", str(len(others) + 1), str(limit))
-    used = used_resources(others) if filters.requests else {}
-    for name in sorted(filters.requests, key=lambda n: (n not in _BASIC, _BASIC.index(n) if n in _BASIC else 0, n)):
-        if name in filters.ignored_resources and quantity(allocatable.get(name, 0)).sign() == 0:
+    there = node if others is node.pods else NodeInfo(node.value, others)
+    for name in sorted(filters.pod.amounts, key=lambda n: (n not in _BASIC, _BASIC.index(n) if n in _BASIC else 0, n)):
+        have = allocatable.get(name, Quantity())
+        if name in filters.delegated and _delegates(filters, node, name):
             continue
-        want, have = filters.requests[name], quantity(allocatable.get(name, 0))
-        free = have - used[name] if name in used else have
-        if want > free:
+        want, total = filters.pod.amounts[name], units(name, have)
+        if want > total - there.requested.get(name, 0):
+            asked, free = filters.pod.requests[name], have - there.used(name)
             texts.append(f"Insufficient {name}")
-            details.append(f"{name}: wants {want}, free {free} of {have}")
-            final = final or want > have
-            first = first or (name, str(want), str(free))
+            details.append(f"{name}: wants {asked}, free {free} of {have}")
+            final = final or want > total
+            first = first or (name, str(asked), str(free))
     if first is None:
         return None
     resource, want_text, free_text = first
-    return Rejection("NodeResourcesFit", tuple(texts), final, "; ".join(details), resource, want_text, free_text)
+    return Rejection(
+        "NodeResourcesFit", tuple(texts), final, "; ".join(details), resource=resource, want=want_text, free=free_text
+    )
 
 
-def _topology_spread(filters: NodeFilters, node: Raw) -> Rejection | None:
-    labels = map_at(node, "metadata", "labels")
-    for constraint in filters.spread:
-        key = text_at(constraint, "topologyKey")
-        if key not in labels:
+def _delegates(filters: NodeFilters, node: NodeInfo, resource: str) -> bool:
+    """True if NodeResourcesFit leaves the resource to DRA on this node: no device plugin has it there.
+
+    Up to 1.34 a device plugin that offers none counts as having it (fit.go shouldDelegateResourceToDRA)."""
+    if not filters.features.at_least("1.35"):
+        return resource not in node.allocatable
+    return node.allocatable.get(resource, Quantity()).sign() == 0
+
+
+def _topology_spread(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
+    """podtopologyspread/filtering.go Filter."""
+    if not filters.pod.spread:
+        return None
+    for constraint, counts in filters.spread_counts:
+        key = constraint.topology_key
+        if key not in node.labels:
             text = "node(s) didn't match pod topology spread constraints (missing required label)"
             return Rejection("PodTopologySpread", (text,), True, f"the node has no label {key}")
-        counts = _spread_counts(filters, constraint, key)
-        here = counts.get(labels[key], 0)
+        here = counts.get(node.labels[key], 0)
         least = min(counts.values(), default=0)
-        domains = at(constraint, "minDomains")
-        if isinstance(domains, int) and len(counts) < domains:
+        few = constraint.min_domains is not None and len(counts) < constraint.min_domains
+        if few:
             least = 0
-        skew = at(constraint, "maxSkew")
-        own = 1 if _spread_selects(constraint, filters.pod) else 0
-        if isinstance(skew, int) and here + own - least > skew:
+        own = 1 if _spreads(constraint, filters.pod) else 0
+        if constraint.max_skew is not None and here + own - least > constraint.max_skew:
             text = "node(s) didn't match pod topology spread constraints"
-            detail = f"{key}={labels[key]} has {here} matching pods, another has {least}; maxSkew is {skew}"
-            if isinstance(domains, int) and len(counts) < domains:
-                detail = (
-                    f"{key}={labels[key]} has {here} matching pods; minDomains is {domains}, there are {len(counts)}"
-                )
+            matching = f"{key}={node.labels[key]} has {here} matching pods"
+            detail = f"{matching}, another has {least}; maxSkew is {constraint.max_skew}"
+            if few:
+                detail = f"{matching}; minDomains is {constraint.min_domains}, there are {len(counts)}"
             return Rejection("PodTopologySpread", (text,), False, detail)
     return None
 
 
-def _spread_counts(filters: NodeFilters, constraint: Raw, key: str) -> dict[str, int]:
-    """Matching pods in each domain: only nodes with the labels of all constraints count, and pods that are being
-    deleted do not (podtopologyspread/filtering.go calPreFilterState)."""
-    namespace = text_at(filters.pod, "metadata", "namespace")
-    keys = {text_at(c, "topologyKey") for c in filters.spread}
-    counts: dict[str, int] = {}
-    for candidate in filters.state.all("Node").values():
-        labels = map_at(candidate, "metadata", "labels")
-        if not keys <= labels.keys() or not _spread_includes(filters, constraint, candidate):
-            continue
-        count = sum(
-            text_at(p, "metadata", "namespace") == namespace
-            and not text_at(p, "metadata", "deletionTimestamp")
-            and _spread_selects(constraint, p)
-            for p in filters.on(candidate)
-        )
-        counts[labels[key]] = counts.get(labels[key], 0) + count
-    return counts
+def _spreads(constraint: SpreadConstraint, pod: PodInfo) -> bool:
+    return constraint.selector is not None and constraint.selector.matches(pod.labels)
 
 
-def _spread_includes(filters: NodeFilters, constraint: Raw, node: Raw) -> bool:
-    """Whether a node is one over which a constraint spreads: its node inclusion policies."""
-    if constraint.get("nodeAffinityPolicy") != "Ignore" and _affinity(filters, node) is not None:
-        return False
-    return constraint.get("nodeTaintsPolicy") != "Honor" or _taints(filters, node) is None
-
-
-def _spread_selects(constraint: Raw, pod: Raw) -> bool:
-    selector = at(constraint, "labelSelector")
-    return isinstance(selector, dict) and matches_labels(selector, map_at(pod, "metadata", "labels"))
-
-
-def _pod_affinity(filters: NodeFilters, node: Raw) -> Rejection | None:
-    affinity = map_at(filters.spec, "affinity")
-    wanting = maps_at(affinity, "podAffinity", _REQUIRED)
-    term = _not_affine(filters, wanting, node) if wanting else None
+def _pod_affinity(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
+    """interpodaffinity/filtering.go Filter."""
+    term = _unmet(filters, node) if filters.pod.affinity else None
     if term is not None:
         text = "node(s) didn't match pod affinity rules"
-        return Rejection("InterPodAffinity", (text,), True, f"no pod that affinity wants in this {_key(term)}")
-    for term in maps_at(affinity, "podAntiAffinity", _REQUIRED):
-        for other in _domain_pods(filters, term, node):
-            if _selects(filters, term, other, filters.pod):
-                text = "node(s) didn't match pod anti-affinity rules"
-                detail = f"anti-affinity to pod {full_name(other)}"
-                return Rejection("InterPodAffinity", (text,), False, detail, pods=(full_name(other),))
-    for other, place, terms in filters.repelling:
-        for term in terms:
-            if _same_domain(filters, term, node, place) and _selects(filters, term, filters.pod, other):
-                text = "node(s) didn't satisfy existing pods anti-affinity rules"
-                detail = f"pod {full_name(other)} wants no such pod beside it"
-                return Rejection("InterPodAffinity", (text,), False, detail, pods=(full_name(other),))
+        detail = f"no pod in this {term.topology_key} matches the required pod affinity"
+        return Rejection("InterPodAffinity", (text,), True, detail)
+    for term, domains in filters.enemies if filters.pod.anti_affinity else ():
+        other = domains.get(node.labels.get(term.topology_key, ""))
+        if other is not None and term.topology_key in node.labels:
+            text = "node(s) didn't match pod anti-affinity rules"
+            detail = f"anti-affinity to pod {other.full_name}"
+            return Rejection("InterPodAffinity", (text,), False, detail, pods=(other.full_name,))
+    if filters.repelling:
+        there = [filters.repelling[entry] for entry in node.labels.items() if entry in filters.repelling]
+        if there:
+            _, other = min(there, key=lambda found: found[0])
+            text = "node(s) didn't satisfy existing pods anti-affinity rules"
+            detail = f"pod {other.full_name} has anti-affinity against this pod"
+            return Rejection("InterPodAffinity", (text,), False, detail, pods=(other.full_name,))
     return None
 
 
-def _named_nodes(spec: Raw) -> frozenset[str] | None:
-    """The nodes that required node affinity names, where every term names some (nodeaffinity.go PreFilter)."""
-    found: set[str] = set()
-    terms = maps_at(spec, "affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms")
-    for term in terms:
-        named = [
-            set(list_at(field, "values"))
-            for field in maps_at(term, "matchFields")
-            if field.get("key") == "metadata.name" and field.get("operator") == "In"
-        ]
-        if not named:
-            return None
-        found |= set.intersection(*named)
-    return frozenset(found) or None
-
-
-def _key(term: Raw) -> str:
-    return text_at(term, "topologyKey")
-
-
-def _same_domain(filters: NodeFilters, term: Raw, node: Raw, other: str) -> bool:
-    there = filters.state.get("Node", ("", other))
-    value = map_at(node, "metadata", "labels").get(_key(term))
-    return value is not None and map_at(there, "metadata", "labels").get(_key(term)) == value
-
-
-def _domain_pods(filters: NodeFilters, term: Raw, node: Raw) -> Iterable[Raw]:
-    for place, pods in filters.placed.items():
-        if _same_domain(filters, term, node, place):
-            yield from pods
-
-
-def _not_affine(filters: NodeFilters, terms: Sequence[Raw], node: Raw) -> Raw | None:
-    """The first term of a pod's affinity that a node does not satisfy. Only pods that match all terms count for any
-    (interpodaffinity/filtering.go updateWithAffinityTerms, satisfyPodAffinity)."""
-    labels = map_at(node, "metadata", "labels")
-    without = next((term for term in terms if _key(term) not in labels), None)
+def _unmet(filters: NodeFilters, node: NodeInfo) -> AffinityTerm | None:
+    """The first term of the pod's affinity that a node does not satisfy (satisfyPodAffinity)."""
+    terms = filters.pod.affinity
+    without = next((term for term in terms if term.topology_key not in node.labels), None)
     if without is not None:
         return without
-
-    def wanted(pod: Raw) -> bool:
-        return all(_selects(filters, term, pod, filters.pod) for term in terms)
-
-    friends = [place for place, pods in filters.placed.items() for other in pods if wanted(other)]
-    missing = next((t for t in terms if not any(_same_domain(filters, t, node, place) for place in friends)), None)
+    missing = next((t for t in terms if node.labels[t.topology_key] not in filters.friends[t.topology_key]), None)
     if missing is None:
         return None
     # The first pod of a group that wants to be together may go anywhere.
-    in_a_domain = any(
-        _key(term) in map_at(filters.state.get("Node", ("", place)), "metadata", "labels")
-        for term in terms
-        for place in friends
-    )
-    return None if not in_a_domain and wanted(filters.pod) else missing
+    lonely = not any(filters.friends.values()) and filters.all_select(terms, filters.pod)
+    return None if lonely else missing
 
 
-def _selects(filters: NodeFilters, term: Raw, pod: Raw, owner: Raw) -> bool:
-    namespaces = list_at(term, "namespaces")
-    namespace = text_at(pod, "metadata", "namespace")
-    selector = at(term, "namespaceSelector")
-    if isinstance(selector, dict):
-        labels = map_at(filters.state.get("Namespace", ("", namespace)), "metadata", "labels")
-        chosen = namespace in namespaces or matches_labels(selector, labels)
-    elif namespaces:
-        chosen = namespace in namespaces
-    else:
-        chosen = namespace == text_at(owner, "metadata", "namespace")
-    wanted = at(term, "labelSelector")
-    return chosen and isinstance(wanted, dict) and matches_labels(wanted, map_at(pod, "metadata", "labels"))
-
-
-_FILTERS: tuple[Callable[[NodeFilters, Raw], Rejection | None], ...] = (
-    _unschedulable,
-    _node_name,
+_BEFORE_1_37: tuple[Callable[[NodeFilters, NodeInfo], Rejection | None], ...] = (_unschedulable, _node_name)
+_SINCE_1_37: tuple[Callable[[NodeFilters, NodeInfo], Rejection | None], ...] = (_node_name, _unschedulable)
+_CHECKS: tuple[Callable[[NodeFilters, NodeInfo], Rejection | None], ...] = (
     _taints,
     _affinity,
     _ports,
@@ -353,10 +349,56 @@ _FILTERS: tuple[Callable[[NodeFilters, Raw], Rejection | None], ...] = (
     _topology_spread,
     _pod_affinity,
 )
-_BASIC = ("cpu", "memory", "ephemeral-storage")
 
 
-# -- what pods and nodes say --
+def _named_nodes(selector: NodeSelector | None) -> frozenset[str] | None:
+    """The nodes that required node affinity names, if every term names some (nodeaffinity.go PreFilter)."""
+    found: set[str] = set()
+    for term in selector.node_selector_terms if selector is not None else ():
+        named = [
+            set(field.values) for field in term.match_fields if field.key == "metadata.name" and field.operator == "In"
+        ]
+        if not named:
+            return None
+        found |= set.intersection(*named)
+    return frozenset(found) or None
+
+
+# -- taints and words --------------------------------------------------------------------------------------------------
+
+
+def tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:
+    """True if any toleration tolerates a node's taint."""
+    return any(tolerates(toleration, taint) for toleration in tolerations)
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """True if a pod's toleration tolerates a node's taint (k8s.io/api/core/v1/toleration.go ToleratesTaint).
+
+    The operators Lt and Gt (gate TaintTolerationComparisonOperators, alpha) tolerate nothing here.
+    """
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator in ("", "Equal"):
+        return toleration.value == taint.value
+    return toleration.operator == "Exists"
+
+
+def taint_text(taint: Taint) -> str:
+    """``key=value:effect``, or ``key:effect`` without a value."""
+    return f"{taint.key}{'=' + taint.value if taint.value else ''}:{taint.effect}"
+
+
+def _selector_text(selector: NodeSelector) -> str:
+    texts = []
+    for term in selector.node_selector_terms:
+        parts = [
+            f"{r.key} {r.operator} {','.join(r.values)}".rstrip() for r in (*term.match_expressions, *term.match_fields)
+        ]
+        texts.append(" and ".join(parts))
+    return " or ".join(texts) or "nothing"
 
 
 def declared_features(pod: Raw) -> list[str]:
@@ -366,163 +408,8 @@ def declared_features(pod: Raw) -> list[str]:
     needed = []
     if any(r.get("action") == "RestartAllContainers" for c in containers for r in maps_at(c, "restartPolicyRules")):
         needed.append("RestartAllContainersOnContainerExits")
-    if spec.get("hostNetwork") is True and spec.get("hostUsers") is False:
+    if at(spec, "hostNetwork") is True and at(spec, "hostUsers") is False:
         needed.append("UserNamespacesHostNetworkSupport")
     if any(mount.get("bindMountOptions") for c in containers for mount in maps_at(c, "volumeMounts")):
         needed.append("VolumeBindMountOptions")
     return needed
-
-
-def priority(state: ClusterState, pod: Raw) -> int:
-    """A pod's priority; admission writes it, a manifest has only the name of its class."""
-    written = at(pod, "spec", "priority")
-    if isinstance(written, int):
-        return written
-    value = at(state.get("PriorityClass", ("", text_at(pod, "spec", "priorityClassName"))), "value")
-    return value if isinstance(value, int) else 0
-
-
-def full_name(value: Raw) -> str:
-    return f"{text_at(value, 'metadata', 'namespace')}/{text_at(value, 'metadata', 'name')}"
-
-
-@lru_cache(maxsize=4096)
-def _quantity(text: str) -> Quantity:
-    try:
-        return Quantity.parse(text)
-    except ValueError:
-        return Quantity.parse("0")
-
-
-def quantity(value: object) -> Quantity:
-    """A quantity of a node or pod; what is none counts as zero."""
-    return _quantity(str(value)) if isinstance(value, str | int | float) else _quantity("0")
-
-
-def _container_requests(container: Raw) -> dict[str, Quantity]:
-    requests = map_at(container, "resources", "requests")
-    limits = map_at(container, "resources", "limits")
-    # The API server copies limits to requests that are not given; manifests that no server saw lack that.
-    return {name: quantity(value) for name, value in {**limits, **requests}.items()}
-
-
-def _sum(left: dict[str, Quantity], right: Mapping[str, Quantity]) -> dict[str, Quantity]:
-    return {**left, **{name: left[name] + amount if name in left else amount for name, amount in right.items()}}
-
-
-def _max(left: dict[str, Quantity], right: Mapping[str, Quantity]) -> dict[str, Quantity]:
-    return {**left, **{n: max(left[n], amount) if n in left else amount for n, amount in right.items()}}
-
-
-def pod_requests(spec: Raw) -> dict[str, Quantity]:
-    """What a pod asks of a node, as the scheduler adds it up (kubernetes component-helpers resource/helpers.go)."""
-    total: dict[str, Quantity] = {}
-    for container in maps_at(spec, "containers"):
-        total = _sum(total, _container_requests(container))
-    sidecars: dict[str, Quantity] = {}
-    init: dict[str, Quantity] = {}
-    for container in maps_at(spec, "initContainers"):
-        own = _container_requests(container)
-        if container.get("restartPolicy") == "Always":
-            total, sidecars = _sum(total, own), _sum(sidecars, own)
-            init = _max(init, sidecars)
-        else:
-            init = _max(init, _sum(dict(sidecars), own))
-    total = _max(total, init)
-    pod_level = {name: quantity(value) for name, value in map_at(spec, "resources", "requests").items()}
-    total = {**total, **pod_level}
-    return _sum(total, {name: quantity(value) for name, value in map_at(spec, "overhead").items()})
-
-
-def used_resources(pods: Iterable[Raw]) -> dict[str, Quantity]:
-    """The sum of what pods ask for."""
-    total: dict[str, Quantity] = {}
-    for pod in pods:
-        total = _sum(total, pod_requests(map_at(pod, "spec")))
-    return total
-
-
-def host_ports(spec: Raw) -> list[tuple[str, int, str]]:
-    """(protocol, port, address) of every host port of a pod, sidecars included."""
-    sidecars = [c for c in maps_at(spec, "initContainers") if c.get("restartPolicy") == "Always"]
-    return [
-        (text_at(port, "protocol") or "TCP", port["hostPort"], text_at(port, "hostIP") or "0.0.0.0")  # noqa: S104
-        for container in [*maps_at(spec, "containers"), *sidecars]
-        for port in maps_at(container, "ports")
-        if isinstance(port.get("hostPort"), int) and port["hostPort"] > 0
-    ]
-
-
-def tolerates(toleration: Raw, taint: Raw) -> bool:
-    """Whether a pod's toleration tolerates a node's taint (core/v1 toleration.go)."""
-    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
-        return False
-    if toleration.get("key") and toleration["key"] != taint.get("key"):
-        return False
-    operator = toleration.get("operator") or "Equal"
-    if operator == "Exists":
-        return True
-    return (
-        operator == "Equal"
-        and bool(toleration.get("key"))
-        and (toleration.get("value") or "") == (taint.get("value") or "")
-    )
-
-
-def taint_text(taint: Raw) -> str:
-    """``key=value:effect``, or ``key:effect`` without a value."""
-    value = text_at(taint, "value")
-    return f"{text_at(taint, 'key')}{'=' + value if value else ''}:{text_at(taint, 'effect')}"
-
-
-def _label(labels: Raw, key: str) -> str:
-    return f"; the node has {key}={labels[key]}" if key in labels else "; the node has no such label"
-
-
-def _terms_text(terms: Sequence[Raw]) -> str:
-    texts = []
-    for term in terms:
-        parts = [
-            f"{text_at(e, 'key')} {text_at(e, 'operator')} {','.join(map(str, list_at(e, 'values')))}".rstrip()
-            for e in [*maps_at(term, "matchExpressions"), *maps_at(term, "matchFields")]
-        ]
-        texts.append(" and ".join(parts))
-    return " or ".join(texts) or "nothing"
-
-
-def matches_term(term: Raw, node: Raw) -> bool:
-    """Whether one term of a node selector matches (component-helpers nodeaffinity.go); an empty one matches nothing."""
-    expressions, names = maps_at(term, "matchExpressions"), maps_at(term, "matchFields")
-    if not expressions and not names:
-        return False
-    labels = map_at(node, "metadata", "labels")
-    fields = {"metadata.name": text_at(node, "metadata", "name")}
-    return all(matches_expression(e, labels) for e in expressions) and all(matches_expression(e, fields) for e in names)
-
-
-def matches_labels(selector: Raw, labels: Raw) -> bool:
-    """Whether a label selector matches; an empty one matches everything."""
-    return all(labels.get(key) == value for key, value in map_at(selector, "matchLabels").items()) and all(
-        matches_expression(e, labels) for e in maps_at(selector, "matchExpressions")
-    )
-
-
-def matches_expression(expression: Raw, labels: Raw) -> bool:
-    key, operator, values = text_at(expression, "key"), text_at(expression, "operator"), list_at(expression, "values")
-    value = labels.get(key)
-    match operator:
-        case "In":
-            return value is not None and value in values
-        case "NotIn":
-            return value is None or value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt":
-            try:
-                left, right = int(str(value)), int(str(values[0]))
-            except (ValueError, IndexError):
-                return False
-            return left > right if operator == "Gt" else left < right
-    return False

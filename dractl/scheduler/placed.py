@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.cluster.pods import ended
+from dractl.cluster.pods import ended, event_about
 from dractl.cluster.state import map_at, maps_at, text_at
-from dractl.scheduler.preenqueue import event_about, requests_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from dractl.cluster.state import ClusterState
-    from dractl.scheduler.preenqueue import PodClaim
+    from dractl.scheduler.claims import PodClaim
 
     Raw = Mapping[str, Any]
 
@@ -59,12 +58,12 @@ def unused(pod: Raw, claims: Sequence[PodClaim]) -> Iterator[str]:
     ]
     pod_level = {text_at(entry, "name") for entry in maps_at(spec, "resources", "claims")}
     for claim in claims:
-        if not claim.name or claim.value is None:
+        if not claim.name or claim.claim is None:
             continue
         entries = [(container, request) for container, name, request in named if name == claim.name]
         if not entries and claim.name not in pod_level:
             yield f"no container lists claim {claim.name} in resources.claims: its devices reach none of them"
-        known = [text_at(r, "name") for r in requests_of(claim.value)]
+        known = [request.name for request in claim.claim.spec.devices.requests]
         for container, request in entries:
             if request and request not in known:
                 yield (

@@ -8,7 +8,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
-from dractl.scheduler.groups import Groups
+from dractl.scheduler.groups import Groups, names_read
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
 GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
@@ -179,12 +179,16 @@ def test_features_that_nodes_must_declare_are_named(release: str, told: bool) ->
 # -- nodes that cannot be told apart --
 
 
-def keys(*slices: dict[str, Any], texts: str = "model", held: list[dict[str, Any]] | None = None) -> list[object]:
+def keys(
+    *slices: dict[str, Any],
+    expression: str = "device.attributes['d'].model == 'A'",
+    held: list[dict[str, Any]] | None = None,
+) -> list[object]:
     from dractl.allocation import AllocatedState
 
     state = state_of(node("node-1"), node("node-2"), *slices, *(held or []))
     taken = AllocatedState.from_claims(state.claims, Features.for_release("1.37"))
-    groups = Groups(state.slices, taken, [texts])
+    groups = Groups(state.slices, taken, names_read({"expression": expression}))
     return [groups.key(value) for value in state.all("Node").values()]
 
 
@@ -195,10 +199,10 @@ def test_names_and_values_that_nothing_reads_do_not_matter() -> None:
     assert one == two
 
 
-@pytest.mark.parametrize("texts", ["uuid", "device.attributes['d'].exists(k, true)"])
-def test_values_that_may_be_read_do_matter(texts: str) -> None:
+@pytest.mark.parametrize("expression", ["device.attributes['d'].uuid == '1'", "device.attributes['d'].exists(k, true)"])
+def test_values_that_may_be_read_do_matter(expression: str) -> None:
     slices = gpus("node-1", device("gpu-0", uuid="1")), gpus("node-2", device("gpu-0", uuid="2"))
-    one, two = keys(*slices, texts=texts)
+    one, two = keys(*slices, expression=expression)
     assert one != two
 
 
@@ -238,3 +242,18 @@ def test_requests_that_draw_on_the_same_counters_are_told_which() -> None:
     assert answer.reasons[0].message.endswith(f"together they do not: {told}")
     answer = explain("c", GPU, node("node-1"), devices, sets, claim("c", request("r", "gpu", 3)))
     assert answer.reasons[0].message == f"request r: one device would fit; 3 together do not: {told}"
+
+
+def test_a_name_inside_another_is_not_read() -> None:
+    one, two = keys(
+        gpus("node-1", device("gpu-0", uuid="1", id="1")),
+        gpus("node-2", device("gpu-0", uuid="1", id="2")),
+        expression="device.attributes['d'].uuid == '1' // id",
+    )
+    assert one == two
+
+
+def test_a_value_that_makes_every_selector_fail_matters() -> None:
+    broken = {"name": "gpu-0", "attributes": {"v": {"version": "x"}}}
+    one, two = keys(gpus("node-1", device("gpu-0")), gpus("node-2", broken), expression="true")
+    assert one != two

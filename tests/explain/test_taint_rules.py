@@ -8,7 +8,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
-from dractl.scheduler.attempt import Judge
+from dractl.scheduler.attempt import Scheduler
 from tests.explain.cluster import claim, device, device_class, node, request, slice_of, state_of
 
 FEATURES = Features.for_release("1.34", {"DRADeviceTaints": True})
@@ -50,7 +50,7 @@ def test_only_the_rule_that_taints_the_device_is_named(selector: dict[str, Any])
 
 def test_a_class_that_comes_or_goes_changes_what_its_rule_taints() -> None:
     state = state_of(GPU, node("node-1"), SLICE, rule("by", deviceClassName="old"))
-    before = Judge(state, FEATURES)
+    before = Scheduler(state, FEATURES)
     after = before.after(state.replace("DeviceClass", ("", "old"), OLD))
     again = after.after(after.state.replace("DeviceClass", ("", "old"), None))
     found = [[len(d.taints) for d in judge.slices[0].spec.devices] for judge in (before, after, again)]

@@ -61,7 +61,7 @@ def test_a_claim_allocated_without_a_time_cannot_be_joined(release: str, gates: 
         assert "allocationTimestamp" in answer.reasons[0].message
         assert "ml/c" in answer.reasons[0].message
         assert "field cannot be modified once set" in (answer.scheduler_message or "")
-        assert any("pod ml/first ends" in fix.title for fix in answer.fixes)
+        assert any("delete pod ml/first" in fix.title for fix in answer.fixes)
 
 
 def test_a_claim_with_a_time_can_be_joined_and_one_that_is_reserved_needs_no_joining() -> None:

@@ -6,12 +6,23 @@ from typing import Any
 
 import pytest
 
+from dractl.allocation import Features
 from dractl.scheduler.node_filters import NodeFilters, Rejection
+from dractl.scheduler.snapshot import Snapshot
 from tests.explain.cluster import node, pod, state_of
 
 
-def reject(asking: dict[str, Any], target: dict[str, Any], *others: dict[str, Any]) -> Rejection | None:
-    return NodeFilters(state_of(target, asking, *others), asking)(target)
+def filters(
+    asking: dict[str, Any], *others: dict[str, Any], release: str = "1.37", delegated: frozenset[str] = frozenset()
+) -> NodeFilters:
+    snapshot = Snapshot.of(state_of(asking, *others))
+    return NodeFilters(snapshot, snapshot.pod(asking), Features.for_release(release), delegated=delegated)
+
+
+def reject(asking: dict[str, Any], target: dict[str, Any], *others: dict[str, Any], **more: Any) -> Rejection | None:
+    """The first filter that refuses ``target``."""
+    made = filters(asking, target, *others, **more)
+    return made.first(made.snapshot.nodes[target["metadata"]["name"]])
 
 
 def running(name: str, where: str, **more: Any) -> dict[str, Any]:
@@ -57,7 +68,7 @@ def test_node_selector_and_affinity_name_the_label() -> None:
     assert rejection is not None
     assert rejection.texts == ("node(s) didn't match Pod's node affinity/selector",)
     assert "zone=a" in rejection.detail
-    assert "zone=b" in rejection.detail
+    assert rejection.of_node == "the node has zone=b"
 
 
 @pytest.mark.parametrize(
@@ -233,3 +244,74 @@ def test_a_sidecar_takes_its_host_port() -> None:
     rejection = reject(asking, node("node-1"), there)
     assert rejection is not None
     assert rejection.plugin == "NodePorts"
+
+
+# Facts that two readers of the same fields once answered differently.
+
+
+def requiring(operator: str, *values: str) -> dict[str, Any]:
+    term = {"matchExpressions": [{"key": "k", "operator": operator, "values": list(values)}]}
+    return pod("a", spec={"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term]}}}})
+
+
+@pytest.mark.parametrize("label", ["1_0", " 10 ", "10 ", "٣", "9" * 5000])
+def test_gt_compares_what_go_parses_as_an_integer(label: str) -> None:
+    """strconv.ParseInt in apimachinery/pkg/labels/selector.go takes neither underscores, nor blanks, nor other digits,
+    nor what 64 bits cannot hold."""
+    assert reject(requiring("Gt", "5"), node("node-1", labels={"k": label})) is not None
+    assert reject(requiring("Lt", "5"), node("node-1", labels={"k": label})) is not None
+
+
+@pytest.mark.parametrize("label", ["10", "+10", "0010", "0" * 40 + "10"])
+def test_gt_takes_signs_and_leading_zeros(label: str) -> None:
+    assert reject(requiring("Gt", "5"), node("node-1", labels={"k": label})) is None
+
+
+def test_in_without_values_matches_nothing() -> None:
+    """component-helpers nodeaffinity.go: a term that cannot be parsed matches no node, the other terms still count."""
+    assert reject(requiring("In"), node("node-1", labels={"k": "v"})) is not None
+    terms = [
+        {"matchExpressions": [{"key": "k", "operator": "In", "values": []}]},
+        {"matchExpressions": [{"key": "k", "operator": "Exists"}]},
+    ]
+    other = pod("a", spec={"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}}})
+    assert reject(other, node("node-1", labels={"k": "v"})) is None
+
+
+def test_all_filters_that_refuse_a_node_in_order() -> None:
+    asking = pod("a", requests={"cpu": "9"}, spec={"nodeSelector": {"zone": "a"}, "nodeName": "other"})
+    target = node("node-1", unschedulable=True, taints=[{"key": "k", "effect": "NoSchedule"}])
+    refusals = {r: [f.plugin for f in _all(asking, target, r)] for r in ("1.36", "1.37")}
+    rest = ["TaintToleration", "NodeAffinity", "NodeResourcesFit"]
+    assert refusals == {
+        "1.36": ["NodeUnschedulable", "NodeName", *rest],
+        "1.37": ["NodeName", "NodeUnschedulable", *rest],
+    }
+
+
+def _all(asking: dict[str, Any], target: dict[str, Any], release: str) -> list[Rejection]:
+    made = filters(asking, target, release=release)
+    return list(made.refusals(made.snapshot.nodes["node-1"]))
+
+
+def test_resources_are_counted_as_the_scheduler_does_cpu_in_thousandths_and_the_rest_whole() -> None:
+    """framework/types.go Resource.Add rounds each pod's CPU up to thousandths."""
+    others = [running(f"p{n}", "node-1", requests={"cpu": "100u"}) for n in range(3)]
+    asking = pod("a", requests={"cpu": "7998m"})
+    rejection = reject(asking, node("node-1"), *others)
+    assert rejection is not None
+    assert rejection.resource == "cpu"
+    assert reject(pod("a", requests={"cpu": "7997m"}), node("node-1"), *others) is None
+
+
+@pytest.mark.parametrize(
+    ("release", "allocatable", "fits"),
+    [("1.34", {}, True), ("1.34", {"x.io/gpu": "0"}, False), ("1.35", {"x.io/gpu": "0"}, True)],
+)
+def test_which_extended_resources_are_left_to_dra(release: str, allocatable: dict[str, str], fits: bool) -> None:
+    """noderesources/fit.go: up to 1.34 a device plugin that offers none has the resource all the same."""
+    asking = pod("a", requests={"x.io/gpu": "1"})
+    rejection = reject(
+        asking, node("node-1", allocatable=allocatable), release=release, delegated=frozenset({"x.io/gpu"})
+    )
+    assert (rejection is None) == fits

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from dractl.cluster.changes import Change
     from dractl.explain.answer import Explanation
-    from dractl.scheduler.attempt import Judge, Judgement, NodeVerdict
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 __all__ = ["Candidate", "Case", "find_fixes"]
 
@@ -198,22 +199,22 @@ def verify(case: Case, candidate: Candidate) -> tuple[str, ...]:
         state = apply(case.state, candidate.trial)
     except PatchError:
         return ()
-    from dractl.scheduler.attempt import Judge as NewJudge
+    from dractl.scheduler.attempt import Scheduler as NewScheduler
 
-    judge = case.judge.after(state) if candidate.features is None else NewJudge(state, candidate.features)
+    judge = case.judge.after(state) if candidate.features is None else NewScheduler(state, candidate.features)
     judgement = _again(case, judge, candidate)
     if judgement is None or not judgement.fits or written(case, candidate) is None:
         return ()
     return tuple(n.name for n in judgement.nodes if n.fits and not _evicted(judge, n))
 
 
-def _evicted(judge: Judge, verdict: NodeVerdict) -> bool:
+def _evicted(judge: Scheduler, verdict: NodeVerdict) -> bool:
     """True if the pod would be evicted from the devices that it gets on a node."""
     outcome = verdict.outcome
     return isinstance(outcome, Allocated) and evicted_by(outcome, judge.slices) is not None
 
 
-def _again(case: Case, judge: Judge, candidate: Candidate) -> Judgement | None:
+def _again(case: Case, judge: Scheduler, candidate: Candidate) -> Attempt | None:
     """The verdict on the subject as it is after the change: the pod is created again, its templates make new claims."""
     from dractl.explain.subjects import Question, claim_question
 

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from dractl.explain.about import About
     from dractl.explain.answer import Reason
     from dractl.explain.subjects import Question
-    from dractl.scheduler.attempt import Judge, Judgement, NodeVerdict
-    from dractl.scheduler.preenqueue import PodClaim
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.claims import PodClaim
+    from dractl.scheduler.verdict import Attempt, NodeVerdict
 
     Raw = Mapping[str, Any]
 
@@ -89,8 +90,8 @@ class Case:
     """What is known about a subject that does not fit."""
 
     question: Question
-    judge: Judge
-    judgement: Judgement
+    judge: Scheduler
+    judgement: Attempt
     devices: Devices
     about: About
     reasons: Sequence[Reason]

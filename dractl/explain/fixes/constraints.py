@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.explain.fixes.candidates import Case
-    from dractl.scheduler.preenqueue import PodClaim
+    from dractl.scheduler.claims import PodClaim
 
 _COARSER = {
     "resource.kubernetes.io/pcieRoot": ("resource.kubernetes.io/numaNode",),

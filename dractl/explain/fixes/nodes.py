@@ -9,14 +9,15 @@ from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate
 from dractl.explain.fixes.edits import append
 from dractl.explain.fixes.tolerations import taint_name, with_effect
-from dractl.scheduler.node_filters import full_name, matches_term, pod_requests, quantity, tolerates
+from dractl.scheduler.node_filters import tolerated
+from dractl.scheduler.snapshot import NodeInfo, PodInfo, pod_requests, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dractl.explain.fixes.candidates import Case
-    from dractl.scheduler.attempt import NodeVerdict
     from dractl.scheduler.node_filters import Rejection
+    from dractl.scheduler.verdict import NodeVerdict
 
     Raw = Mapping[str, Any]
 
@@ -62,12 +63,12 @@ def _uncordon(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterato
 
 def _untaint(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
     del rejection
-    tolerations = maps_at(case.question.value, "spec", "tolerations")
+    tolerations = PodInfo(case.question.value).tolerations
     taints = maps_at(verdict.node, "spec", "taints")
     bad = [
-        t
-        for t in taints
-        if t.get("effect") in ("NoSchedule", "NoExecute") and not any(tolerates(x, t) for x in tolerations)
+        raw
+        for raw, taint in zip(taints, NodeInfo(verdict.node).taints, strict=True)
+        if taint.effect in ("NoSchedule", "NoExecute") and not tolerated(taint, tolerations)
     ]
     pod = _pod(case)
     own = [t for t in bad if not text_at(t, "key").startswith("node.kubernetes.io/")]
@@ -94,7 +95,8 @@ def _affinity(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterato
     wrong = {k: v for k, v in map_at(spec, "nodeSelector").items() if labels.get(k) != v}
     required = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     terms = maps_at(spec, *required, "nodeSelectorTerms")
-    fails = bool(terms) and not any(matches_term(t, verdict.node) for t in terms)
+    wanted = PodInfo(case.question.value).node_affinity
+    fails = bool(terms) and wanted is not None and not NodeInfo(verdict.node).matches(wanted)
     operations: list[Mapping[str, Any]] = []
     if pod is not None:
         if wrong:
@@ -164,7 +166,7 @@ def _resources(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterat
         others.sort(key=lambda p: -pod_requests(map_at(p, "spec")).get(resource, quantity(0)).milli_value())
         others = [p for p in others if resource in pod_requests(map_at(p, "spec"))]
         yield from _ask_less(case, rejection)
-    yield from _end_pods(case, verdict, tuple(full_name(p) for p in others))
+    yield from _end_pods(case, verdict, tuple(PodInfo(p).full_name for p in others))
 
 
 def _ask_less(case: Case, rejection: Rejection) -> Iterator[Candidate]:

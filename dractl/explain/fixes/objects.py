@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from dractl.allocation import backing_classes
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate
 from dractl.explain.fixes.owners import name_of
-from dractl.scheduler.attempt import RESERVED_LIMIT
-from dractl.scheduler.extended import classes_by_resource, wanted
-from dractl.scheduler.preenqueue import ADMIN_LABEL
+from dractl.scheduler.admission import ADMIN_LABEL
+from dractl.scheduler.extended import wanted
+from dractl.scheduler.prebind import RESERVED_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -349,7 +350,7 @@ def extended_resources(case: Case) -> Iterator[Candidate]:
                 (Patch(f"DeviceClass/{reason.device_class}", (change,)),),
                 "extended",
             )
-    provided = classes_by_resource(case.state)
+    provided = backing_classes(case.state.classes, case.judge.features)
     target = "/".join(("Pod", *case.question.key))
     if case.question.kind != "Pod" or case.state.get("Pod", case.question.key) is None:
         return

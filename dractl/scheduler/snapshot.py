@@ -1,0 +1,394 @@
+"""The cluster as the scheduler's filters see it: nodes with the pods on them, read once and kept for all attempts.
+
+The terms are kube-scheduler's own (kubernetes pkg/scheduler/framework/types.go: PodInfo, NodeInfo; backend/cache:
+Snapshot). Objects are read leniently: a field of the wrong type, which no API server stores, counts as absent.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dractl.allocation.nodes import label_matches
+from dractl.cluster.pods import ENDED
+from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
+from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Quantity, Taint, Toleration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dractl.cluster.state import ClusterState
+
+    Raw = Mapping[str, Any]
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+class HostPort(NamedTuple):
+    """A port of the node that a container takes."""
+
+    protocol: str
+    port: int
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """Requirements on the labels of an object, all of which must hold; without any it selects everything."""
+
+    match_labels: Mapping[str, str]
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """True if the labels meet all requirements (apimachinery/pkg/labels Selector.Matches)."""
+        return all(labels.get(key) == value for key, value in self.match_labels.items()) and all(
+            label_matches(requirement, labels) for requirement in self.match_expressions
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AffinityTerm:
+    """A required term of pod affinity or anti-affinity. A term without ``selector`` selects no pod.
+
+    Without ``namespaces`` and ``namespace_selector`` it is about the namespace of its own pod.
+    """
+
+    topology_key: str
+    selector: LabelSelector | None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadConstraint:
+    """A topology spread constraint with ``whenUnsatisfiable: DoNotSchedule``."""
+
+    topology_key: str
+    selector: LabelSelector | None
+    max_skew: int | None
+    min_domains: int | None
+    ignores_affinity: bool  # nodeAffinityPolicy: Ignore
+    honors_taints: bool  # nodeTaintsPolicy: Honor
+
+
+class PodInfo:
+    """A pod, typed. Every field is read when it is first asked for, and kept."""
+
+    def __init__(self, value: Raw) -> None:
+        self.value = value
+        self.spec = map_at(value, "spec")
+        self.name = text_at(value, "metadata", "name")
+        self.namespace = text_at(value, "metadata", "namespace")
+        self.node_name = text_at(self.spec, "nodeName")
+
+    @property
+    def full_name(self) -> str:
+        """``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def uid(self) -> str:
+        """metadata.uid; "" for a manifest."""
+        return text_at(self.value, "metadata", "uid")
+
+    @property
+    def ended(self) -> bool:
+        """True if the pod has succeeded or failed: it uses nothing of its node."""
+        return text_at(self.value, "status", "phase") in ENDED
+
+    @property
+    def is_deleted(self) -> bool:
+        """True if the pod is being deleted."""
+        return bool(text_at(self.value, "metadata", "deletionTimestamp"))
+
+    @property
+    def preempts(self) -> bool:
+        """False for ``preemptionPolicy: Never``."""
+        return text_at(self.spec, "preemptionPolicy") != "Never"
+
+    @cached_property
+    def labels(self) -> Mapping[str, str]:
+        """metadata.labels."""
+        return map_at(self.value, "metadata", "labels")
+
+    @cached_property
+    def scheduling_gates(self) -> tuple[str, ...]:
+        """The names of the pod's scheduling gates."""
+        return tuple(text_at(gate, "name") for gate in maps_at(self.spec, "schedulingGates"))
+
+    @cached_property
+    def requests(self) -> Mapping[str, Quantity]:
+        """What the pod asks of a node, without zeros."""
+        return {name: amount for name, amount in pod_requests(self.spec).items() if amount.sign() > 0}
+
+    @cached_property
+    def amounts(self) -> Mapping[str, int]:
+        """:attr:`requests` in the scheduler's units."""
+        return {name: units(name, amount) for name, amount in self.requests.items()}
+
+    @cached_property
+    def host_ports(self) -> tuple[HostPort, ...]:
+        """Every host port of the pod, sidecars included."""
+        sidecars = [c for c in maps_at(self.spec, "initContainers") if c.get("restartPolicy") == "Always"]
+        return tuple(
+            HostPort(text_at(port, "protocol") or "TCP", port["hostPort"], text_at(port, "hostIP") or ANY_ADDRESS)
+            for container in [*maps_at(self.spec, "containers"), *sidecars]
+            for port in maps_at(container, "ports")
+            if isinstance(port.get("hostPort"), int) and port["hostPort"] > 0
+        )
+
+    @cached_property
+    def tolerations(self) -> tuple[Toleration, ...]:
+        """Tolerations of node taints."""
+        return tuple(
+            Toleration(text_at(t, "key"), text_at(t, "operator"), text_at(t, "value"), text_at(t, "effect"))
+            for t in maps_at(self.spec, "tolerations")
+        )
+
+    @cached_property
+    def node_selector(self) -> Mapping[str, str]:
+        """spec.nodeSelector."""
+        return map_at(self.spec, "nodeSelector")
+
+    @cached_property
+    def node_affinity(self) -> NodeSelector | None:
+        """What the pod requires of its node."""
+        found = at(self.spec, "affinity", "nodeAffinity", REQUIRED)
+        return node_selector(found) if isinstance(found, dict) else None
+
+    @cached_property
+    def affinity(self) -> tuple[AffinityTerm, ...]:
+        """Required pod affinity."""
+        return tuple(map(_affinity_term, maps_at(self.spec, "affinity", "podAffinity", REQUIRED)))
+
+    @cached_property
+    def anti_affinity(self) -> tuple[AffinityTerm, ...]:
+        """Required pod anti-affinity."""
+        return tuple(map(_affinity_term, maps_at(self.spec, "affinity", "podAntiAffinity", REQUIRED)))
+
+    @cached_property
+    def spread(self) -> tuple[SpreadConstraint, ...]:
+        """Topology spread constraints that forbid nodes."""
+        return tuple(
+            SpreadConstraint(
+                text_at(found, "topologyKey"),
+                _label_selector(at(found, "labelSelector")),
+                _integer(at(found, "maxSkew")),
+                _integer(at(found, "minDomains")),
+                ignores_affinity=found.get("nodeAffinityPolicy") == "Ignore",
+                honors_taints=found.get("nodeTaintsPolicy") == "Honor",
+            )
+            for found in maps_at(self.spec, "topologySpreadConstraints")
+            if found.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
+        )
+
+    def priority(self, state: ClusterState) -> int:
+        """spec.priority, which admission writes; a manifest has only the name of its class."""
+        written = at(self.spec, "priority")
+        if isinstance(written, int):
+            return written
+        value = at(state.get("PriorityClass", ("", text_at(self.spec, "priorityClassName"))), "value")
+        return value if isinstance(value, int) else 0
+
+
+class NodeInfo:
+    """A node, typed, and the pods on it. What it offers and what is used of it are in the scheduler's units."""
+
+    def __init__(self, value: Raw, pods: Sequence[PodInfo] = ()) -> None:
+        self.value = value
+        self.pods = pods
+        self.name = text_at(value, "metadata", "name")
+        self.labels: Mapping[str, str] = map_at(value, "metadata", "labels")
+
+    @property
+    def unschedulable(self) -> bool:
+        """True for a cordoned node."""
+        return at(self.value, "spec", "unschedulable") is True
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        """The node's taints."""
+        return tuple(
+            Taint(text_at(t, "key"), text_at(t, "value"), text_at(t, "effect"))
+            for t in maps_at(self.value, "spec", "taints")
+        )
+
+    @cached_property
+    def allocatable(self) -> Mapping[str, Quantity]:
+        """status.allocatable."""
+        return {name: quantity(value) for name, value in map_at(self.value, "status", "allocatable").items()}
+
+    @property
+    def reported(self) -> bool:
+        """False for a manifest that no kubelet has filled in: nothing is known of its resources."""
+        return bool(self.allocatable) or bool(text_at(self.value, "metadata", "uid"))
+
+    @cached_property
+    def requested(self) -> Mapping[str, int]:
+        """The sum of what the pods on the node ask for."""
+        total: dict[str, int] = {}
+        for pod in self.pods:
+            for name, amount in pod.amounts.items():
+                total[name] = total.get(name, 0) + amount
+        return total
+
+    def used(self, resource: str) -> Quantity:
+        """What the pods on the node ask for of a resource, exactly."""
+        total = Quantity()
+        for pod in self.pods:
+            if resource in pod.requests:
+                total = pod.requests[resource] + total
+        return total
+
+    def matches(self, selector: NodeSelector) -> bool:
+        """True if a term of a pod's node affinity matches; terms that cannot be parsed match nothing."""
+        from dractl.allocation.nodes import some_term_matches
+
+        return some_term_matches(selector, self.name, self.labels)
+
+    def __repr__(self) -> str:
+        return f"NodeInfo({self.name!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Nodes by name, each with its pods; ``state`` is the cluster that they are taken from."""
+
+    state: ClusterState
+    nodes: Mapping[str, NodeInfo]
+    known: Mapping[int, PodInfo] = field(default_factory=dict)  # by the identity of the pod's mapping
+
+    @classmethod
+    def of(cls, state: ClusterState, before: Snapshot | None = None) -> Snapshot:
+        """The snapshot of a cluster; what is known of pods that did not change is taken over from ``before``."""
+        old = {} if before is None else before.known
+        known: dict[int, PodInfo] = {}
+        placed: dict[str, list[PodInfo]] = {}
+        for value in state.all("Pod").values():
+            info = old.get(id(value))
+            if info is None or info.value is not value:
+                info = PodInfo(value)
+            known[id(value)] = info
+            if info.node_name and not info.ended:
+                placed.setdefault(info.node_name, []).append(info)
+        nodes: dict[str, NodeInfo] = {}
+        for (_, name), value in state.all("Node").items():
+            pods = placed.get(name, [])
+            unchanged = before.nodes.get(name) if before is not None else None
+            if unchanged is not None and unchanged.value is value and unchanged.pods == pods:
+                nodes[name] = unchanged
+            else:
+                nodes[name] = NodeInfo(value, pods)
+        return cls(state, nodes, known)
+
+    def pod(self, value: Raw) -> PodInfo:
+        """A pod of the cluster, or one that is not in it."""
+        info = self.known.get(id(value))
+        return info if info is not None and info.value is value else PodInfo(value)
+
+    def without(self, pods: Iterable[PodInfo]) -> Snapshot:
+        """The cluster without some pods."""
+        gone = {id(pod) for pod in pods}
+        changed = {
+            name: NodeInfo(node.value, [p for p in node.pods if id(p) not in gone])
+            for name in {pod.node_name for pod in pods}
+            if (node := self.nodes.get(name)) is not None
+        }
+        return Snapshot(self.state, ChainMap(changed, self.nodes), self.known) if changed else self  # type: ignore[arg-type]
+
+
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104
+
+
+def units(resource: str, amount: Quantity) -> int:
+    """An amount as the scheduler counts it: CPU in thousandths, everything else whole, both rounded up
+    (pkg/scheduler/framework/types.go Resource.Add)."""
+    return amount.milli_value() if resource == "cpu" else amount.value()
+
+
+@lru_cache(maxsize=4096)
+def _quantity(text: str) -> Quantity:
+    try:
+        return Quantity.parse(text)
+    except ValueError:
+        return Quantity()
+
+
+def quantity(value: object) -> Quantity:
+    """A quantity of a node or pod; anything else counts as zero."""
+    return _quantity(str(value)) if isinstance(value, str | int | float) else Quantity()
+
+
+def container_requests(container: Raw) -> dict[str, Quantity]:
+    """What a container asks for. The API server copies limits to requests that are not given; manifests that no server
+    has seen lack that."""
+    requests = map_at(container, "resources", "requests")
+    limits = map_at(container, "resources", "limits")
+    return {name: quantity(value) for name, value in {**limits, **requests}.items()}
+
+
+def pod_requests(spec: Raw) -> dict[str, Quantity]:
+    """What a pod asks of a node, as the scheduler adds it up (k8s.io/component-helpers/resource/helpers.go)."""
+    total: dict[str, Quantity] = {}
+    for container in maps_at(spec, "containers"):
+        total = _sum(total, container_requests(container))
+    sidecars: dict[str, Quantity] = {}
+    init: dict[str, Quantity] = {}
+    for container in maps_at(spec, "initContainers"):
+        own = container_requests(container)
+        if container.get("restartPolicy") == "Always":
+            total, sidecars = _sum(total, own), _sum(sidecars, own)
+            init = _max(init, sidecars)
+        else:
+            init = _max(init, _sum(dict(sidecars), own))
+    total = _max(total, init)
+    pod_level = {name: quantity(value) for name, value in map_at(spec, "resources", "requests").items()}
+    total = {**total, **pod_level}
+    return _sum(total, {name: quantity(value) for name, value in map_at(spec, "overhead").items()})
+
+
+def _sum(left: dict[str, Quantity], right: Mapping[str, Quantity]) -> dict[str, Quantity]:
+    return {**left, **{name: left[name] + amount if name in left else amount for name, amount in right.items()}}
+
+
+def _max(left: dict[str, Quantity], right: Mapping[str, Quantity]) -> dict[str, Quantity]:
+    return {**left, **{n: max(left[n], amount) if n in left else amount for n, amount in right.items()}}
+
+
+def node_selector(value: Raw) -> NodeSelector:
+    """A node selector of a pod, a claim or a volume."""
+    return NodeSelector(
+        tuple(
+            NodeSelectorTerm(
+                tuple(map(_requirement, maps_at(term, "matchExpressions"))),
+                tuple(map(_requirement, maps_at(term, "matchFields"))),
+            )
+            for term in maps_at(value, "nodeSelectorTerms")
+        )
+    )
+
+
+def _requirement(value: Raw) -> NodeSelectorRequirement:
+    values = tuple(item for item in list_at(value, "values") if isinstance(item, str))
+    return NodeSelectorRequirement(text_at(value, "key"), text_at(value, "operator"), values)
+
+
+def _label_selector(value: object) -> LabelSelector | None:
+    if not isinstance(value, dict):
+        return None
+    return LabelSelector(map_at(value, "matchLabels"), tuple(map(_requirement, maps_at(value, "matchExpressions"))))
+
+
+def _affinity_term(value: Raw) -> AffinityTerm:
+    return AffinityTerm(
+        text_at(value, "topologyKey"),
+        _label_selector(at(value, "labelSelector")),
+        tuple(name for name in list_at(value, "namespaces") if isinstance(name, str)),
+        _label_selector(at(value, "namespaceSelector")),
+    )
+
+
+def _integer(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

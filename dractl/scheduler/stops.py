@@ -1,0 +1,238 @@
+"""What ends an attempt before any node is looked at, or after one was found, as values.
+
+A pod that PreEnqueue holds back has no condition and no event (but for scheduling gates); what PreFilter, Score and
+PreBind refuse is in the pod's condition, in the sentence of ``text``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dractl.cluster.state import Key
+    from dractl.model import RequestRef
+    from dractl.scheduler.claims import PodClaim
+
+
+# -- PreEnqueue, and why the claim controller has not made a claim -------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """The pod has scheduling gates."""
+
+    gates: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return "Scheduling is blocked due to non-empty scheduling gates"
+
+
+@dataclass(frozen=True, slots=True)
+class UnnamedClaim:
+    """An entry of ``spec.resourceClaims`` names neither a claim nor a template.
+
+    ``old_form``: it has the field ``source`` of 1.30 and earlier, which is no longer read.
+    """
+
+    pod_claim: str
+    old_form: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NoSuchClaim:
+    """The claim does not exist in the pod's namespace."""
+
+    pod_claim: str
+    claim: Key
+
+
+@dataclass(frozen=True, slots=True)
+class NoSuchTemplate:
+    """The template does not exist in the pod's namespace, so the claim is not made."""
+
+    pod_claim: str
+    template: Key
+
+
+@dataclass(frozen=True, slots=True)
+class NotYetMade:
+    """The claim controller has not made the claim of a template that exists.
+
+    ``event`` is the newest FailedResourceClaimCreation about it; ``younger``: the template was created after the pod.
+    """
+
+    pod_claim: str
+    template: Key
+    event: str
+    younger: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignClaim:
+    """The claim was made for another pod of the same name."""
+
+    claim: PodClaim
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedClaim:
+    """The claim is being deleted. ``users`` are the pods that it is reserved for."""
+
+    claim: PodClaim
+    users: tuple[str, ...]
+    finalizers: tuple[str, ...]
+
+
+# -- admission of a claim that does not exist yet ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AdminAccessDenied:
+    """A request wants adminAccess, and the namespace lacks the label that allows it."""
+
+    pod_claim: str
+    request: RequestRef
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class OverQuota:
+    """A ResourceQuota does not allow the claim. ``used`` of ``limit`` devices are counted, ``need`` more are wanted."""
+
+    pod_claim: str
+    quota: Key
+    resource: str
+    device_class: str
+    request: RequestRef
+    limit: int
+    used: int
+    need: int
+
+
+# -- PreFilter ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NoSuchClass:
+    """A request names a DeviceClass that does not exist."""
+
+    claim: PodClaim
+    request: RequestRef
+    device_class: str
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return f"request {self.request}: device class {self.device_class} does not exist"
+
+
+@dataclass(frozen=True, slots=True)
+class NoNodes:
+    """The cluster has no node."""
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return "no nodes available to schedule pods"
+
+
+Stop = (
+    Gated
+    | UnnamedClaim
+    | NoSuchClaim
+    | NoSuchTemplate
+    | NotYetMade
+    | ForeignClaim
+    | DeletedClaim
+    | AdminAccessDenied
+    | OverQuota
+    | NoSuchClass
+    | NoNodes
+)
+
+
+# -- Score and PreBind -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ReservationsFull:
+    """The claim is reserved for as many pods as a claim may be."""
+
+    claim: PodClaim
+    reserved: int
+    limit: int
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return (
+            _reservation(self.claim)
+            + f"status.reservedFor: Too many: {self.reserved + 1}: must have at most {self.limit} items"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoAllocationTime:
+    """The claim was allocated without a time, as by a scheduler without binding conditions.
+
+    A scheduler that has them writes the time with the reservation of another pod, which the API server refuses
+    (dynamicresources.go bindClaim; pkg/apis/resource/validation, ValidateImmutableField of status.allocation).
+    """
+
+    claim: PodClaim
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return _reservation(self.claim) + ("status.allocation: Invalid value: null: field cannot be modified once set")
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyMapping:
+    """The pod has claims and an extended resource that a class provides, and the device plugin of the node has it: the
+    scheduler makes an empty claim for the resource and cannot bind it (extendeddynamicresources.go
+    filterExtendedResources, patchPodExtendedResourceClaimStatus). ``pod`` is ``namespace/name``."""
+
+    pod: str
+    nodes: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return (
+            'running PreBind plugin "DynamicResources": nil or empty request mappings, '
+            f"no update of pod {self.pod} ExtendedResourceClaimStatus"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Miscounted:
+    """kubernetes#139016: scoring alternatives counts allocations against all claims, also those allocated before.
+
+    ``open_claims`` are those to allocate.
+    """
+
+    open_claims: tuple[PodClaim, ...]
+
+    issue = "kubernetes#139016"
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return (
+            'running Score plugins: plugin "DynamicResources" failed with: '
+            f"number of allocations {len(self.open_claims)} is smaller than number of claims"
+        )
+
+
+Late = ReservationsFull | NoAllocationTime | EmptyMapping | Miscounted
+
+
+def _reservation(claim: PodClaim) -> str:
+    return (
+        f'running PreBind plugin "DynamicResources": add reservation to claim {claim.full_name}: '
+        f'ResourceClaim.resource.k8s.io "{claim.key[1]}" is invalid: '
+    )
