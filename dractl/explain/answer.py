@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from dractl.cluster.changes import Change, Create, Delete, Patch
+from dractl.model.camelcase import camel_case
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -228,11 +229,6 @@ class Explanation:
 _JSON_NAMES = {"device_class": "class"}
 
 
-def _camel(name: str) -> str:
-    head, *rest = _JSON_NAMES.get(name, name).split("_")
-    return head + "".join(part.capitalize() for part in rest)
-
-
 def plain(value: Any) -> Any:
     """A value of this module as JSON has it: camelCase keys, and nothing where nothing is known."""
     if isinstance(value, tuple | list):
@@ -245,5 +241,9 @@ def plain(value: Any) -> Any:
         return {"create": dict(value.value)}
     if hasattr(value, "__dataclass_fields__"):
         named = ((f.name, getattr(value, f.name)) for f in fields(value))
-        return {_camel(name): plain(item) for name, item in named if item is not None and item not in ((), "")}
+        return {
+            _JSON_NAMES.get(name) or camel_case(name): plain(item)
+            for name, item in named
+            if item is not None and item not in ((), "")
+        }
     return value

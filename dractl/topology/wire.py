@@ -1,5 +1,6 @@
-"""Dataclasses to JSON and back, by their annotations: snake_case fields are camelCase keys, ``None`` and empty lists
-are absent.
+"""Dataclasses of a machine to JSON and back, by their annotations.
+
+Fields are snake_case and keys camelCase; ``None`` and empty lists are left out.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from functools import cache
 from typing import Any, TypeVar
 
 from dractl.errors import InputError
+from dractl.model import camelcase
+from dractl.model.camelcase import camel_case
 
 T = TypeVar("T")
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _RENAMED = {"class_code": "class"}
-# A reader of JSON may rely on these being there, even when there is nothing to say.
+# Readers may rely on these keys, even where there is nothing to say.
 _ALWAYS = {
     "numa_node",
     "driver",
@@ -35,26 +38,16 @@ _ALWAYS = {
 
 def key(name: str) -> str:
     """The JSON key of a field."""
-    if name in _RENAMED:
-        return _RENAMED[name]
-    head, *rest = name.split("_")
-    return head + "".join(part.capitalize() for part in rest)
+    return _RENAMED.get(name) or camel_case(name)
 
 
 def encode(value: Any) -> Any:
-    """A dataclass, tuple or scalar as JSON has it."""
-    if is_dataclass(value):
-        found = ((f.name, getattr(value, f.name)) for f in fields(value))
-        return {key(name): encode(v) for name, v in found if name in _ALWAYS or (v is not None and v != ())}
-    if isinstance(value, tuple):
-        return [encode(v) for v in value]
-    return value
+    """A dataclass of a machine, a tuple of them, or a scalar, as JSON has it."""
+    return camelcase.encode(value, renamed=_RENAMED, always=_ALWAYS)
 
 
 def decode(cls: type[T], value: object, path: str = "") -> T:
-    """``value`` as ``cls``; raises :class:`~dractl.errors.InputError` with the path of the first thing that does not
-    fit.
-    """
+    """``value`` as an instance of ``cls``; raises InputError with the path of the first value of a wrong type."""
     if not isinstance(value, dict):
         raise _wrong(path, value, "an object")
     arguments: dict[str, Any] = {}
@@ -105,7 +98,7 @@ def _convert(hint: Any, value: object, path: str) -> Any:
         return float(value)
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
         raise _wrong(path, value, {str: "a string", int: "an integer", bool: "true or false", float: "a number"}[hint])
-    # A snapshot may come from anybody: nothing in it may speak to the terminal that shows it.
+    # A snapshot can come from anywhere: nothing in it may send control sequences to the terminal that shows it.
     return _CONTROL.sub("?", value) if isinstance(value, str) else value
 
 
