@@ -28,7 +28,7 @@ class Published:
     """A device as a driver would publish it.
 
     ``pcie_root`` and ``numa_node`` are the standard attributes that claims match by; None where the driver publishes
-    none. ``kind`` is ``gpu``, ``mig``, ``nic``, ``interface`` (a network interface that is no PCI function) or
+    none. ``kind`` is ``gpu``, ``mig``, ``nic``, ``interface`` (a network interface without a PCI function) or
     ``other``. ``bdf`` is the function that the device is, or is a part of.
     """
 

@@ -29,7 +29,7 @@ _LINE = 16
 _BOLD, _PLAIN, _MONO = 8.0, 6.9, 6.7  # an average character's width at 12 px (mono: 11 px), in a wide font
 _CANVAS = Canvas()
 
-# Blue to orange: told apart with every common form of colour blindness; the words stand beside them all the same.
+# Blue, violet and orange differ with every common form of colour blindness, and words say the same.
 PALETTE = """
 --ink: #1b1f24; --soft: #59636e; --paper: #ffffff; --box: #f3f5f8; --card: #ffffff; --edge: #c3cad3;
 --gpu: #0b5cad; --nic: #7a3fd0; --nvme: #a15c00; --other: #7b8794; --warn: #a33b00;

@@ -26,7 +26,7 @@ _LEAST_TEXT = 34
 
 @dataclass(frozen=True, slots=True)
 class _Title:
-    """A line that is no device: a root, a switch, a part of a GPU, the functions that are only counted."""
+    """A line without columns: a root, a switch, a part of a GPU, the functions that are only counted."""
 
     branch: str
     text: str

@@ -1,4 +1,4 @@
-"""The Machine: NUMA nodes, CPUs, PCI tree, devices, and how far any two of them are apart."""
+"""The Machine: NUMA nodes, CPUs, PCI tree, devices, and the distances between them."""
 
 from __future__ import annotations
 

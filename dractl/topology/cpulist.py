@@ -1,4 +1,4 @@
-"""The kernel's list form of sets of CPUs and nodes: ``0-15,32-47``."""
+"""Sets of CPUs or NUMA nodes in the kernel's list form: ``0-15,32-47``."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LIMIT = 1 << 16
-"""The highest CPU number that is believed (the kernel's own NR_CPUS limit is 8192): a hostile file cannot ask for more
-memory.
+"""CPU numbers from here on are refused, so that a hostile file cannot take much memory; the kernel's NR_CPUS is at most
+8192.
 """
 
 
 def parse(text: str) -> frozenset[int]:
-    """The numbers of ``text``; raises ValueError for what is no such list."""
-    found: set[int] = set()
+    """The numbers in ``text``; raises ValueError if it is not a list."""
+    numbers: set[int] = set()
     for part in filter(None, text.strip().split(",")):
         low, dash, high = part.strip().partition("-")
         first, last = int(low), int(high if dash else low)
         if not 0 <= first <= last < LIMIT:
-            raise ValueError(f"no list of CPUs: {part[:40]!r}")
-        found.update(range(first, last + 1))
-    return frozenset(found)
+            raise ValueError(f"not a list of CPUs: {part[:40]!r}")
+        numbers.update(range(first, last + 1))
+    return frozenset(numbers)
 
 
 def parse_mask(text: str) -> frozenset[int]:
-    """The numbers of a hexadecimal mask such as ``00000000,0000ffff``; raises ValueError for what is none."""
+    """The numbers in a hexadecimal mask such as ``00000000,0000ffff``; raises ValueError if it is not a mask."""
     mask = int(text.strip().replace(",", "") or "0", 16)
     if mask >= 1 << LIMIT:
-        raise ValueError("the mask of CPUs is too wide")
+        raise ValueError("mask of CPUs is too wide")
     return frozenset(i for i in range(mask.bit_length()) if mask >> i & 1)
 
 

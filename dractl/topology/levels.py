@@ -92,13 +92,13 @@ def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
 
 def affinity(machine: Machine) -> Iterator[Affinity]:
     """Every pair of :func:`endpoints`: the level from sysfs, then NVML's, in rising authority."""
-    told = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "pcie" and link.level}
+    nvml = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "pcie" and link.level}
     nvlinks = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "nvlink" and link.count}
     for a, b in combinations(endpoints(machine), 2):
         yield Affinity(a.bdf, b.bdf, level(a, b, machine), "sysfs")
         pair = frozenset((a.bdf, b.bdf))
-        if pair in told:
-            yield Affinity(a.bdf, b.bdf, str(told[pair].level), told[pair].source)
+        if pair in nvml:
+            yield Affinity(a.bdf, b.bdf, str(nvml[pair].level), nvml[pair].source)
         if pair in nvlinks:
             yield Affinity(a.bdf, b.bdf, f"NV{nvlinks[pair].count}", nvlinks[pair].source)
 

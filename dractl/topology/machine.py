@@ -1,6 +1,6 @@
-"""A node's hardware as plain values: what the probes found, nothing that they did not.
+"""A node's hardware as plain values: the facts that probes found, and no others.
 
-Every fact that could not be read is ``None`` (an absent key in JSON) and has a :class:`Note` that says why. Sizes are
+A fact that could not be read is ``None`` (an absent key in JSON), and a :class:`Note` says why. Sizes are
 bytes, link speeds GT/s, CPU and node sets the kernel's list form (``0-15,32-47``), PCI ids lower-case hexadecimal with
 ``0x``.
 """
@@ -23,14 +23,13 @@ Kind = Literal["gpu", "nic", "rdma", "nvme", "accelerator", "bridge", "other"]
 KINDS: tuple[Kind, ...] = ("gpu", "nic", "rdma", "nvme", "accelerator", "bridge", "other")
 
 BDF = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
-"""A PCI function's address. Domains wider than 16 bits exist (VMD, cloud hypervisors); upstream's helpers refuse them.
-"""
+"""A PCI function's address. Domains wider than 16 bits exist (VMD, clouds), although upstream's helpers refuse them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Why a fact is missing, or what is odd about it. ``about`` is a BDF, an interface, ``node0``, or a source
-    (``nvml``).
+    """The reason why a fact is missing, or something unusual. ``about`` is a PCI address, a PCIe root, an interface, or
+    a source such as ``nvml``.
     """
 
     about: str
@@ -39,8 +38,8 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """The machine as a whole. ``name`` is identity: it leaves with :meth:`Machine.without_identity`. ``page_bytes`` is
-    the size of a page of memory that is not huge. ``cloud`` is the provider (``aws``, ``azure``, ``gce``, ``oke``,
+    """The machine as a whole. ``name`` is identity (:meth:`Machine.without_identity`). ``page_bytes`` is the size of a
+    memory page that is not huge. ``cloud`` is the provider (``aws``, ``azure``, ``gce``, ``oke``,
     ``alibaba``) and ``instance_type`` its name for the machine, where a described machine says so.
     """
 
@@ -84,7 +83,7 @@ class Core:
 
 @dataclass(frozen=True, slots=True)
 class CacheGroup:
-    """CPUs that share one L3 cache. ``id`` is the kernel's, or the lowest CPU of the group where it gives none."""
+    """CPUs that share an L3 cache. ``id`` is the kernel's, or the lowest CPU of the group if the kernel gives none."""
 
     id: int
     cpus: str
@@ -93,9 +92,8 @@ class CacheGroup:
 
 @dataclass(frozen=True, slots=True)
 class Cpus:
-    """The host's CPUs. ``smt`` is true where ``/sys/devices/system/cpu/smt/control`` says ``on``, as driver dra.cpu
-    reads it; ``smt_control`` is the file's text. ``uncached`` are online CPUs whose caches the kernel does not
-    describe.
+    """The host's CPUs. ``smt`` is true if ``/sys/devices/system/cpu/smt/control`` is ``on``, as dra.cpu reads it;
+    ``smt_control`` is the file's text. ``uncached`` are online CPUs whose caches the kernel does not describe.
     """
 
     online: str | None = None
@@ -120,10 +118,9 @@ class HugePages:
 
 @dataclass(frozen=True, slots=True)
 class NumaNode:
-    """A NUMA node. ``distances`` has one entry per node of :attr:`Machine.numa_nodes`, in that order.
+    """A NUMA node. ``distances`` has one entry for each node of :attr:`Machine.numa_nodes`, in that order.
 
-    The kernel writes one SLIT column per *online* node, so node ids must not be used as indices.
-    ``memory_kind`` is ``dram``, ``cpuless`` (CXL, HBM, persistent memory), ``gpu`` or ``none``.
+    The kernel writes one SLIT column for each *online* node, so node ids must not be used as indices. ``memory_kind`` is ``dram``, ``cpuless`` (CXL, HBM, persistent memory), ``gpu`` or ``none``.
     """
 
     id: int
@@ -149,10 +146,9 @@ class SrIov:
 class PciDevice:
     """One PCI function.
 
-    ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``), from which
-    ``pcie_root`` (the last host bridge of the path, where VMD and Hyper-V nest them) and ``bridges`` (root port
-    first) are read. What drivers publish as ``resource.kubernetes.io/pcieRoot`` can differ:
-    :func:`dractl.topology.pcie_root.published`. ``names`` are the network, RDMA, block and DRM devices of the
+    ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``). It determines
+    ``pcie_root`` (the last host bridge of the path: VMD and Hyper-V nest them) and ``bridges`` (root port first).
+    Drivers may publish another ``resource.kubernetes.io/pcieRoot``: :func:`dractl.topology.pcie_root.published`. ``names`` are the network, RDMA, block and DRM devices of the
     function, ``vfio`` those of vfio-dev. ``link_speed`` is in GT/s. ``bars`` are the sizes of a GPU's or
     accelerator's memory regions, ``bars_64bit`` those of them that have 64-bit addresses.
     ``data_direct_of`` are the functions of the NIC whose Data Direct function this is
@@ -204,11 +200,10 @@ class NetInterface:
     """A network interface. ``mac`` and ``addresses`` (CIDRs) are identity.
 
     ``kind`` is the link kind as netlink names it (``device`` for hardware, ``veth``, ``bond``, ``vlan``, ``bridge``
-    ...); ``index`` is the kernel's ifindex. ``uplink`` is true for interfaces that carry the default route of
-    lowest metric and for those enslaved to them, ``gateway`` for those that carry any default route through a
-    gateway. ``mac`` is empty for an interface without address. ``sriov_total_vfs``, ``sriov_num_vfs`` and
-    ``virtual_function`` are what ``/sys/class/net/<name>/device`` itself shows, as dranet reads it: on virtio that
-    is not the PCI function.
+    ...); ``index`` is the kernel's ifindex. ``uplink`` is true for interfaces with the default route of
+    lowest metric and for those enslaved to them, ``gateway`` for those with any default route through a gateway. ``mac`` is empty for an interface without address. ``sriov_total_vfs``, ``sriov_num_vfs`` and
+    ``virtual_function`` are read from ``/sys/class/net/<name>/device``, as dranet does: with virtio that is not the
+    PCI function.
     """
 
     name: str
@@ -247,7 +242,7 @@ class RdmaPort:
 
 @dataclass(frozen=True, slots=True)
 class RdmaDevice:
-    """An RDMA device; without ``bdf`` it is software (rxe, siw) or a bond whose owner the kernel does not name."""
+    """An RDMA device. Without ``bdf`` it is software (rxe, siw), or a bond whose function the kernel does not name."""
 
     name: str
     bdf: str | None = None
@@ -258,10 +253,10 @@ class RdmaDevice:
 
 @dataclass(frozen=True, slots=True)
 class NvmeNamespace:
-    """A namespace's block device; ``in_use`` where it is mounted or has holders.
+    """A namespace's block device. ``in_use``: it is mounted or held.
 
-    ``mounted`` is true where the disk or a partition of it is mounted; ``held`` are those of them that another device
-    holds (LVM, RAID).
+    ``mounted`` is true if the disk or one of its partitions is mounted; ``held`` lists those that another device holds
+    (LVM, RAID).
     """
 
     name: str
@@ -295,9 +290,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class MigProfile:
-    """A GPU instance profile that the GPU offers. ``id`` is the profile's own (19 for 1g), not NVML's enumeration
-    index.
-    """
+    """A GPU instance profile that the GPU offers. ``id`` is the profile's own id (19 for 1g), not NVML's index."""
 
     id: int
     name: str
@@ -326,9 +319,7 @@ class MigDevice:
 
 @dataclass(frozen=True, slots=True)
 class NvLink:
-    """One NVLink of a GPU. ``remote`` is ``gpu``, ``switch`` or ``other``; ``remote_bdf`` the far end's address where
-    NVML tells.
-    """
+    """One NVLink of a GPU. ``remote`` is ``gpu``, ``switch`` or ``other``; ``remote_bdf`` is the other end's address."""
 
     link: int
     active: bool
@@ -347,7 +338,7 @@ class Fabric:
 
 @dataclass(frozen=True, slots=True)
 class Amdgpu:
-    """What amdgpu and KFD show in sysfs about a GPU."""
+    """A GPU as amdgpu and KFD show it in sysfs."""
 
     card_index: int | None = None
     render_minor: int | None = None
@@ -360,12 +351,11 @@ class Amdgpu:
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A GPU. ``source`` is ``nvml``, ``kfd`` or ``pci``; ``partial`` is true where the vendor's own source did not
-    answer.
+    """A GPU. ``source`` is ``nvml``, ``kfd`` or ``pci``; ``partial`` is true if the vendor's own source did not answer.
 
-    ``health`` is ``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``. ``memory_numa_node`` is where
-    the GPU's memory appears as a NUMA node (Grace), which is not the PCI function's node. ``mig_mode`` is None where
-    the GPU has no MIG.
+    ``health`` is ``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``. ``memory_numa_node`` is the
+    NUMA node that is the GPU's memory (Grace), which is not the node of the PCI function. ``mig_mode`` is None if the
+    GPU has no MIG.
     """
 
     bdf: str | None
@@ -406,7 +396,7 @@ class Nvidia:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a vendor's library says about two devices: ``nvlink`` with ``count`` links, or ``pcie`` with NVML's own
+    """A connection that a vendor's library reports: ``nvlink`` with ``count`` links, ``xgmi``, or ``pcie`` with NVML's own
     ``level``.
     """
 
@@ -461,8 +451,10 @@ class Machine:
         return {d.bdf: d for d in self.pci_devices}
 
     def without_identity(self) -> Machine:
-        """The same hardware without host name, MAC and IP addresses and serial numbers. A GPU's UUID stays, because
-        drivers publish it; AMD's ``unique_id`` is burnt in as a serial number is, and goes."""
+        """The same hardware without host name, MAC and IP addresses and serial numbers.
+
+        UUIDs of GPUs stay, because drivers publish them; AMD's ``unique_id`` is a serial number and is removed.
+        """
         return replace(
             self,
             identity=False,
@@ -487,8 +479,9 @@ class Machine:
 
     @classmethod
     def from_json(cls, value: object) -> Machine:
-        """Reads :meth:`to_json`'s object back; raises InputError naming the place of what is wrong. Unknown keys are
-        ignored.
+        """The machine of a ``dractl/machine/v1`` object; unknown keys are ignored.
+
+        Raises InputError with the path of the first wrong value.
         """
         from dractl.errors import InputError
         from dractl.topology.wire import decode
@@ -496,7 +489,7 @@ class Machine:
         schema = value.get("schema") if isinstance(value, dict) else None
         if schema != SCHEMA:
             raise InputError(
-                f"this is no machine snapshot: schema is {schema!r}",
+                f"is not a machine snapshot: schema is {schema!r}",
                 hint=f"`dractl discover --save FILE` writes one (schema {SCHEMA})",
             )
         machine = decode(cls, value)
@@ -505,7 +498,7 @@ class Machine:
 
 
 def _check(machine: Machine) -> None:
-    """Refuses a snapshot whose addresses and CPU lists are none: everything that follows takes them for granted."""
+    """Raises InputError for malformed addresses and CPU lists, which everything else relies on."""
     from dractl.errors import InputError
     from dractl.topology import cpulist
 

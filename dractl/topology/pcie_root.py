@@ -1,7 +1,7 @@
-"""What drivers publish under ``resource.kubernetes.io/``, computed as upstream's library does, with its blind spots.
+"""The standard attributes ``resource.kubernetes.io/``, computed as upstream's library does, blind spots included.
 
-Source: k8s.io/dynamic-resource-allocation/deviceattribute (pci.go, numa.go). A function whose attribute upstream
-cannot compute is published without it, so a claim's matchAttribute can never hold for it: saying so is the point.
+Source: k8s.io/dynamic-resource-allocation/deviceattribute (pci.go, numa.go). Where upstream cannot compute an
+attribute, drivers publish the device without it, and no claim's matchAttribute on it can ever hold.
 """
 
 from __future__ import annotations
@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine, NumaNode, PciDevice
 
-# deviceattribute's own expression: four digits of domain, lower case.
+# The library's own expression: a domain of four digits, lower case.
 _STANDARD_BDF = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]$")
 
 
 def published(device: PciDevice) -> str | None:
-    """The value of ``resource.kubernetes.io/pcieRoot``, or None where upstream fails (:func:`why_not_published` says
-    why).
-    """
+    """The value of ``resource.kubernetes.io/pcieRoot``; None where upstream fails (see :func:`why_not_published`)."""
     return None if why_not_published(device) else device.path.split("/", 1)[0]
 
 
 def why_not_published(device: PciDevice) -> str | None:
-    """Why upstream cannot compute ``pcieRoot`` of this function; None where it can."""
+    """The reason why upstream cannot compute ``pcieRoot`` of the function; None if it can."""
     if not _STANDARD_BDF.match(device.bdf):
         return "its PCI domain has more than four digits, which the drivers' helper library refuses"
     if not device.path.startswith("pci"):
@@ -40,12 +38,10 @@ def pci_bus_id(device: PciDevice) -> str | None:
 
 
 def numa_nodes(device: PciDevice, machine: Machine) -> tuple[int, ...]:
-    """The list form of ``resource.kubernetes.io/numaNode``: the function's node, then the nodes nearest to it on its
-    socket.
+    """The list form of ``resource.kubernetes.io/numaNode``: the function's node, then the nearest ones on its socket.
 
-    Empty where the function has no node. The row of distances is indexed *by node id* as upstream does it, although
-    the kernel writes one column per online node: with sparse ids upstream reads a wrong column or none, and so does
-    this.
+    Empty if the function has no node. Distances are indexed *by node id*, as upstream does, although the kernel writes
+    one column for each online node: with sparse ids upstream reads a wrong column or none, and so does this.
     """
     if device.numa_node is None:
         return ()

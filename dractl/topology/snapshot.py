@@ -1,4 +1,4 @@
-"""Snapshots: a Machine in a file, and gathered archives of a node's ``/sys`` and ``/proc``."""
+"""Snapshots of machines, and archives of a node's ``/sys`` and ``/proc``."""
 
 from __future__ import annotations
 
@@ -22,26 +22,29 @@ MAX_SNAPSHOT = 256 << 20
 _MAX_MEMBER = 1 << 20
 
 Files = dict[str, bytes | str | None]
-"""What an archive holds, by path from the root: a file's bytes, a link's target, None for a directory."""
+"""The contents of an archive by path from its root: a file's bytes, a link's target, None for a directory."""
 
 
 def save(machine: Machine, path: Path, *, identity: bool = False) -> None:
-    """Writes ``machine`` to ``path``; host name, MAC and IP addresses and serial numbers only with ``identity``."""
+    """Writes ``machine`` to ``path``, with host name, MAC and IP addresses and serial numbers only if ``identity``.
+
+    Raises InputError if the file cannot be written.
+    """
     kept = machine if identity else machine.without_identity()
     text = json.dumps(kept.to_json(), indent=1, ensure_ascii=False) + "\n"
     try:
         path.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
-        raise InputError(f"the snapshot cannot be written: {error.strerror}", place=str(path)) from error
+        raise InputError(f"cannot be written: {error.strerror}", place=str(path)) from error
 
 
 def load(path: Path) -> Machine | Files:
-    """A snapshot as a Machine, or an archive's files; raises InputError for anything else."""
+    """The Machine of a snapshot, or the files of an archive; raises InputError for anything else."""
     try:
         with path.open("rb") as file:
             head = file.read(512)
     except OSError as error:
-        hint = "a directory is read with --sysfs-root" if isinstance(error, IsADirectoryError) else None
+        hint = "read a directory with --root" if isinstance(error, IsADirectoryError) else None
         raise InputError(f"cannot be read: {error.strerror}", place=str(path), hint=hint) from error
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return _snapshot(path)
@@ -57,7 +60,8 @@ def _snapshot(path: Path) -> Machine:
     try:
         if path.stat().st_size > MAX_SNAPSHOT:
             raise InputError(
-                f"is larger than {MAX_SNAPSHOT >> 20} MiB: this is no snapshot of one machine", place=str(path)
+                f"is larger than {MAX_SNAPSHOT >> 20} MiB, which is too large for a snapshot of one machine",
+                place=str(path),
             )
         return Machine.from_json(json.loads(path.read_bytes()))
     except OSError as error:
@@ -77,18 +81,18 @@ def _tar(path: Path) -> Files:
         with tarfile.open(path, "r:*") as archive:
             return _collect(_tar_members(archive))
     except damage() as error:
-        why = str(error)  # several lines, one a format that tarfile tried, where it is none of them
+        why = str(error)  # several lines, one for each format that tarfile tried, if it is none of them
         raise InputError(
-            "is neither a snapshot nor an archive that can be read" + ("" if "\n" in why else f": {why}"),
-            hint="--from takes what --save wrote, or a .tar, .tar.gz, .tar.bz2, .tar.xz or .zip of a node's /sys "
-            "and /proc",
+            "is neither a snapshot nor a readable archive" + ("" if "\n" in why else f": {why}"),
+            hint="--from reads snapshots written by --save, and .tar, .tar.gz, .tar.bz2, .tar.xz or .zip archives of a "
+            "node's /sys and /proc",
         ) from error
 
 
 def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes | str | None]]:
     declared = 0
     for member in archive:
-        # Asked before the next header is looked for: getting there unpacks all of this member.
+        # Checked before the next header is read: getting there unpacks all of this member.
         declared = _within(declared + member.size)
         if member.isdir():
             yield member.name, None
@@ -101,7 +105,7 @@ def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes | str | 
 
 def _within(total: int) -> int:
     if total > MAX_TOTAL:
-        raise InputError(f"unpacks to more than {MAX_TOTAL >> 20} MiB: this is no gathered node")
+        raise InputError(f"unpacks to more than {MAX_TOTAL >> 20} MiB, which is too much for the files of one node")
     return total
 
 
@@ -112,7 +116,7 @@ def _zip(path: Path) -> Files:
         with zipfile.ZipFile(path) as archive:
             return _collect(_zip_members(archive))
     except damage() as error:
-        raise InputError(f"is no zip archive that can be read: {error}") from error
+        raise InputError(f"is not a readable zip archive: {error}") from error
 
 
 def _zip_members(archive: zipfile.ZipFile) -> Iterator[tuple[str, bytes | str | None]]:
@@ -127,13 +131,13 @@ def _zip_members(archive: zipfile.ZipFile) -> Iterator[tuple[str, bytes | str | 
 
 
 def _collect(members: Iterator[tuple[str, bytes | str | None]]) -> Files:
-    """The files below the archive's root: the shallowest folder that holds ``sys`` with devices in it."""
+    """The files below the archive's root: the shallowest folder with a ``sys`` that has devices."""
     files: Files = {}
     total = 0
     for count, (name, value) in enumerate(members):
         total = _within(total + (len(value) if value is not None else 0))
         if count >= MAX_MEMBERS:
-            raise InputError(f"holds more than {MAX_MEMBERS} files: this is no gathered node")
+            raise InputError(f"has more than {MAX_MEMBERS} files, which is too many for one node")
         if len(name) > _MAX_NAME:
             continue
         parts = [part for part in name.split("/") if part not in ("", ".")]
@@ -148,9 +152,9 @@ def _collect(members: Iterator[tuple[str, bytes | str | None]]) -> Files:
                 break
     if not tops:
         raise InputError(
-            "holds no sys/ folder of a node",
-            hint="hwloc-gather-topology writes such archives; `dractl discover --save` writes a smaller file with "
-            "more in it",
+            "has no sys/ folder of a node",
+            hint="hwloc-gather-topology writes such archives; `dractl discover --save` writes a smaller file that "
+            "contains more",
         )
     top = min(tops)[1]
     if not top:

@@ -1,4 +1,4 @@
-"""The PCI tree as people think of it: NUMA node, PCIe root, switch, device."""
+"""The PCI tree as people draw it: NUMA node, PCIe root, switch, device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A PCIe root. ``below`` names what it hangs from where that is not ``/sys/devices`` itself (VMD, Hyper-V)."""
+    """A PCIe root. ``below`` is the device under which it lies, if it is not directly in ``/sys/devices`` (VMD, Hyper-V)."""
 
     name: str
     inside: tuple[Switch | PciDevice, ...]
@@ -31,7 +31,7 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The roots of one NUMA node; ``node`` None for those whose node is unknown."""
+    """The roots of one NUMA node; ``node`` is None for roots whose node is unknown."""
 
     node: int | None
     roots: tuple[Root, ...]
@@ -45,7 +45,7 @@ class _Bridge:
 
 
 def groups(machine: Machine) -> tuple[Group, ...]:
-    """The whole tree, nodes by id and the unknown last."""
+    """The whole tree: nodes by id, then the roots whose node is unknown."""
     found: dict[int | None, list[Root]] = {}
     for name, top in _roots(machine).items():
         found.setdefault(_node_of(top), []).append(Root(name, _inside(top), _below(machine, name)))
@@ -68,7 +68,7 @@ def _roots(machine: Machine) -> dict[str, _Bridge]:
 
 
 def _node_of(root: _Bridge) -> int | None:
-    """The node of a root: what most of its functions say, for one host bridge has one proximity domain."""
+    """The node of most of the root's functions: a host bridge has one proximity domain."""
     counts: Counter[int] = Counter()
     pending = [root]
     while pending:
@@ -86,7 +86,7 @@ def _below(machine: Machine, root: str) -> str | None:
 
 
 def _inside(bridge: _Bridge) -> tuple[Switch | PciDevice, ...]:
-    """What to show below a bridge. A port that leads to one slot is left out: a switch's two layers are one."""
+    """The devices and switches below a bridge. Ports that lead to a single slot are skipped: they add no choice."""
     found: list[Switch | PciDevice] = list(bridge.devices)
     for below in bridge.bridges.values():
         inner = _inside(below)

@@ -78,14 +78,14 @@ def test_members_outside_the_tree_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "neither a snapshot nor an archive"),
-        (b"\x00" * 600, "holds no sys/ folder"),
-        (b"apiVersion: v1\nkind: Pod\n", "neither a snapshot nor an archive"),
-        (b"PK\x03\x04 broken", "no zip archive"),
-        (b"\x1f\x8b\x08\x00 broken", "neither a snapshot nor an archive"),
+        (b"", "neither a snapshot nor a readable archive"),
+        (b"\x00" * 600, "has no sys/ folder"),
+        (b"apiVersion: v1\nkind: Pod\n", "neither a snapshot nor a readable archive"),
+        (b"PK\x03\x04 broken", "not a readable zip archive"),
+        (b"\x1f\x8b\x08\x00 broken", "neither a snapshot nor a readable archive"),
         (b"{", "not valid JSON"),
         (b'{"a": ' + b"[" * 200_000, "nested too deeply"),
-        (b'{"schema": "dractl/explain/v1"}', "no machine snapshot"),
+        (b'{"schema": "dractl/explain/v1"}', "not a machine snapshot"),
         (b'{"schema": "dractl/machine/v1", "pciDevices": {}}', "pciDevices must be a list"),
         (b'{"schema": "dractl/machine/v1", "pciDevices": [{"bdf": "0000:00:01.0"}]}', "pciDevices[0].path is missing"),
         (b'{"schema": "dractl/machine/v1", "numaNodes": [{"id": "0"}]}', "numaNodes[0].id must be an integer, not '0'"),
@@ -135,13 +135,13 @@ def test_zstd_that_is_damaged_in_its_midst_is_no_archive(tmp_path: Path) -> None
     pieces = [whole[start : start + (1 << 17)] for start in range(0, len(whole) // 2, 1 << 17)]
     blocks = b"".join((len(piece) << 3).to_bytes(3, "little") + piece for piece in pieces)
     (tmp_path / "node.tar.zst").write_bytes(b"\x28\xb5\x2f\xfd\0\x50" + blocks + b"\xff" * 3)
-    with pytest.raises(InputError, match="neither a snapshot nor an archive"):
+    with pytest.raises(InputError, match="neither a snapshot nor a readable archive"):
         probes.read(tmp_path / "node.tar.zst")
 
 
 def test_an_archive_of_something_else_is_named(tmp_path: Path) -> None:
     archive = machines.tar_of({"manifests/pod.yaml": b"kind: Pod"}, tmp_path / "manifests.tar")
-    with pytest.raises(InputError, match="holds no sys/ folder"):
+    with pytest.raises(InputError, match="has no sys/ folder"):
         probes.read(archive)
 
 
