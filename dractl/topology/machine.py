@@ -120,7 +120,8 @@ class HugePages:
 class NumaNode:
     """A NUMA node. ``distances`` has one entry for each node of :attr:`Machine.numa_nodes`, in that order.
 
-    The kernel writes one SLIT column for each *online* node, so node ids must not be used as indices. ``memory_kind`` is ``dram``, ``cpuless`` (CXL, HBM, persistent memory), ``gpu`` or ``none``.
+    The kernel writes one SLIT column for each *online* node, so node ids must not be used as indices. ``memory_kind``
+    is ``dram``, ``cpuless`` (CXL, HBM, persistent memory), ``gpu`` or ``none``.
     """
 
     id: int
