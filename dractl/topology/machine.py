@@ -147,11 +147,11 @@ class SrIov:
 class PciDevice:
     """One PCI function.
 
-    ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``). It determines
-    ``pcie_root`` (the last host bridge of the path: VMD and Hyper-V nest them) and ``bridges`` (root port first).
-    Drivers may publish another ``resource.kubernetes.io/pcieRoot``: :func:`dractl.topology.pcie_root.published`. ``names`` are the network, RDMA, block and DRM devices of the
-    function, ``vfio`` those of vfio-dev. ``link_speed`` is in GT/s. ``bars`` are the sizes of a GPU's or
-    accelerator's memory regions, ``bars_64bit`` those of them that have 64-bit addresses.
+    ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``). It determines ``pcie_root``
+    (the last host bridge of the path: VMD and Hyper-V nest them) and ``bridges`` (root port first). Drivers may publish
+    another ``resource.kubernetes.io/pcieRoot``: :func:`dractl.topology.pcie_root.published`. ``names`` are the network,
+    RDMA, block and DRM devices of the function, ``vfio`` those of vfio-dev. ``link_speed`` is in GT/s. ``bars`` are the
+    sizes of a GPU's or accelerator's memory regions, ``bars_64bit`` those of them that have 64-bit addresses.
     ``data_direct_of`` are the functions of the NIC whose Data Direct function this is
     (:mod:`dractl.topology.complexes`).
     """
@@ -201,10 +201,10 @@ class NetInterface:
     """A network interface. ``mac`` and ``addresses`` (CIDRs) are identity.
 
     ``kind`` is the link kind as netlink names it (``device`` for hardware, ``veth``, ``bond``, ``vlan``, ``bridge``
-    ...); ``index`` is the kernel's ifindex. ``uplink`` is true for interfaces with the default route of
-    lowest metric and for those enslaved to them, ``gateway`` for those with any default route through a gateway. ``mac`` is empty for an interface without address. ``sriov_total_vfs``, ``sriov_num_vfs`` and
-    ``virtual_function`` are read from ``/sys/class/net/<name>/device``, as dranet does: with virtio that is not the
-    PCI function.
+    ...); ``index`` is the kernel's ifindex. ``uplink`` is true for interfaces with the default route of lowest metric
+    and for those enslaved to them, ``gateway`` for those with any default route through a gateway. ``mac`` is empty for
+    an interface without address. ``sriov_total_vfs``, ``sriov_num_vfs`` and ``virtual_function`` are read from
+    ``/sys/class/net/<name>/device``, as dranet does: with virtio that is not the PCI function.
     """
 
     name: str
@@ -397,8 +397,8 @@ class Nvidia:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A connection that a vendor's library reports: ``nvlink`` with ``count`` links, ``xgmi``, or ``pcie`` with NVML's own
-    ``level``.
+    """A connection that a vendor's library reports: ``nvlink`` with ``count`` links, ``xgmi``, or ``pcie`` with NVML's
+    own ``level``.
     """
 
     a: str

@@ -22,7 +22,9 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A PCIe root. ``below`` is the device under which it lies, if it is not directly in ``/sys/devices`` (VMD, Hyper-V)."""
+    """A PCIe root. ``below`` is the device under which it lies, if it is not directly in ``/sys/devices`` (VMD,
+    Hyper-V).
+    """
 
     name: str
     inside: tuple[Switch | PciDevice, ...]
