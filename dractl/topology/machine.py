@@ -320,7 +320,7 @@ class MigDevice:
 
 @dataclass(frozen=True, slots=True)
 class NvLink:
-    """One NVLink of a GPU. ``remote`` is ``gpu``, ``switch`` or ``other``; ``remote_bdf`` is the other end's address."""
+    """One NVLink of a GPU. ``remote`` is ``gpu``, ``switch`` or ``other``; ``remote_bdf`` the other end's address."""
 
     link: int
     active: bool
