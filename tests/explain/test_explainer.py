@@ -102,7 +102,7 @@ def test_a_pod_of_another_scheduler_is_said_first() -> None:
         "pod/p", GPU, node("node-1"), gpus("node-1", device("gpu-0")), claim("c", request("r", "gpu")), asked
     )
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "scheduler-bypass")
-    assert answer.fixes[0].title == "the default scheduler schedules the pod"
+    assert answer.fixes[0].title == "remove schedulerName from the pod, so that the default scheduler takes it"
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_where_one_change_is_not_enough_two_are_found() -> None:
     (fix,) = answer.fixes
     assert len(fix.changes) == 2
     assert "dedicated" in fix.title
-    assert "count 2 → 1" in fix.title
+    assert "from 2 to 1" in fix.title
 
 
 def test_a_manifest_that_no_server_would_take_is_said_to_be_one() -> None:

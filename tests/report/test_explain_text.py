@@ -120,13 +120,13 @@ def test_no_line_is_wider_than_the_terminal_and_none_is_cut(width: int, unicode:
 def test_a_long_change_is_not_broken_by_the_nodes() -> None:
     title = "driver fpga.example.com publishes 1 device on a node with a long name"
     fixes = (
-        Fix("request gpu: count 2 → 1", (), nodes=("gpu-a", "gpu-b"), rank=1),
+        Fix("lower count of request gpu", (), nodes=("gpu-a", "gpu-b"), rank=1),
         Fix(title, (), effect="is it installed and running there?", nodes=("gpu-a",), rank=2),
     )
     answer = Explanation(Subject("Pod", "ml", "train"), "unallocatable", "1.37", False, fixes=fixes)
     assert explain_text.render([answer], Canvas(60)).endswith(
         "Would fit if                each checked by allocating again\n"
-        "  1  request gpu: count 2 → 1                   gpu-a, gpu-b\n"
+        "  1  lower count of request gpu                 gpu-a, gpu-b\n"
         "  2  driver fpga.example.com publishes 1 device on a node\n"
         "     with a long name (is it installed and running there?)\n"
         "                                                gpu-a\n"

@@ -17,12 +17,13 @@ from dractl.explain.fixes import (
     objects,
     owners,
     requests,
+    rollouts,
     settings,
     slices,
     taints,
 )
 from dractl.explain.fixes.acceptance import refusal
-from dractl.explain.fixes.candidates import Candidate, Case
+from dractl.explain.fixes.candidates import Candidate, Case, Slot, Topic
 from dractl.explain.fixes.steps import by_hand, steps
 from dractl.explain.fixes.tolerations import evicted_by
 from dractl.model import Target
@@ -48,23 +49,30 @@ _MAKERS: tuple[Callable[[Case], Iterator[Candidate]], ...] = (
     objects.consumer,
     objects.shared_claims,
     objects.extended_resources,
+    rollouts.recreate,
+    rollouts.rollout,
+    rollouts.turn,
+    rollouts.share,
     requests.classes,
     expressions.repairs,
+    expressions.class_repairs,
     constraints.relax,
     requests.counts,
     requests.narrower_all,
-    taints.tolerate,
-    taints.repair,
     requests.capacities,
     requests.without_gate,
+    taints.tolerate,
+    taints.repair,
+    taints.delete_rules,
     holders.release,
     holders.share,
-    taints.delete_rules,
     nodes.admit,
     nodes.reach_slices,
     nodes.add_node,
     slices.complete,
     slices.publish,
+    slices.siblings,
+    slices.misnamed_nodes,
     settings.wait,
     settings.features,
 )
@@ -83,43 +91,46 @@ class Found:
 
 
 def find_fixes(case: Case, most: int) -> Found:
-    """Up to ``most`` verified fixes, the smallest first."""
+    """Up to ``most`` verified fixes, in the order in which somebody with experience would consider them."""
     # Where it fits already, to change anything is to do too much.
     makers = (settings.wait,) if case.first.code == "would-fit-now" else _MAKERS
     candidates = sorted((c for make in makers for c in make(case)), key=lambda c: c.size)
-    done: set[str] = set()
+    done: set[Slot | Topic] = set()
     tried: set[str] = set()
-    failed: dict[str, str] = {}  # of a family whose correction is not enough: what is said of it
-    around: set[str] = set()  # families of which only corrections are left
+    failed: dict[Slot, str] = {}  # the notes about corrections that are not enough
+    around: set[Slot] = set()  # slots of which only corrections are left
     fixes: list[tuple[Candidate, tuple[str, ...]]] = []  # with the nodes that fit
     for candidate in candidates:
         fingerprint = repr((candidate.trial, candidate.features))
-        if candidate.family in done or candidate.unless in done or fingerprint in tried:
+        if candidate.slot in done or candidate.unless in done or fingerprint in tried:
             continue
-        if candidate.family in around and not candidate.corrects:
+        if candidate.slot in around and not candidate.corrects:
             continue
         if len(tried) >= _TRIALS or len(fixes) >= most:
             break
         tried.add(fingerprint)
         fitting = verify(case, candidate)
         if fitting:
-            done |= {candidate.family, candidate.family.partition(":")[0]}
+            done |= {candidate.slot, candidate.slot.topic}
             fixes.append((candidate, fitting))
-        elif candidate.corrects and candidate.changes and candidate.family not in failed:
+            if candidate.slot.topic is Topic.POD:
+                break  # a new pod fits: there is nothing to change
+        elif candidate.corrects and candidate.changes and candidate.slot not in failed:
             then = _after(case, candidate)
-            if then is None:
+            if then is None or then.fits:
                 continue
-            failed[candidate.family] = f"{candidate.title}: not enough by itself, then: {then.headline}"
+            failed[candidate.slot] = f"{candidate.title}: not enough by itself, then: {then.headline}"
             if not then.reasons or then.reasons[0].code not in _SELECTOR:
-                around.add(candidate.family)  # the selector is right then, and something else is in the way
+                around.add(candidate.slot)  # the selector is right then, and something else is in the way
     shown = [(c, nodes) for c, nodes in fixes if c.unless not in done]
     shown.sort(key=lambda item: item[0].reluctant)
     if shown and shown[0][0].reluctant:
         shown = []
     found = tuple(_fix(case, c, nodes, n + 1) for n, (c, nodes) in enumerate(shown))
-    found = found or _two_at_once(case, [c for c in candidates if c.family not in around and not c.corrects])
-    wrong = tuple(said for family, said in failed.items() if family not in done)
-    held = () if "end" in done else holders.made_anew(case)
+    found = found or _two_at_once(case, [c for c in candidates if c.slot not in around and not c.corrects])
+    wrong = tuple(note for slot, note in failed.items() if slot not in done)
+    frees = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
+    held = () if frees & done else holders.recreated_anyway(case)
     owner = owners.name_of(case.state.get("Pod", case.question.key), case.question.key[0])
     return Found(found, (*wrong, *held), owner if case.question.kind == "Pod" else None)
 
@@ -129,10 +140,11 @@ def _fix(case: Case, candidate: Candidate, nodes: tuple[str, ...], rank: int) ->
     changes = written(case, candidate)
     assert changes is not None
     concerned = [owners.concerned(case.state, case.question.key, c) for c in changes if isinstance(c, Patch)]
-    effect = "; ".join(filter(None, (candidate.effect, *concerned)))
+    maker = by_hand(case.state, case.question, changes)
+    effect = "; ".join(filter(None, (candidate.effect, *concerned, f"change it in {maker}" if maker else "")))
     tried = candidate.trial if candidate.trial != changes else ()
     how = steps(case.state, case.question, changes)
-    return Fix(candidate.title, changes, effect, nodes, rank, tried, how, by_hand(case.state, case.question, changes))
+    return Fix(candidate.title, changes, effect, nodes, rank, tried, how, maker)
 
 
 def written(case: Case, candidate: Candidate) -> tuple[Change, ...] | None:
@@ -176,15 +188,16 @@ def _after(case: Case, correction: Candidate) -> Explanation | None:
 
 def _two_at_once(case: Case, candidates: Sequence[Candidate]) -> tuple[Fix, ...]:
     """Where no single change is enough: the smallest two that are."""
-    single = (c for c in reversed(candidates) if c.changes and c.features is None)
-    firsts = {c.family.partition(":")[0]: c for c in single}
+    single = (c for c in reversed(candidates) if c.changes and c.features is None and not c.reluctant)
+    firsts = {c.slot.topic if c.slot.topic is Topic.ENDING else c.slot: c for c in single}
     ordered = sorted(firsts.values(), key=lambda c: c.size)[:_PAIRED]
     for a, b in combinations(ordered, 2):
         both = Candidate(
             f"{a.title}, and {b.title}",
             (*a.changes, *b.changes),
-            "two",
-            " and ".join(filter(None, (a.effect, b.effect))),
+            a.slot,
+            max(a.preference, b.preference),
+            "; ".join(filter(None, (a.effect, b.effect))),
             tried=(*a.trial, *b.trial) if a.tried or b.tried else (),
         )
         fitting = verify(case, both)
@@ -224,7 +237,7 @@ def _again(case: Case, judge: Scheduler, candidate: Candidate) -> Attempt | None
         if value is None:
             return None
         pod = next((c for c in judge.state.all("Pod").values() if c not in case.state.all("Pod").values()), None)
-        if candidate.family == "consumer" and pod is not None:
+        if candidate.slot.topic is Topic.CONSUMER and pod is not None:
             return judge.pod(pod)
         return judge.claim(claim_question(judge.state, Question(question.kind, question.key, value)))
     pod = judge.state.get("Pod", question.key) or question.value

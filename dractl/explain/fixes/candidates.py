@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum, IntEnum, auto
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
-from dractl.cluster.state import at, maps_at, text_at
+from dractl.cluster.state import maps_at, text_at
+from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.owners import WORKLOADS, Owners
 
 if TYPE_CHECKING:
@@ -25,7 +27,75 @@ if TYPE_CHECKING:
 
     Raw = Mapping[str, Any]
 
-# What a change touches, the smallest first (design section 3).
+
+class Preference(IntEnum):
+    """The order in which somebody with experience considers fixes."""
+
+    CORRECT = 0  # put right what was written wrong: a name, a value, a type
+    AGAIN = 1  # nothing is wrong any more, or soon: wait, recreate the pod
+    SUPPLY = 2  # create what is missing
+    RESTORE = 3  # bring back what is switched off, stuck or broken
+    IDLE = 4  # free what nobody uses
+    ADMIT = 5  # let the pod on devices and nodes that are kept from it
+    LESS = 6  # ask for less
+    ADAPT = 7  # ask for something else
+    END = 8  # end pods of others
+    RELAX = 9  # give up a condition
+    DROP = 10  # give up a selector or constraint
+    POLICY = 11  # change what concerns other subjects, too
+    CLUSTER = 12  # change the cluster itself
+
+
+class Topic(Enum):
+    """What a fix is about."""
+
+    AFFINITY = auto()
+    ALL_MODE = auto()
+    AMOUNT = auto()
+    CAPACITY = auto()
+    CLAIM = auto()
+    CLASS = auto()
+    CONSTRAINT = auto()
+    CONSUMER = auto()
+    COUNT = auto()
+    CREATION = auto()
+    DEVICE = auto()
+    ENDING = auto()
+    ENDINGS = auto()
+    EXTENDED = auto()
+    GATE = auto()
+    GATES = auto()
+    LABEL = auto()
+    NAME = auto()
+    NAMESPACE = auto()
+    NODE = auto()
+    NODE_NAME = auto()
+    POD = auto()
+    POOL = auto()
+    PORT = auto()
+    QUOTA = auto()
+    RELEASE = auto()
+    ROLLOUT = auto()
+    RULE = auto()
+    SCHEDULER = auto()
+    SELECTOR = auto()
+    SHARING = auto()
+    SPREAD = auto()
+    TAINT = auto()
+    TOLERATION = auto()
+    WAIT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What fixes compete for: of one slot only the first that is verified is shown. ``of`` tells slots of one topic
+    apart."""
+
+    topic: Topic
+    of: str = ""
+
+
+# What a change touches, the smallest first.
 OWN, POD, OTHER, POLICY, NODE, SETTING = range(6)
 _TOUCHES = {
     "ResourceClaim": OWN,
@@ -43,38 +113,45 @@ _TOUCHES = {
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A change that may help. Of one ``family`` only the first that is verified is shown, and none if one of the family
-    ``unless`` is; ``features`` are what the scheduler would have to run with, where that is the change.
+    """A change that may help, with an imperative for its title.
 
-    ``tried`` is what is assumed to follow, where that is not ``changes`` themselves; what has no changes nobody can
-    apply: it is up to a driver, or to time. ``corrects``: it removes the cause that is named first. Where such a
-    correction is not enough by itself, the answer says so, and nothing of its family that goes around the cause."""
+    ``changes`` are what a person applies; empty where nobody can: it is up to a driver, or to time. ``tried`` is what
+    follows from it, where that is not ``changes`` themselves. ``features`` are what the scheduler would have to run
+    with, where that is the change. ``degree`` orders candidates of one preference that touch the same. It is not shown
+    where a fix of the topic ``unless`` is.
+
+    ``corrects``: it removes the cause that is named first. Where such a correction is not enough by itself, the answer
+    says so, and offers nothing of its slot that goes around the cause. ``reluctant``: never shown first, since most
+    people would regret it.
+    """
 
     title: str
     changes: tuple[Change, ...]
-    family: str
+    slot: Slot
+    preference: Preference
     effect: str = ""
+    degree: int = 0
     features: Features | None = None
-    order: int = 0  # among candidates of the same size
-    unless: str = ""
+    unless: Topic | None = None
     tried: tuple[Change, ...] = ()
     corrects: bool = False
-    reluctant: bool = False  # never shown first: most people would regret it
+    reluctant: bool = False
 
     @property
     def trial(self) -> tuple[Change, ...]:
+        """The changes with which it is verified."""
         return self.tried or self.changes
 
     @property
-    def size(self) -> tuple[int, int, int, int]:
-        """Changes, operations, what they touch, order: smaller is shown first."""
-        if not self.changes:
-            return (0, 0, 0, self.order) if self.corrects else (1, 1, SETTING, self.order)
+    def size(self) -> tuple[int, ...]:
+        """Preference, changes, operations, what they touch, degree: smaller is shown first."""
         operations = sum(len(c.operations) if isinstance(c, Patch) else 1 for c in self.changes)
-        return (len(self.changes), operations, max(touches(c) for c in self.changes), self.order)
+        touched = max(map(touches, self.changes), default=SETTING if not self.corrects else OWN)
+        return (self.preference, len(self.changes), operations, touched, self.degree)
 
 
 def touches(change: Change) -> int:
+    """How far a change reaches."""
     match change:
         case Patch(target):
             return _TOUCHES.get(parse_target(target)[0], SETTING)
@@ -117,6 +194,12 @@ class Case:
             survey = self.surveys.get(verdict.name)
             for request in survey.requests if survey else ():
                 yield verdict, request
+
+    def called(self, claim: str | None, request: str | None) -> str:
+        """A request's name; with its claim's where the pod has several."""
+        found = self.claim(claim)
+        several = sum(c.editable is not None for c in self.claims) > 1
+        return f"{found.name}/{request}" if several and found is not None and found.name else request or ""
 
     def claim(self, full_name: str | None) -> PodClaim | None:
         return next((c for c in self.claims if c.full_name == full_name), None)
@@ -162,10 +245,10 @@ class Place:
     path: tuple[str | int, ...]
     value: Raw
 
-    def replace(self, *field: str | int, value: Any) -> Patch:
-        """A patch that sets a field, whether or not it is there."""
-        op = "replace" if at(self.value, *field) is not None else "add"
-        return Patch(self.target, ({"op": op, "path": pointer(*self.path, *field), "value": value},))
+    def put(self, *field: str | int, value: Any) -> Patch:
+        """A patch that sets a field, with the parents that it lacks."""
+        operation = put(self.value, field, value)
+        return Patch(self.target, ({**operation, "path": pointer(*self.path) + str(operation["path"])},))
 
     def add(self, *field: str | int, value: Any) -> Patch:
         return Patch(self.target, ({"op": "add", "path": pointer(*self.path, *field), "value": value},))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import list_at, text_at
-from dractl.explain.fixes.candidates import Candidate
+from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,29 +30,30 @@ def relax(case: Case) -> Iterator[Candidate]:
         for index, constraint in enumerate(constraints):
             kind = "matchAttribute" if "matchAttribute" in constraint else "distinctAttribute"
             attribute = text_at(constraint, kind)
-            family = f"constraint {target} {index}"
+            where = f"{target} {index}"
             for other in _others(case, attribute):
                 change = {"op": "replace", "path": pointer(*path, index, kind), "value": other}
+                corrects = other in (r.nearest for r in case.reasons if r.attribute == attribute)
                 yield Candidate(
-                    f"{_name(attribute)} constraint → {other}",
+                    f"change the {_name(attribute)} constraint to {other}",
                     (Patch(target, (change,)),),
-                    f"{family} attribute",
-                    order=1,
-                    corrects=other in (r.nearest for r in case.reasons if r.attribute == attribute),
+                    Slot(Topic.CONSTRAINT, f"{where} attribute"),
+                    Preference.CORRECT if corrects else Preference.LESS,
+                    corrects=corrects,
                 )
-            yield from _fewer(claim, target, (*path, index), list_at(constraint, "requests"), attribute, family)
-            where = pointer(*path, index) if len(constraints) > 1 else pointer(*path)
-            drop = Patch(target, ({"op": "remove", "path": where},))
+            yield from _fewer(claim, target, (*path, index), list_at(constraint, "requests"), attribute, where)
+            removed = pointer(*path, index) if len(constraints) > 1 else pointer(*path)
             yield Candidate(
-                f"without the {_name(attribute)} constraint",
-                (drop,),
-                f"{family} drop",
-                order=8,
-                effect="the devices may lie apart",
+                f"remove the {_name(attribute)} constraint",
+                (Patch(target, ({"op": "remove", "path": removed},)),),
+                Slot(Topic.CONSTRAINT, f"{where} removed"),
+                Preference.DROP,
+                effect="the devices may not be aligned" if kind == "matchAttribute" else "the devices may be alike",
             )
 
 
 def _others(case: Case, attribute: str) -> Iterator[str]:
+    """Attributes to constrain by instead."""
     yield from _COARSER.get(attribute, ())
     for reason in case.reasons:
         if reason.attribute == attribute and reason.nearest:
@@ -64,7 +65,7 @@ def _others(case: Case, attribute: str) -> Iterator[str]:
 
 
 def _fewer(
-    claim: PodClaim, target: str, path: tuple[str | int, ...], covered: list[str], attribute: str, family: str
+    claim: PodClaim, target: str, path: tuple[str | int, ...], covered: list[str], attribute: str, where: str
 ) -> Iterator[Candidate]:
     """The constraint over fewer requests, or over one alternative of a request only."""
     if claim.claim is None:
@@ -73,23 +74,27 @@ def _fewer(
     names = [str(n) for n in covered] or [r.name for r in requests]
     op = "replace" if covered else "add"
 
-    def candidate(left: list[str], title: str, order: int) -> Candidate:
+    def candidate(left: list[str], to: str, degree: int) -> Candidate:
         change = {"op": op, "path": pointer(*path, "requests"), "value": left}
-        return Candidate(title, (Patch(target, (change,)),), f"{family} requests", order=order)
+        return Candidate(
+            f"limit the {_name(attribute)} constraint to {to}",
+            (Patch(target, (change,)),),
+            Slot(Topic.CONSTRAINT, f"{where} requests"),
+            Preference.RELAX,
+            degree=degree,
+        )
 
     for request in requests:
         if request.name not in names or not request.first_available:
             continue
         for sub in request.first_available:
             left = [f"{request.name}/{sub.name}" if n == request.name else n for n in names]
-            yield candidate(
-                left, f"{_name(attribute)} constraint only for the alternative {request.name}/{sub.name}", 2
-            )
+            yield candidate(left, f"the alternative {request.name}/{sub.name}", 0)
     counts = {r.name: r.exactly.count or 1 if r.exactly else 1 for r in requests}
     for name in names if len(names) > 1 else ():
         left = [n for n in names if n != name]
         if len(left) > 1 or counts.get(left[0], 1) > 1:  # else it is the same as no constraint
-            yield candidate(left, f"{_name(attribute)} constraint over {', '.join(left)} only, without {name}", 3)
+            yield candidate(left, f"request{'s' if len(left) > 1 else ''} {', '.join(left)}", 1)
 
 
 def _name(attribute: str) -> str:

@@ -1,4 +1,4 @@
-"""Fixes by freeing devices: ending pods, deleting claims that nobody uses, sharing a claim, removing a taint rule."""
+"""Fixes by freeing devices: ending pods, deleting claims that nobody uses; and by sharing a claim."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Delete, Patch, pointer
 from dractl.cluster.state import maps_at, text_at
-from dractl.explain.fixes.candidates import Candidate
+from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.owners import name_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _SHOWN = 3  # alternatives that are shown
 
 
 def release(case: Case) -> Iterator[Candidate]:
-    """Ending the pods, or deleting the idle claims, that hold what is wanted: one, then all of one node."""
+    """Ending the pods, or deleting the idle claims, that hold what is wanted: one, then two, then all of one node."""
     by_claim: dict[str, list[Holder]] = {}
     for reason in case.reasons:
         for holder in reason.holders:
@@ -30,46 +30,58 @@ def release(case: Case) -> Iterator[Candidate]:
                 held.append(holder)
     ordered = sorted(by_claim.items(), key=lambda item: (not _idle(item[1]), -max(len(h.devices) for h in item[1])))
     for position, (claim, holders) in enumerate(ordered[:_MOST]):
-        yield from _end(case, [(claim, holders)], order=position)
+        yield from _end(case, [(claim, holders)], degree=position)
     if len(ordered) > 1:
-        for pair in list(combinations(ordered[:5], 2)):
-            yield from _end(case, list(pair), order=20)
+        for pair in combinations(ordered[:5], 2):
+            yield from _end(case, list(pair), degree=20)
     for reason in case.reasons:
         claims = list(dict.fromkeys(h.claim for h in reason.holders))
         if 2 < len(claims) <= _MOST and len(reason.nodes) == 1:
-            yield from _end(case, [(c, by_claim[c]) for c in claims], order=30)
+            yield from _end(case, [(c, by_claim[c]) for c in claims], degree=30)
 
 
 def _idle(holders: list[Holder]) -> bool:
     return all(h.pod is None or h.finished for h in holders)
 
 
-def _end(case: Case, claims: list[tuple[str, list[Holder]]], *, order: int) -> Iterator[Candidate]:
-    idle = [claim for claim, holders in claims if not any(h.pod for h in holders)]
+def _end(case: Case, claims: list[tuple[str, list[Holder]]], *, degree: int) -> Iterator[Candidate]:
+    unused = [claim for claim, holders in claims if not any(h.pod for h in holders)]
     pods = [h.pod for _, holders in claims for h in holders if h.pod]
     ending = case.owners.end(pods)
     if ending is None:
         return
-    deleted = tuple(Delete(f"ResourceClaim/{claim}") for claim in idle)
-    titles = [*([ending.title] if pods else ()), *(f"claim {claim}, which nobody uses, is deleted" for claim in idle)]
+    deleted = tuple(Delete(f"ResourceClaim/{claim}") for claim in unused)
+    titles = [*([ending.title] if pods else ()), *(f"delete claim {claim}, which nobody uses" for claim in unused)]
     changes, gone = (*ending.changes, *deleted), (*ending.gone, *deleted)
     devices = sum(max(len(h.devices) for h in holders) for _, holders in claims)
     more = len(ending.gone) - len(set(pods))  # that go besides, and free what was not looked for
     several = len(claims) > 1
     scaled = next((c.target for c in reversed(ending.changes) if isinstance(c, Patch)), None)
+    waits = bool(pods) and not ending.changes
+    preference = Preference.END
+    if waits:
+        preference = Preference.RESTORE
+    elif all(_idle(holders) for _, holders in claims):
+        preference = Preference.IDLE
     yield Candidate(
         " and ".join(titles),
         changes,
-        "end several" if several else f"end: {scaled or order % _SHOWN}",
-        "" if more else f"frees {devices} device{'s' if devices > 1 else ''}",
-        order=order + more * _MOST,
-        unless="end" if several else "",
+        Slot(Topic.ENDINGS) if several else Slot(Topic.ENDING, scaled or str(degree % _SHOWN)),
+        preference,
+        ending.effect if more else "; ".join(filter(None, (_frees(devices), ending.effect))),
+        degree=degree + more * _MOST,
+        unless=Topic.ENDING if several else None,
         tried=gone if gone != changes else (),
+        corrects=waits and not several,
     )
 
 
-def made_anew(case: Case) -> tuple[str, ...]:
-    """What is said of the pods that hold what is wanted, and whose end would free nothing."""
+def _frees(devices: int) -> str:
+    return f"frees {devices} device{'s' if devices > 1 else ''}"
+
+
+def recreated_anyway(case: Case) -> tuple[str, ...]:
+    """Notes about the pods that hold what is wanted, and whose end would free nothing."""
     first: dict[str, str] = {}  # of each workload, one of its pods that hold something
     for holder in (h for reason in case.reasons for h in reason.holders if h.pod):
         namespace, _, name = (holder.pod or "").partition("/")
@@ -78,7 +90,7 @@ def made_anew(case: Case) -> tuple[str, ...]:
             first.setdefault(owner, f"{namespace}/{name}")
     kept = {owner: pod for owner, pod in list(first.items())[:_MOST] if case.owners.end([pod]) is None}
     return tuple(
-        f"pod {pod} holds devices that are wanted, and to end it frees none: {owner.replace('/', ' ', 1)} makes it anew"
+        f"deleting pod {pod} would not free its devices: {owner.replace('/', ' ', 1)} would recreate it"
         for owner, pod in list(kept.items())[:_SHOWN]
     )
 
@@ -102,5 +114,9 @@ def share(case: Case) -> Iterator[Candidate]:
             if len(users) > 1 and same:
                 entry = {"name": mine.name, "resourceClaimName": key[1]}
                 change = {"op": "replace", "path": pointer("spec", "resourceClaims", index), "value": entry}
-                title = f"use the claim {key[1]} too, which {len(users)} pods share"
-                yield Candidate(title, (Patch("/".join(("Pod", *case.question.key)), (change,)),), "share")
+                yield Candidate(
+                    f"use claim {key[1]}, which {len(users)} pods share",
+                    (Patch("/".join(("Pod", *case.question.key)), (change,)),),
+                    Slot(Topic.SHARING),
+                    Preference.ADAPT,
+                )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.changes import Patch, pointer
+from dractl.cluster.changes import Create, Patch, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
-from dractl.explain.fixes.candidates import Candidate
-from dractl.explain.fixes.edits import append
+from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.edits import append, drop, put
 from dractl.explain.fixes.tolerations import taint_name, with_effect
+from dractl.model.nearest import nearest
 from dractl.scheduler.node_filters import tolerated
 from dractl.scheduler.snapshot import NodeInfo, PodInfo, pod_requests, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from dractl.explain.fixes.candidates import Case
     from dractl.scheduler.node_filters import Rejection
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _MOST = 6
 _GIVEN = ("kubernetes.io", "topology.kubernetes.io", "failure-domain.beta.kubernetes.io", "beta.kubernetes.io")
+_REQUIRED = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
 
 def admit(case: Case) -> Iterator[Candidate]:
@@ -30,12 +32,9 @@ def admit(case: Case) -> Iterator[Candidate]:
     refused = [(v, v.rejection) for v in case.judgement.nodes if v.rejection is not None]
     refused.sort(key=lambda item: (not item[0].allocates, bool(item[0].elsewhere)))
     for verdict, rejection in refused[:_MOST]:
-        yield from _MAKERS.get(rejection.plugin, _nothing)(case, verdict, rejection)
-
-
-def _nothing(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
-    del case, verdict, rejection
-    yield from ()
+        maker = _MAKERS.get(rejection.plugin)
+        if maker is not None:
+            yield from maker(case, verdict, rejection)
 
 
 def _node_patch(verdict: NodeVerdict, *operations: Mapping[str, Any]) -> Patch:
@@ -43,26 +42,31 @@ def _node_patch(verdict: NodeVerdict, *operations: Mapping[str, Any]) -> Patch:
 
 
 def _pod(case: Case) -> str | None:
-    """The pod's own name as a target; None where it is not an object of the source."""
+    """The pod's own name as a target; None where it is not an object of the input."""
     return "/".join(("Pod", *case.question.key)) if case.state.get("Pod", case.question.key) is not None else None
 
 
-def _uncordon(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
-    del case, rejection
+def _uncordon(_case: Case, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     operations: list[Mapping[str, Any]] = [{"op": "remove", "path": "/spec/unschedulable"}]
     taints = maps_at(verdict.node, "spec", "taints")
     left = [t for t in taints if text_at(t, "key") != "node.kubernetes.io/unschedulable"]
     if len(left) < len(taints):
-        operations.append(
-            {"op": "replace", "path": "/spec/taints", "value": left}
-            if left
-            else {"op": "remove", "path": "/spec/taints"}
-        )
-    yield Candidate(f"uncordon {verdict.name}", (_node_patch(verdict, *operations),), f"uncordon {verdict.name}")
+        operations.append(_taints(left))
+    yield Candidate(
+        f"uncordon {verdict.name}",
+        (_node_patch(verdict, *operations),),
+        Slot(Topic.NODE, verdict.name),
+        Preference.RESTORE,
+        effect="if its maintenance is over",
+    )
 
 
-def _untaint(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
-    del rejection
+def _taints(left: list[Raw]) -> Mapping[str, Any]:
+    path = "/spec/taints"
+    return {"op": "replace", "path": path, "value": left} if left else {"op": "remove", "path": path}
+
+
+def _untaint(case: Case, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     tolerations = PodInfo(case.question.value).tolerations
     taints = maps_at(verdict.node, "spec", "taints")
     bad = [
@@ -72,65 +76,136 @@ def _untaint(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator
     ]
     pod = _pod(case)
     own = [t for t in bad if not text_at(t, "key").startswith("node.kubernetes.io/")]
+    names = ", ".join(map(taint_name, bad))
     if pod is not None and own and len(own) == len(bad):
-        operations = append(case.question.value, ("spec", "tolerations"), [with_effect(t) for t in own])
-        names = ", ".join(map(taint_name, own))
         keys = ", ".join(text_at(t, "key") for t in own)
-        yield Candidate(f"add a toleration for {names} to the pod", (Patch(pod, operations),), f"tolerate {keys}")
+        for index, written in enumerate(maps_at(case.question.value, "spec", "tolerations")):
+            if len(own) == 1 and text_at(written, "key") == text_at(own[0], "key") and _near(written, own[0]):
+                path = pointer("spec", "tolerations", index)
+                change = {"op": "replace", "path": path, "value": {**written, **with_effect(own[0])}}
+                yield Candidate(
+                    f"change the pod's toleration of {text_at(written, 'key')}={text_at(written, 'value')} to {names}",
+                    (Patch(pod, (change,)),),
+                    Slot(Topic.TOLERATION, keys),
+                    Preference.CORRECT,
+                )
+        operations = append(case.question.value, ("spec", "tolerations"), [with_effect(t) for t in own])
+        yield Candidate(
+            f"add a toleration for {names} to the pod",
+            (Patch(pod, operations),),
+            Slot(Topic.TOLERATION, keys),
+            Preference.ADMIT,
+        )
     left = [t for t in taints if t not in bad]
-    operation = (
-        {"op": "replace", "path": "/spec/taints", "value": left} if left else {"op": "remove", "path": "/spec/taints"}
-    )
-    keys = ", ".join(text_at(t, "key") for t in bad)
-    dead = any("unreachable" in text_at(t, "key") or "not-ready" in text_at(t, "key") for t in bad)
-    title = f"{verdict.name} comes back ({keys} goes away)" if dead else f"remove the taint {keys} from {verdict.name}"
-    yield Candidate(title, (_node_patch(verdict, operation),), f"untaint {verdict.name}")
+    untainted = (_node_patch(verdict, _taints(left)),)
+    slot = Slot(Topic.NODE, verdict.name)
+    if len(own) < len(bad):  # the node controller removes its own taints when their cause is gone
+        dead = any("unreachable" in text_at(t, "key") or "not-ready" in text_at(t, "key") for t in bad)
+        title = f"wait until {verdict.name} is {'back' if dead else 'ready'}: {names} goes away"
+        effect = f"see kubectl describe node {verdict.name}, and its kubelet"
+        yield Candidate(title, (), slot, Preference.RESTORE, effect=effect, tried=untainted)
+    else:
+        title = f"remove taint {names} from {verdict.name}"
+        yield Candidate(title, untainted, slot, Preference.POLICY, effect="for every pod")
 
 
-def _affinity(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
-    del rejection
+def _near(toleration: Raw, taint: Raw) -> bool:
+    """True if a toleration was meant for a taint of the same key: its value differs in case or a letter."""
+    written, value = text_at(toleration, "value"), text_at(taint, "value")
+    return bool(written) and written != value and nearest(written, [value], 0.8) is not None
+
+
+def _affinity(case: Case, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     labels = map_at(verdict.node, "metadata", "labels")
     pod = _pod(case)
     spec = map_at(case.question.value, "spec")
     wrong = {k: v for k, v in map_at(spec, "nodeSelector").items() if labels.get(k) != v}
-    required = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    terms = maps_at(spec, *required, "nodeSelectorTerms")
+    terms = maps_at(case.question.value, *_REQUIRED, "nodeSelectorTerms")
     wanted = PodInfo(case.question.value).node_affinity
     fails = bool(terms) and wanted is not None and not NodeInfo(verdict.node).matches(wanted)
-    operations: list[Mapping[str, Any]] = []
     if pod is not None:
-        if wrong:
-            left = {k: v for k, v in map_at(spec, "nodeSelector").items() if k not in wrong}
-            operations.append(
-                {"op": "replace", "path": "/spec/nodeSelector", "value": left}
-                if left
-                else {"op": "remove", "path": "/spec/nodeSelector"}
-            )
-        if fails:
-            only = set(map_at(spec, "affinity")) == {"nodeAffinity"} and set(
-                map_at(spec, "affinity", "nodeAffinity")
-            ) == {required[-1]}
-            operations.append({"op": "remove", "path": "/spec/affinity" if only else pointer("spec", *required)})
-        what = " and ".join(
-            ["the nodeSelector " + ", ".join(wrong)] * bool(wrong) + ["the required node affinity"] * fails
-        )
-        yield Candidate(f"the pod without {what}", (Patch(pod, tuple(operations)),), "affinity")
+        yield from _near_labels(pod, verdict, wrong, terms if fails else [])
+        yield from _without_affinity(case, pod, wrong, fails)
     added = dict(wrong)
     if fails and terms:
         for e in maps_at(terms[0], "matchExpressions"):
             values = list_at(e, "values")
             if e.get("operator") in ("In", "Exists"):
                 added[text_at(e, "key")] = str(values[0]) if values else ""
-    if added and not any(map(_given, added)):
+    # A label that the node has with another value says what the node is: nobody relabels it.
+    if added and not any(_given(k) or k in labels for k in added):
         yield Candidate(
             f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in added.items())}",
             (label(verdict, added),),
-            "label node",
+            Slot(Topic.LABEL),
+            Preference.POLICY,
+            effect="if the label is true of the node",
+        )
+
+
+def _near_labels(pod: str, verdict: NodeVerdict, wrong: Mapping[str, Any], terms: list[Raw]) -> Iterator[Candidate]:
+    """The value, or the key, that nodes have, where a nodeSelector or a node affinity has a typing error."""
+    labels = map_at(verdict.node, "metadata", "labels")
+    for key, value in wrong.items():
+        path = ("spec", "nodeSelector")
+        right = nearest(str(value), [str(labels[key])], 0.75) if key in labels else None
+        other = nearest(key, [k for k in labels if labels[k] == value], 0.8) if key not in labels else None
+        if right is not None and not _other_number(str(value), right):
+            change = {"op": "replace", "path": pointer(*path, key), "value": right}
+            yield _label_fix(f"change nodeSelector {key}={value} to {right}", Patch(pod, (change,)), key)
+        elif other is not None:
+            operations = (
+                {"op": "remove", "path": pointer(*path, key)},
+                {"op": "add", "path": pointer(*path, other), "value": value},
+            )
+            yield _label_fix(f"change nodeSelector {key} to {other}", Patch(pod, operations), key)
+    for t, term in enumerate(terms):
+        for e, expression in enumerate(maps_at(term, "matchExpressions")):
+            key, values = text_at(expression, "key"), [str(v) for v in list_at(expression, "values")]
+            if expression.get("operator") != "In" or key not in labels or labels[key] in values:
+                continue
+            near = [v for v in values if nearest(v, [str(labels[key])], 0.75) and not _other_number(v, labels[key])]
+            if near:
+                new = [labels[key] if v in near else v for v in values]
+                where = pointer(*_REQUIRED, "nodeSelectorTerms", t, "matchExpressions", e, "values")
+                replaced: Mapping[str, Any] = {"op": "replace", "path": where, "value": new}
+                yield _label_fix(f"change node affinity {key}={near[0]} to {labels[key]}", Patch(pod, (replaced,)), key)
+
+
+def _other_number(one: str, other: object) -> bool:
+    """True if two names differ in digits only: ``gpu-1`` is not a typing error for ``gpu-2``."""
+    digits = str.maketrans("0123456789", "0000000000")
+    return one.translate(digits) == str(other).translate(digits)
+
+
+def _label_fix(title: str, patch: Patch, key: str) -> Candidate:
+    return Candidate(title, (patch,), Slot(Topic.AFFINITY, key), Preference.CORRECT, corrects=True)
+
+
+def _without_affinity(case: Case, pod: str, wrong: Mapping[str, Any], fails: bool) -> Iterator[Candidate]:
+    operations: list[Mapping[str, Any]] = []
+    selector = map_at(case.question.value, "spec", "nodeSelector")
+    if wrong and len(wrong) == len(selector):
+        operations.append({"op": "remove", "path": "/spec/nodeSelector"})
+    else:
+        operations += [{"op": "remove", "path": pointer("spec", "nodeSelector", key)} for key in wrong]
+    if fails:
+        operations.append(drop(case.question.value, _REQUIRED))
+    told = " and ".join(
+        [f"nodeSelector {', '.join(f'{k}={v}' for k, v in wrong.items())}"] * bool(wrong)
+        + ["the required node affinity"] * fails
+    )
+    if operations:
+        yield Candidate(
+            f"remove {told} from the pod",
+            (Patch(pod, tuple(operations)),),
+            Slot(Topic.AFFINITY),
+            Preference.RELAX,
         )
 
 
 def _given(key: str) -> bool:
-    """Whether a node's label says what the node is, and is written by its kubelet or cloud: nobody labels it otherwise
+    """True if a node's label says what the node is, and is written by its kubelet or cloud: nobody labels it otherwise
     (k8s.io/api core/v1 well_known_labels.go)."""
     domain, _, name = key.rpartition("/")
     return domain in _GIVEN or (domain.endswith("kubernetes.io") and name in ("os", "arch", "instance-type"))
@@ -138,12 +213,25 @@ def _given(key: str) -> bool:
 
 def label(verdict: NodeVerdict, added: Mapping[str, str]) -> Patch:
     """A patch that sets labels of a node."""
-    return _node_patch(
-        verdict, *({"op": "add", "path": pointer("metadata", "labels", k), "value": v} for k, v in added.items())
-    )
+    return _node_patch(verdict, *(put(verdict.node, ("metadata", "labels", k), v) for k, v in added.items()))
 
 
 def _ports(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
+    pod = _pod(case)
+    operations = [
+        drop(case.question.value, ("spec", "containers", c, "ports", p, "hostPort"))
+        for c, container in enumerate(maps_at(case.question.value, "spec", "containers"))
+        for p, port in enumerate(maps_at(container, "ports"))
+        if port.get("hostPort")
+    ]
+    if pod is not None and operations and not at(case.question.value, "spec", "hostNetwork"):
+        yield Candidate(
+            "remove hostPort from the pod's containers",
+            (Patch(pod, tuple(operations)),),
+            Slot(Topic.PORT),
+            Preference.ADAPT,
+            effect="reach the pod through a Service",
+        )
     yield from _end_pods(case, verdict, rejection.pods)
 
 
@@ -151,8 +239,15 @@ def _end_pods(case: Case, verdict: NodeVerdict, pods: tuple[str, ...]) -> Iterat
     for position, pod in enumerate(pods[:_MOST]):
         ending = case.owners.end([pod])
         if ending is not None:
-            family = f"end on {verdict.name}"
-            yield Candidate(ending.title, ending.changes, family, order=position, tried=ending.gone)
+            yield Candidate(
+                ending.title,
+                ending.changes,
+                Slot(Topic.ENDING, f"on {verdict.name}"),
+                Preference.END if ending.changes else Preference.RESTORE,
+                effect=ending.effect,
+                degree=position,
+                tried=ending.gone,
+            )
 
 
 def _resources(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
@@ -183,25 +278,18 @@ def _ask_less(case: Case, rejection: Rejection) -> Iterator[Candidate]:
     left = amounts[index] - (quantity(rejection.want) - quantity(rejection.free))
     if left.sign() <= 0:
         return
-    operations: list[Mapping[str, Any]] = [
-        {
-            "op": "replace",
-            "path": pointer("spec", "containers", index, "resources", "requests", resource),
-            "value": str(left),
-        }
-    ]
+    fields = ["requests"]
     if at(containers[index], "resources", "limits", resource) is not None and "/" in resource:
-        operations.append(
-            {
-                "op": "replace",
-                "path": pointer("spec", "containers", index, "resources", "limits", resource),
-                "value": str(left),
-            }
-        )
+        fields.append("limits")
+    operations = tuple(
+        {"op": "replace", "path": pointer("spec", "containers", index, "resources", f, resource), "value": str(left)}
+        for f in fields
+    )
     yield Candidate(
-        f"the pod asks for {resource} {left} instead of {amounts[index]}",
-        (Patch(pod, tuple(operations)),),
-        f"less {resource}",
+        f"lower the pod's request for {resource} from {amounts[index]} to {left}",
+        (Patch(pod, operations),),
+        Slot(Topic.AMOUNT, resource),
+        Preference.LESS,
     )
 
 
@@ -210,29 +298,40 @@ def _pod_affinity(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Ite
     affinity = map_at(case.question.value, "spec", "affinity")
     for kind in ("podAntiAffinity", "podAffinity"):
         if pod is not None and kind in affinity:
-            path = "/spec/affinity" if len(affinity) == 1 else pointer("spec", "affinity", kind)
-            yield Candidate(f"the pod without {kind}", (Patch(pod, ({"op": "remove", "path": path},)),), "pod affinity")
+            removed = drop(case.question.value, ("spec", "affinity", kind))
+            yield Candidate(
+                f"remove {kind} from the pod",
+                (Patch(pod, (removed,)),),
+                Slot(Topic.AFFINITY, "pods"),
+                Preference.RELAX,
+                effect="or prefer it instead of requiring it",
+            )
     yield from _end_pods(case, verdict, rejection.pods)
 
 
-def _spread(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
-    del verdict, rejection
+def _spread(case: Case, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     pod = _pod(case)
-    if pod is not None:
-        change = {"op": "remove", "path": "/spec/topologySpreadConstraints"}
-        yield Candidate("the pod without topologySpreadConstraints", (Patch(pod, (change,)),), "spread")
-
-
-def _named(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
-    del verdict, rejection
-    pod = _pod(case)
-    if pod is not None:
+    spread = maps_at(case.question.value, "spec", "topologySpreadConstraints")
+    hard = [i for i, c in enumerate(spread) if c.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"]
+    if pod is not None and hard:
+        paths = [pointer("spec", "topologySpreadConstraints", i, "whenUnsatisfiable") for i in hard]
+        changes = tuple({"op": "replace", "path": path, "value": "ScheduleAnyway"} for path in paths)
         yield Candidate(
-            "the pod without nodeName", (Patch(pod, ({"op": "remove", "path": "/spec/nodeName"},)),), "node name"
+            "set whenUnsatisfiable of the pod's topologySpreadConstraints to ScheduleAnyway",
+            (Patch(pod, changes),),
+            Slot(Topic.SPREAD),
+            Preference.RELAX,
         )
 
 
-_MAKERS = {
+def _named(case: Case, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+    pod = _pod(case)
+    if pod is not None:
+        removed = ({"op": "remove", "path": "/spec/nodeName"},)
+        yield Candidate("remove nodeName from the pod", (Patch(pod, removed),), Slot(Topic.NODE_NAME), Preference.RELAX)
+
+
+_MAKERS: dict[str, Callable[[Case, NodeVerdict, Rejection], Iterator[Candidate]]] = {
     "NodeUnschedulable": _uncordon,
     "NodeName": _named,
     "TaintToleration": _untaint,
@@ -258,11 +357,11 @@ def reach_slices(case: Case) -> Iterator[Candidate]:
         }
         for verdict in case.judgement.nodes[:_MOST]:
             if wanted and verdict.name in reason.nodes and not any(map(_given, wanted)):
-                told = ", ".join(f"{k}={v}" for k, v in wanted.items())
                 yield Candidate(
-                    f"label {verdict.name} with {told}",
+                    f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in wanted.items())}",
                     (label(verdict, wanted),),
-                    "label for slice",
+                    Slot(Topic.LABEL, "slice"),
+                    Preference.RESTORE,
                     effect="if the device can be reached from there",
                 )
 
@@ -279,6 +378,4 @@ def add_node(case: Case) -> Iterator[Candidate]:
         "metadata": {"name": "node-1", "labels": {"kubernetes.io/hostname": "node-1"}},
         "status": {"allocatable": allocatable, "capacity": allocatable},
     }
-    from dractl.cluster.changes import Create
-
-    yield Candidate("a node joins", (Create(node),), "node")
+    yield Candidate("add a node", (), Slot(Topic.NODE), Preference.CLUSTER, tried=(Create(node),))

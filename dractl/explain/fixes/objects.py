@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from dractl.allocation import backing_classes
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import at, map_at, maps_at, text_at
-from dractl.explain.fixes.candidates import Candidate
+from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.edits import drop, put
 from dractl.explain.fixes.owners import name_of
 from dractl.scheduler.admission import ADMIN_LABEL
 from dractl.scheduler.extended import wanted
@@ -52,9 +53,10 @@ def references(case: Case) -> Iterator[Candidate]:
                 "value": reason.nearest,
             }
             yield Candidate(
-                f"{field} {name} → {reason.nearest}",
+                f"change {field} {name} to {reason.nearest}",
                 (Patch("/".join(("Pod", *case.question.key)), (change,)),),
-                f"name {name}",
+                Slot(Topic.NAME, name),
+                Preference.CORRECT,
                 corrects=True,
             )
         if reason.nearest and not reason.found:
@@ -68,7 +70,12 @@ def references(case: Case) -> Iterator[Candidate]:
                 "metadata": {"name": name, "namespace": namespace},
                 "spec": at(value, "spec"),
             }
-            yield Candidate(f"create the {missing} {namespace}/{name} like {other}", (Create(made),), f"create {name}")
+            yield Candidate(
+                f"create {missing} {namespace}/{name} as a copy of {other}",
+                (Create(made),),
+                Slot(Topic.CREATION, name),
+                Preference.SUPPLY,
+            )
         if missing == "claim" and not text_at(map_at(case.question.value), "kind") and reason.template:
             continue
         yield from _new(case, kind, namespace, name, reason.pod_claim)
@@ -78,8 +85,9 @@ def leftovers(case: Case) -> Iterator[Candidate]:
     """A claim of an earlier pod of the same name goes away, and this pod gets its own."""
     for reason in case.reasons:
         if reason.code == "claim-not-owned" and reason.claim:
-            title = f"claim {reason.claim} of the earlier pod is deleted"
-            yield Candidate(title, (Delete(f"ResourceClaim/{reason.claim}"),), f"leftover {reason.claim}")
+            title = f"delete claim {reason.claim} of the earlier pod"
+            change = Delete(f"ResourceClaim/{reason.claim}")
+            yield Candidate(title, (change,), Slot(Topic.CLAIM, reason.claim), Preference.RESTORE)
 
 
 def _new(case: Case, kind: str, namespace: str, name: str, pod_claim: str) -> Iterator[Candidate]:
@@ -106,21 +114,23 @@ def _new(case: Case, kind: str, namespace: str, name: str, pod_claim: str) -> It
         what = "claim" if kind == "ResourceClaim" else "template"
         effect = "ask for what the pod really needs"
         yield Candidate(
-            f"create the {what} {namespace}/{name}, for example for one {device_class}",
+            f"create {what} {namespace}/{name}, for example for one {device_class}",
             (Create(made),),
-            f"create {name}",
+            Slot(Topic.CREATION, name),
+            Preference.SUPPLY,
             effect=effect,
-            order=position + 2,
+            degree=position + 1,
         )
 
 
 def together(case: Case) -> Iterator[Candidate]:
     """All references that are missing, created at once."""
     makers = [c for c in references(case) if isinstance(c.changes[0], Create)]
-    firsts = {c.family: c for c in reversed(makers)}
+    firsts = {c.slot: c for c in reversed(makers)}
     if len(firsts) > 1:
         changes: tuple[Change, ...] = tuple(c.changes[0] for c in firsts.values())
-        yield Candidate(" and ".join(c.title for c in firsts.values()), changes, "create all")
+        title = " and ".join(c.title for c in firsts.values())
+        yield Candidate(title, changes, Slot(Topic.CREATION), Preference.SUPPLY)
 
 
 def device_class(case: Case) -> Iterator[Candidate]:
@@ -149,30 +159,26 @@ def device_class(case: Case) -> Iterator[Candidate]:
                 "spec": {"selectors": [{"cel": {"expression": expression}}]},
             }
             yield Candidate(
-                f"install the DeviceClass {name} of driver {driver}", (Create(made),), f"class {name}", order=5
+                f"create DeviceClass {name} for driver {driver}",
+                (Create(made),),
+                Slot(Topic.CLASS, name),
+                Preference.SUPPLY,
+                effect="or install it with the driver's chart",
             )
 
 
 def namespace(case: Case) -> Iterator[Candidate]:
     """The label for adminAccess."""
     if any(r.code == "admin-access-namespace" for r in case.reasons):
+        name = case.question.key[0]
+        operation = put(case.state.get("Namespace", ("", name)), ("metadata", "labels", ADMIN_LABEL), "true")
         yield Candidate(
-            f"label namespace {case.question.key[0]} with {ADMIN_LABEL}=true", (_admin_label(case),), "namespace"
+            f"label namespace {name} with {ADMIN_LABEL}=true",
+            (Patch(f"Namespace/{name}", (operation,)),),
+            Slot(Topic.NAMESPACE),
+            Preference.POLICY,
+            effect="if this namespace may use adminAccess",
         )
-
-
-def _admin_label(case: Case) -> Patch:
-    name = case.question.key[0]
-    labels = at(case.state.get("Namespace", ("", name)), "metadata", "labels")
-    if isinstance(labels, dict):
-        operation: Mapping[str, Any] = {
-            "op": "add",
-            "path": pointer("metadata", "labels", ADMIN_LABEL),
-            "value": "true",
-        }
-    else:
-        operation = {"op": "add", "path": "/metadata/labels", "value": {ADMIN_LABEL: "true"}}
-    return Patch(f"Namespace/{name}", (operation,))
 
 
 def quota(case: Case) -> Iterator[Candidate]:
@@ -184,7 +190,9 @@ def quota(case: Case) -> Iterator[Candidate]:
         yield Candidate(
             f"raise quota {reason.found[0]} from {reason.have} to {reason.want} devices",
             (Patch(f"ResourceQuota/{reason.found[0]}", (change,)),),
-            "quota",
+            Slot(Topic.QUOTA),
+            Preference.POLICY,
+            effect="the claim controller tries again with growing delays; recreate the pod to have it at once",
         )
         where = case.question.key[0]
         for key, claim in case.state.all("ResourceClaim").items():
@@ -194,17 +202,21 @@ def quota(case: Case) -> Iterator[Candidate]:
             owned = maps_at(claim, "metadata", "ownerReferences")
             ending = case.owners.end([f"{where}/{users[0]}"]) if users and owned else None
             if ending is not None:
-                yield Candidate(ending.title, ending.changes, "quota end", tried=ending.gone)
+                slot = Slot(Topic.QUOTA, "end")
+                yield Candidate(
+                    ending.title, ending.changes, slot, Preference.END, effect=ending.effect, tried=ending.gone
+                )
             elif not users:
                 yield Candidate(
-                    f"claim {'/'.join(key)}, which nobody uses, is deleted",
+                    f"delete claim {'/'.join(key)}, which nobody uses",
                     (Delete("ResourceClaim/" + "/".join(key)),),
-                    "quota end",
+                    Slot(Topic.QUOTA, "end"),
+                    Preference.IDLE,
                 )
 
 
 def gates(case: Case) -> Iterator[Candidate]:
-    """A pod without its scheduling gates, or with the default scheduler."""
+    """The end of a pod's scheduling gates, or the default scheduler."""
     target = "/".join(("Pod", *case.question.key))
     if case.state.get("Pod", case.question.key) is None:
         return
@@ -214,14 +226,20 @@ def gates(case: Case) -> Iterator[Candidate]:
             yield Candidate(
                 "wait until the owner of the scheduling gates removes them",
                 (),
-                "gates",
+                Slot(Topic.GATES),
+                Preference.AGAIN,
                 tried=(Patch(target, (change,)),),
                 effect=_gate_owner(case, reason.found),
                 corrects=True,
             )
         elif reason.code == "scheduler-bypass" and "schedulerName" in map_at(case.question.value, "spec"):
             change = {"op": "remove", "path": "/spec/schedulerName"}
-            yield Candidate("the default scheduler schedules the pod", (Patch(target, (change,)),), "scheduler")
+            yield Candidate(
+                "remove schedulerName from the pod, so that the default scheduler takes it",
+                (Patch(target, (change,)),),
+                Slot(Topic.SCHEDULER),
+                Preference.CORRECT,
+            )
 
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
@@ -255,16 +273,24 @@ def shared_claims(case: Case) -> Iterator[Candidate]:
             endings = (case.owners.end([f"{claim.key[0]}/{u}"]) for u in others)
             ending = next((e for e in endings if e is not None), None)
             if ending is not None:
-                yield Candidate(ending.title, ending.changes, "reserved", tried=ending.gone)
+                slot = Slot(Topic.CLAIM, "reserved")
+                yield Candidate(
+                    ending.title, ending.changes, slot, Preference.END, effect=ending.effect, tried=ending.gone
+                )
             continue
         if others:
             ending = case.owners.end([f"{claim.key[0]}/{u}" for u in others])
             if ending is not None:
-                title = f"{ending.title}, and claim {claim.key[1]} is allocated anew"
-                yield Candidate(title, ending.changes, "unpin", tried=ending.gone)
+                effect = "; ".join(filter(None, (f"claim {claim.key[1]} is allocated again", ending.effect)))
+                slot = Slot(Topic.CLAIM, "unpin")
+                yield Candidate(ending.title, ending.changes, slot, Preference.END, effect=effect, tried=ending.gone)
         else:
             yield Candidate(
-                f"claim {claim.full_name} is given back and allocated anew", (_deallocate(claim.full_name),), "unpin"
+                f"deallocate claim {claim.full_name}",
+                (_deallocate(claim.full_name),),
+                Slot(Topic.CLAIM, "unpin"),
+                Preference.RESTORE,
+                effect="no pod uses it; it is allocated again",
             )
         yield from _own_claim(case, claim.name, claim.key[1], claim.value)
 
@@ -274,7 +300,7 @@ def _deallocate(full_name: str) -> Patch:
 
 
 def _own_claim(case: Case, pod_claim: str, name: str, value: Mapping[str, Any] | None) -> Iterator[Candidate]:
-    """An own claim made from a template, instead of the shared one."""
+    """A claim of its own, made from a template, instead of the shared one."""
     index = next(
         (
             i
@@ -295,9 +321,10 @@ def _own_claim(case: Case, pod_claim: str, name: str, value: Mapping[str, Any] |
     entry = {"name": pod_claim, "resourceClaimTemplateName": template}
     change = {"op": "replace", "path": pointer("spec", "resourceClaims", index), "value": entry}
     yield Candidate(
-        f"an own claim instead of the shared claim {name}",
+        f"give the pod a claim of its own instead of the shared claim {name}",
         (Create(made), Patch("/".join(("Pod", *case.question.key)), (change,))),
-        "own claim",
+        Slot(Topic.CLAIM, "own"),
+        Preference.ADAPT,
     )
 
 
@@ -317,7 +344,7 @@ def consumer(case: Case) -> Iterator[Candidate]:
             "resourceClaims": [{"name": "claim", "resourceClaimName": name}],
         },
     }
-    yield Candidate(f"create a pod that uses claim {name}", (Create(pod),), "consumer")
+    yield Candidate(f"create a pod that uses claim {name}", (Create(pod),), Slot(Topic.CONSUMER), Preference.SUPPLY)
 
 
 def _renamed(case: Case, resource: str, name: str) -> Iterator[Candidate]:
@@ -333,22 +360,48 @@ def _renamed(case: Case, resource: str, name: str) -> Iterator[Candidate]:
                     path = ("spec", kind, index, "resources", field)
                     operations.append({"op": "move", "from": pointer(*path, resource), "path": pointer(*path, name)})
     patch = Patch("/".join(("Pod", *case.question.key)), tuple(operations))
-    yield Candidate(f"{resource} → {name}", (patch,), f"name {resource}", corrects=True)
+    title = f"change extended resource {resource} to {name}"
+    yield Candidate(title, (patch,), Slot(Topic.NAME, resource), Preference.CORRECT, corrects=True)
+
+
+def _without_resource(case: Case, resource: str) -> Iterator[Candidate]:
+    """The pod without an extended resource beside a claim: what is left of a device plug-in."""
+    if not case.claims or case.state.get("Pod", case.question.key) is None:
+        return
+    operations = [
+        drop(case.question.value, ("spec", kind, index, "resources", field, resource))
+        for kind in ("initContainers", "containers")
+        for index, container in enumerate(maps_at(case.question.value, "spec", kind))
+        for field in ("limits", "requests")
+        if resource in map_at(container, "resources", field)
+    ]
+    yield Candidate(
+        f"remove {resource} from the limits of the pod's containers",
+        (Patch("/".join(("Pod", *case.question.key)), tuple(operations)),),
+        Slot(Topic.EXTENDED, resource),
+        Preference.CORRECT,
+        effect="the pod's claims give it its devices",
+        corrects=True,
+    )
 
 
 def extended_resources(case: Case) -> Iterator[Candidate]:
-    """A class that provides the resource, or a smaller amount of it."""
+    """A pod without the resource, a class that provides it, or a smaller amount of it."""
     for reason in case.reasons:
         if reason.code != "extended-resource-unmapped" or not reason.resource:
             continue
         if reason.nearest:
             yield from _renamed(case, reason.resource, reason.nearest)
-        elif reason.device_class:
+        else:
+            yield from _without_resource(case, reason.resource)
+        if reason.nearest is None and reason.device_class and not case.claims:
             change = {"op": "add", "path": "/spec/extendedResourceName", "value": reason.resource}
             yield Candidate(
-                f"class {reason.device_class} provides {reason.resource} (extendedResourceName)",
+                f"set extendedResourceName of class {reason.device_class} to {reason.resource}",
                 (Patch(f"DeviceClass/{reason.device_class}", (change,)),),
-                "extended",
+                Slot(Topic.EXTENDED),
+                Preference.POLICY,
+                effect="for every pod",
             )
     provided = backing_classes(case.state.classes, case.judge.features)
     target = "/".join(("Pod", *case.question.key))
@@ -375,5 +428,9 @@ def extended_resources(case: Case) -> Iterator[Candidate]:
                     is not None
                 ]
                 yield Candidate(
-                    f"{resource}: {amount} → {less}", (Patch(target, tuple(operations)),), f"less {resource}"
+                    f"lower {resource} from {amount} to {less}",
+                    (Patch(target, tuple(operations)),),
+                    Slot(Topic.AMOUNT, resource),
+                    Preference.LESS,
+                    degree=amount - less,
                 )

@@ -1,6 +1,6 @@
-"""Pods that somebody makes anew: how such a pod ends for good, and where its spec is written.
+"""Pods that a controller recreates: how such a pod ends for good, and where its spec is written.
 
-To delete a pod of a ReplicaSet frees nothing: its replacement is there before the pod that waits is tried again. The
+Deleting a pod of a ReplicaSet frees nothing: its replacement is there before the pod that waits is tried again. The
 workload has to become smaller, and which of its pods goes then is its controller's choice, not ours
 (kubernetes pkg/controller/controller_utils.go ActivePodsWithRanks, pkg/controller/statefulset, pkg/controller/job).
 """
@@ -17,7 +17,7 @@ from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.explain.fixes.edits import moved, parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from dractl.cluster.changes import Change
     from dractl.cluster.state import ClusterState, Key
@@ -35,15 +35,16 @@ WORKLOADS = (*_SCALED, "DaemonSet", "Job")  # those whose pod template is at spe
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What has to be done so that pods end for good, and the pods that go by it."""
+    """What has to be done so that pods end for good, the pods that go by it, and what it costs."""
 
     title: str
     changes: tuple[Change, ...]
     gone: tuple[Change, ...]
+    effect: str = ""
 
 
 def controller(pod: Raw | None) -> Raw | None:
-    """The owner that makes the pod anew when it is deleted; None where it has none, or is through."""
+    """The owner that recreates the pod when it is deleted; None where it has none, or has ended."""
     if pod is None or ended(pod):
         return None
     return next((o for o in maps_at(pod, "metadata", "ownerReferences") if o.get("controller") is True), None)
@@ -63,7 +64,7 @@ def workload(pod: Raw | None) -> tuple[str, str] | None:
 
 
 class Owners:
-    """The workloads of a cluster and the pods that they have now, as one pod sees them that waits."""
+    """The workloads of a cluster and their pods, as the pod ``asking`` sees them that waits."""
 
     def __init__(self, state: ClusterState, asking: Key) -> None:
         self.state = state
@@ -71,7 +72,7 @@ class Owners:
         self._pods: dict[tuple[str, str, str], list[Raw]] | None = None
 
     def end(self, pods: Iterable[str]) -> Ending | None:
-        """How the pods (``namespace/name``) end for good; None where nothing that is done to them helps who waits."""
+        """How the pods (``namespace/name``) end for good; None where nothing done to them helps the pod that waits."""
         bare: list[str] = []
         leaving: list[str] = []
         made: dict[tuple[str, str, str], list[Key]] = {}
@@ -94,22 +95,42 @@ class Owners:
             if smaller is None:
                 return None
             endings.append(smaller)
+        gone = tuple(c for e in endings for c in e.gone)
+        effects = [*dict.fromkeys(e.effect for e in endings), *self._budgets(gone)]
         return Ending(
             " and ".join(e.title for e in endings),
             tuple(c for e in endings for c in e.changes),
-            tuple(c for e in endings for c in e.gone),
+            gone,
+            "; ".join(filter(None, effects)),
         )
+
+    def _budgets(self, gone: Iterable[Change]) -> Iterator[str]:
+        """The PodDisruptionBudgets that are exhausted and cover a pod that would end: eviction would respect them,
+        deleting and scaling do not."""
+        ending = [parse_target(c.target)[1] for c in gone if isinstance(c, Delete) and c.target.startswith("Pod/")]
+        for key, budget in self.state.all("PodDisruptionBudget").items():
+            labels = map_at(budget, "spec", "selector", "matchLabels")
+            covered = any(
+                labels
+                and pod[0] == key[0]
+                and labels.items() <= map_at(self.state.get("Pod", pod), "metadata", "labels").items()
+                for pod in ending
+            )
+            if covered and at(budget, "status", "disruptionsAllowed") == 0:
+                yield f"PodDisruptionBudget {'/'.join(key)} allows no disruption now"
 
     def _leaves(self, full_name: str) -> Ending:
         """The end of a pod that is Terminating already: to delete it again does nothing."""
         namespace, _, name = full_name.partition("/")
         pod = self.state.get("Pod", (namespace, name))
         since, node = text_at(pod, "metadata", "deletionTimestamp"), text_at(pod, "spec", "nodeName")
-        title = f"wait for pod {full_name} to end: Terminating on {node} since {since}; see whether its kubelet runs"
-        return Ending(title, (), _deletions([full_name]))
+        force = f"kubectl delete pod {name} -n {namespace} --force --grace-period=0"
+        effect = f"see whether the kubelet of {node} runs; if the node is gone: {force}"
+        title = f"wait for pod {full_name} to end, which is Terminating on {node} since {since}"
+        return Ending(title, (), _deletions([full_name]), effect)
 
     def _smaller(self, kind: str, key: Key, wanted: Sequence[Key]) -> Ending | None:
-        """A workload with so many replicas less that the wanted pods go, unless who waits is one of its own."""
+        """A workload with so few replicas that the wanted pods go, unless the pod that waits is one of its own."""
         active = self._active(kind, key)
         keys = [(key[0], text_at(p, "metadata", "name")) for p in active]
         if self.asking in keys or not set(wanted) <= set(keys):
@@ -117,9 +138,8 @@ class Owners:
         target = f"{kind}/{key[0]}/{key[1]}"
         if kind == "Job":
             patch = Patch(target, ({"op": "add", "path": "/spec/suspend", "value": True},))
-            title = f"Job {'/'.join(key)} is suspended, and its {len(keys)} pods end" if len(keys) > 1 else None
-            gone = _deletions("/".join(k) for k in keys)
-            return Ending(title or f"Job {'/'.join(key)} is suspended, and its pod ends", (patch,), gone)
+            effect = f"ends its {len(keys)} pods" if len(keys) > 1 else "ends its pod"
+            return Ending(f"suspend Job {'/'.join(key)}", (patch,), _deletions("/".join(k) for k in keys), effect)
         if kind not in _SCALED or len({text_at(controller(p), "name") for p in active}) > 1:
             return None  # a DaemonSet, somebody else's kind; or a rollout is under way
         rank = _ordinal if kind == "StatefulSet" else _rank(active)
@@ -133,13 +153,13 @@ class Owners:
         left = len(order) - fewer
         patch = Patch(target, ({"op": "replace", "path": "/spec/replicas", "value": left},))
         gone = _deletions(f"{key[0]}/{text_at(p, 'metadata', 'name')}" for p in order[:fewer])
-        title = f"{kind} {'/'.join(key)}: replicas {len(order)} → {left}"
+        title = f"scale {kind} {'/'.join(key)} from {len(order)} to {left} replica{'s' if left != 1 else ''}"
         if marked:
             title += f", pod {', '.join(text_at(p, 'metadata', 'name') for p in marked)} first"
         return Ending(title, (*(_cheaper(key[0], p) for p in marked), patch), gone)
 
     def _active(self, kind: str, key: Key) -> list[Raw]:
-        """The pods of a workload that have not ended and are not about to; indexed when first asked for."""
+        """The pods of a workload that have neither ended nor are Terminating; indexed when first asked for."""
         if self._pods is None:
             self._pods = {}
             for (namespace, _), pod in self.state.all("Pod").items():
@@ -175,8 +195,8 @@ def _ordinal(pod: Raw) -> tuple[int, ...]:
 
 
 def _rank(active: Sequence[Raw]) -> Callable[[Raw], tuple[int, ...]]:
-    """The order in which a ReplicaSet gives up pods: without a node, pending, not ready, cheap, many on one node. What
-    comes after that, their age, is left to chance by its logarithm."""
+    """The order in which a ReplicaSet gives up pods: without a node, pending, not ready, cheap, many on one node. Age,
+    which comes next, is compared by its logarithm and so left to chance."""
     nodes = Counter(text_at(p, "spec", "nodeName") for p in active)
 
     def rank(pod: Raw) -> tuple[int, ...]:
@@ -196,7 +216,7 @@ def name_of(pod: Raw | None, namespace: str) -> str | None:
 
 
 def concerned(state: ClusterState, asking: Key, patch: Patch) -> str:
-    """Who else gets a change of a template; empty where nobody does."""
+    """Which other pods a change of a template concerns; empty where none are."""
     kind, key = parse_target(patch.target)
     if any(str(o["path"]).startswith(_TEMPLATE) for o in patch.operations):
         return f"for every pod of {kind} {'/'.join(key)}"
@@ -244,8 +264,6 @@ def _as_submitted(pod: Raw | None) -> Raw:
 
 def _defaulted(operation: Raw, written: Raw) -> bool:
     """True if an operation concerns the request of an extended resource that the API server copied from its limit."""
-    if operation["op"] == "remove":
-        return False
     match parts(str(operation["path"])):
         case ["spec", "containers", index, "resources", "requests", resource] if "/" in resource:
             container = at(written, *_POD_TEMPLATE, "spec", "containers", int(index))

@@ -1,4 +1,4 @@
-"""Fixes in the claim's own requests: count, allocation mode, toleration, class, capacity."""
+"""Fixes in the claim's own requests: count, allocation mode, class, capacity."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import list_at, map_at
-from dractl.explain.fixes.candidates import Candidate
+from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from dractl.explain.answer import Reason
     from dractl.explain.fixes.candidates import Case, Place
     from dractl.model import CapacityRequestPolicy, Quantity
+
+_MOST = 32  # devices of a claim (resource.k8s.io AllocationResultsMaxSize)
 
 
 def counts(case: Case) -> Iterator[Candidate]:
@@ -28,26 +30,33 @@ def counts(case: Case) -> Iterator[Candidate]:
         if place is None:
             continue
         if place.value.get("allocationMode") == "All":
-            yield from _instead_of_all(place, claim, request, min(best or wanted, 32))
+            yield from _instead_of_all(case, place, claim, request, min(best or wanted, _MOST))
             continue
-        top = min(wanted - 1, 32)
+        top = min(wanted - 1, _MOST)
         tried = [best] if 0 < best < wanted else []
         for count in dict.fromkeys([*tried, *range(top, max(top - 8, 0), -1), 1]):
             if 0 < count < wanted:
-                title = f"request {request}: count {wanted} → {count}"
                 yield Candidate(
-                    title, (place.replace("count", value=count),), f"count {claim} {request}", order=wanted - count
+                    f"lower count of request {case.called(claim, request)} from {wanted} to {count}",
+                    (place.put("count", value=count),),
+                    Slot(Topic.COUNT, f"{claim} {request}"),
+                    Preference.LESS,
+                    degree=wanted - count,
                 )
 
 
-def _instead_of_all(place: Place, claim: str, request: str, most: int) -> Iterator[Candidate]:
+def _instead_of_all(case: Case, place: Place, claim: str, request: str, most: int) -> Iterator[Candidate]:
     for count in dict.fromkeys((most, 1)):
         operations: list[Mapping[str, Any]] = [
             {"op": "replace", "path": pointer(*place.path, "allocationMode"), "value": "ExactCount"},
             {"op": "add", "path": pointer(*place.path, "count"), "value": count},
         ]
-        title = f"request {request}: {count} device{'s' if count > 1 else ''} instead of All"
-        yield Candidate(title, (Patch(place.target, tuple(operations)),), f"all {claim} {request}")
+        yield Candidate(
+            f"ask for {count} device{'s' if count > 1 else ''} instead of All in request {case.called(claim, request)}",
+            (Patch(place.target, tuple(operations)),),
+            Slot(Topic.ALL_MODE, f"{claim} {request}"),
+            Preference.LESS,
+        )
 
 
 def narrower_all(case: Case) -> Iterator[Candidate]:
@@ -65,17 +74,17 @@ def narrower_all(case: Case) -> Iterator[Candidate]:
                 continue
             for value in sorted({v.value for v in values if v is not None}, key=str)[:4]:
                 literal = str(value) if isinstance(value, int) else f"'{value}'"
-                expression = f"device.attributes['{domain}'].{name} == {literal}"
-                selector = {"cel": {"expression": expression}}
+                selector = {"cel": {"expression": f"device.attributes['{domain}'].{name} == {literal}"}}
                 patch = (
                     place.add("selectors", "-", value=selector)
                     if list_at(place.value, "selectors")
                     else place.add("selectors", value=[selector])
                 )
                 yield Candidate(
-                    f"request {survey.request}: only {name} {value}",
+                    f"limit request {case.called(survey.claim, survey.request)} to {name} {value}",
                     (patch,),
-                    f"narrow {survey.claim} {survey.request} {name}",
+                    Slot(Topic.ALL_MODE, f"{survey.claim} {survey.request} {name}"),
+                    Preference.ADAPT,
                     effect=f"on {verdict.name}",
                 )
 
@@ -91,28 +100,29 @@ def classes(case: Case) -> Iterator[Candidate]:
         elif reason.code == "selector-false" and _class_takes_none(case, reason):
             drivers = case.about.drivers_of(reason.device_class)
             names = [n for n in case.about.classes if n != reason.device_class and case.about.drivers_of(n) & drivers]
+        elif reason.code == "no-slices-for-driver" and reason is case.first:
+            names = [n for n in case.about.classes if case.about.drivers_of(n) & case.about.drivers]
         else:
             continue
+        slot = Slot(Topic.CLASS, f"{reason.claim} {reason.request}")
         for position, name in enumerate(names[:4]):
-            title = f"request {reason.request}: class {reason.device_class} → {name}"
-            patch = place.replace("deviceClassName", value=name)
-            yield Candidate(
-                title,
-                (patch,),
-                f"class {reason.claim} {reason.request}",
-                order=position + (reason.code != "class-missing") * 3,
-                corrects=reason.nearest is not None and name == reason.nearest,
+            corrects = reason.nearest is not None and name == reason.nearest
+            title = (
+                f"change the class of request {case.called(reason.claim, reason.request)} from {reason.device_class} "
+                f"to {name}"
             )
+            patch = place.put("deviceClassName", value=name)
+            preference = Preference.CORRECT if reason.code == "class-missing" else Preference.ADAPT
+            yield Candidate(title, (patch,), slot, preference, degree=position, corrects=corrects)
             if list_at(place.value, "selectors") and reason.code != "class-missing":
-                both = Patch(
-                    patch.target, (*patch.operations, {"op": "remove", "path": pointer(*place.path, "selectors")})
-                )
-                yield Candidate(f"{title}, without its selectors", (both,), f"class {reason.claim} {reason.request}")
+                removed = {"op": "remove", "path": pointer(*place.path, "selectors")}
+                both = Patch(patch.target, (*patch.operations, removed))
+                yield Candidate(f"{title}, and remove its selectors", (both,), slot, Preference.DROP)
 
 
 def _class_takes_none(case: Case, reason: Reason) -> bool:
-    """Whether no device of the cluster is of the request's class: another class is another sort of device, and only
-    then what somebody may have meant."""
+    """True if no device of the cluster is of the request's class: another class is another kind of device, and what
+    somebody may have meant only then."""
     if case.first.request != reason.request or case.first.code != "selector-false":
         return False
     stages = (s for _, r in case.requests() if (r.claim, r.request) == (reason.claim, reason.request) for s in r.stages)
@@ -146,13 +156,16 @@ def capacities(case: Case) -> Iterator[Candidate]:
         if place is None:
             continue
         asked = map_at(place.value, "capacity", "requests")
+        name = case.called(claim, request)
+        title = f"ask for {amount} of {capacity} instead of the whole device in request {name}"
         if capacity in asked:
-            title = f"request {request}: {capacity} {asked[capacity]} → {amount}"
-            patch = place.replace("capacity", "requests", capacity, value=amount)
-        else:
-            title = f"request {request}: ask for {amount} of {capacity} instead of the whole"
-            patch = place.add("capacity", value={"requests": {**asked, capacity: amount}})
-        yield Candidate(title, (patch,), f"capacity {claim} {request} {capacity}")
+            title = f"lower {capacity} of request {name} from {asked[capacity]} to {amount}"
+        yield Candidate(
+            title,
+            (place.put("capacity", "requests", capacity, value=amount),),
+            Slot(Topic.CAPACITY, f"{claim} {request} {capacity}"),
+            Preference.LESS,
+        )
     for claim, request, capacity in missing:
         yield from _other_capacity(case, claim, request, capacity)
 
@@ -178,8 +191,13 @@ def without_gate(case: Case) -> Iterator[Candidate]:
     for reason in case.reasons:
         place = case.place(reason.claim, reason.request) if reason.gate == "DRAConsumableCapacity" else None
         if place is not None and "capacity" in place.value:
-            title = f"request {reason.request}: a whole device, without capacity requests"
-            yield Candidate(title, (place.remove("capacity"),), f"whole {reason.claim} {reason.request}")
+            yield Candidate(
+                f"remove the capacity from request {case.called(reason.claim, reason.request)}",
+                (place.remove("capacity"),),
+                Slot(Topic.CAPACITY, f"{reason.claim} {reason.request}"),
+                Preference.ADAPT,
+                effect="takes a whole device",
+            )
 
 
 def _other_capacity(case: Case, claim: str, request: str, capacity: str) -> Iterator[Candidate]:
@@ -187,18 +205,18 @@ def _other_capacity(case: Case, claim: str, request: str, capacity: str) -> Iter
     reason = next((r for r in case.reasons if r.code == "capacity-missing" and r.capacity == capacity), None)
     if place is None:
         return
+    slot = Slot(Topic.CAPACITY, f"{claim} {request} {capacity}")
     asked = dict(map_at(place.value, "capacity", "requests"))
     names = [reason.nearest] if reason and reason.nearest else []
     for name in [*names, *(n.rpartition("/")[2] for n in (reason.found if reason else ()))]:
         changed = {(name if n == capacity else n): amount for n, amount in asked.items()}
-        patch = place.replace("capacity", "requests", value=changed)
         yield Candidate(
-            f"request {request}: capacity {capacity} → {name}",
-            (patch,),
-            f"capacity {claim} {request} {capacity}",
+            f"rename capacity {capacity} of request {case.called(claim, request)} to {name}",
+            (place.put("capacity", "requests", value=changed),),
+            slot,
+            Preference.CORRECT,
         )
     rest = {n: amount for n, amount in asked.items() if n != capacity}
-    patch = place.replace("capacity", "requests", value=rest) if rest else place.remove("capacity")
-    yield Candidate(
-        f"request {request}: without capacity {capacity}", (patch,), f"capacity {claim} {request} {capacity}", order=5
-    )
+    patch = place.put("capacity", "requests", value=rest) if rest else place.remove("capacity")
+    title = f"remove capacity {capacity} from request {case.called(claim, request)}"
+    yield Candidate(title, (patch,), slot, Preference.DROP)

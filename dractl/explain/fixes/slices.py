@@ -1,4 +1,4 @@
-"""Fixes that only a driver can make: what it would have to publish. Nobody can apply them; what was tried is told."""
+"""Fixes that only a driver can make: what it would have to publish. No command applies them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,25 @@ from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevi
 from dractl.cel import reading
 from dractl.cluster.changes import Create, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
-from dractl.explain.fixes.candidates import Candidate
+from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dractl.allocation import PoolFault
+    from dractl.allocation.survey import RequestSurvey
     from dractl.explain.answer import Reason
     from dractl.explain.fixes.candidates import Case
+    from dractl.scheduler.verdict import NodeVerdict
 
 _ABSENT = ("no-slices-for-driver", "no-slices-on-node")
+_KINDS = (
+    "node.kubernetes.io/instance-type",
+    "cloud.google.com/gke-accelerator",
+    "nvidia.com/gpu.product",
+    "nvidia.com/gpu.present",
+)
+_SHOWN = 5
 
 
 def complete(case: Case) -> Iterator[Candidate]:
@@ -72,12 +81,13 @@ def _missing(reason: Reason, pool: str, slices: list[tuple[Any, Mapping[str, Any
                 }
             )
         )
-    title = f"driver {reason.driver} publishes the missing slice{'s' if len(creates) > 1 else ''} of pool {pool}"
+    plural = "s" if len(creates) > 1 else ""
     return Candidate(
-        title,
+        f"restart driver {reason.driver}, so that it publishes the missing slice{plural} of pool {pool}",
         (),
-        f"pool {reason.pool}",
-        effect="restart the driver; an empty slice was tried here",
+        Slot(Topic.POOL, str(reason.pool)),
+        Preference.RESTORE,
+        effect="an empty slice was tried here",
         tried=tuple(creates),
     )
 
@@ -93,8 +103,10 @@ def _same_generation(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]]
             operations.append({"op": "replace", "path": "/spec/pool/resourceSliceCount", "value": len(slices)})
         if operations:
             changes.append(Patch(f"ResourceSlice/{name}", tuple(operations)))
-    title = f"driver {reason.driver} publishes all slices of pool {reason.pool} in generation {newest}"
-    return Candidate(title, (), f"pool {reason.pool}", effect="restart the driver", tried=tuple(changes))
+    title = (
+        f"restart driver {reason.driver}, so that it publishes all slices of pool {reason.pool} in generation {newest}"
+    )
+    return Candidate(title, (), Slot(Topic.POOL, str(reason.pool)), Preference.RESTORE, tried=tuple(changes))
 
 
 def _valid(reason: Reason, fault: PoolFault | None, slices: list[tuple[Any, Mapping[str, Any]]]) -> Iterator[Candidate]:
@@ -105,12 +117,7 @@ def _valid(reason: Reason, fault: PoolFault | None, slices: list[tuple[Any, Mapp
                 if text_at(shared, "name") == fault.counter_set:
                     path = pointer("spec", "sharedCounters", i, "counters", fault.counter)
                     change = {"op": "add", "path": path, "value": {"value": _most(slices, fault.counter)}}
-                    yield Candidate(
-                        f"driver {reason.driver} publishes the counter {fault.counter}",
-                        (),
-                        f"pool {reason.pool}",
-                        tried=(Patch(f"ResourceSlice/{name}", (change,)),),
-                    )
+                    yield _published(reason, f"counter {fault.counter}", name, change)
     elif isinstance(fault, DanglingCounterSet):
         yield from _counter_set(reason, slices, fault.counter_set)
         for (_, name), value in slices:
@@ -118,14 +125,8 @@ def _valid(reason: Reason, fault: PoolFault | None, slices: list[tuple[Any, Mapp
                 if any(text_at(c, "counterSet") == fault.counter_set for c in list_at(device, "consumesCounters")):
                     path = pointer("spec", "devices", i)
                     name_ = text_at(device, "name")
-                    yield Candidate(
-                        f"driver {reason.driver} publishes {name_} without counter set {fault.counter_set}",
-                        (),
-                        f"pool {reason.pool}",
-                        tried=(
-                            Patch(f"ResourceSlice/{name}", ({"op": "remove", "path": f"{path}/consumesCounters"},)),
-                        ),
-                    )
+                    removed = {"op": "remove", "path": f"{path}/consumesCounters"}
+                    yield _published(reason, f"device {name_} without counter set {fault.counter_set}", name, removed)
     elif isinstance(fault, DuplicateDevice):
         found = [
             (name, i)
@@ -135,12 +136,20 @@ def _valid(reason: Reason, fault: PoolFault | None, slices: list[tuple[Any, Mapp
         ]
         if len(found) > 1:
             name, i = found[-1]
-            yield Candidate(
-                f"driver {reason.driver} publishes device {fault.device} once",
-                (),
-                f"pool {reason.pool}",
-                tried=(Patch(f"ResourceSlice/{name}", ({"op": "remove", "path": pointer("spec", "devices", i)},)),),
-            )
+            removed = {"op": "remove", "path": pointer("spec", "devices", i)}
+            yield _published(reason, f"device {fault.device} only once", name, removed)
+
+
+def _published(reason: Reason, what: str, slice_name: str, change: Mapping[str, Any]) -> Candidate:
+    """What the driver would have to publish in a slice."""
+    return Candidate(
+        f"fix driver {reason.driver}, which has to publish {what}",
+        (),
+        Slot(Topic.POOL, str(reason.pool)),
+        Preference.RESTORE,
+        effect="report it to the driver, or use a version without the fault",
+        tried=(Patch(f"ResourceSlice/{slice_name}", (change,)),),
+    )
 
 
 def _counter_set(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]], name: str) -> Iterator[Candidate]:
@@ -160,12 +169,7 @@ def _counter_set(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]], na
                 "path": "/spec/sharedCounters/-",
                 "value": {"name": name, "counters": counters},
             }
-            yield Candidate(
-                f"driver {reason.driver} publishes counter set {name}",
-                (),
-                f"pool {reason.pool}",
-                tried=(Patch(f"ResourceSlice/{slice_name}", (change,)),),
-            )
+            yield _published(reason, f"counter set {name}", slice_name, change)
 
 
 def _most(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
@@ -183,42 +187,115 @@ def _most(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
 
 
 def publish(case: Case) -> Iterator[Candidate]:
-    """A driver that published nothing: devices as the class and the selectors want them. Where that is only one cause
-    of many the other nodes simply have no such device."""
+    """A driver that publishes nothing in the whole cluster, with devices as the class and the selectors want them."""
     for reason in case.reasons if case.first.code in _ABSENT else ():
-        if reason.code not in _ABSENT or reason.driver is None:
+        if reason.code not in _ABSENT or reason.driver is None or reason.driver in case.about.drivers:
             continue
-        wanted = next((r for _, r in case.requests() if r.request == reason.request and r.claim == reason.claim), None)
-        if wanted is None:
-            continue
+        wanted = _wanted(case, reason)
         node = next((v.name for v in case.judgement.nodes if v.asked and v.name in reason.nodes), None)
-        if node is None:
+        if wanted is None or node is None:
             continue
-        attributes: dict[str, Any] = {}
-        for expression in (s.expression or "" for s in wanted.stages):
-            attributes |= _attributes(expression)
-        for (_, device_class), value in case.state.all("DeviceClass").items():
-            if device_class == wanted.device_class:
-                for selector in list_at(value, "spec", "selectors"):
-                    attributes |= _attributes(text_at(selector, "cel", "expression"))
-        devices = [{"name": f"device-{i}", "attributes": attributes} for i in range(max(wanted.wanted, 1))]
-        made = {
+        yield Candidate(
+            f"get driver {reason.driver} to publish devices",
+            (),
+            Slot(Topic.POOL, reason.driver),
+            Preference.RESTORE,
+            effect="is it installed and running? devices were tried on one node, whether or not it has the hardware",
+            tried=(_made(case, wanted, reason.driver, node),),
+        )
+
+
+def siblings(case: Case) -> Iterator[Candidate]:
+    """A driver on nodes that publish nothing, although they are of the same kind as nodes that do."""
+    for reason in case.reasons:
+        if reason.code != "no-slices-on-node" or reason.driver is None:
+            continue
+        wanted = _wanted(case, reason)
+        model = _like_others(case, reason.driver)
+        alone = len(case.judgement.nodes) == 1  # the node that is asked about
+        nodes = [v for v in case.judgement.nodes if v.name in reason.nodes and (alone or kind_of(v.node) in model)]
+        nodes = [v for v in nodes if v.rejection is None]
+        if wanted is None or not nodes:
+            continue
+        names = ", ".join(v.name for v in nodes[:_SHOWN]) + (f" +{len(nodes) - _SHOWN}" if len(nodes) > _SHOWN else "")
+        yield Candidate(
+            f"get driver {reason.driver} to publish devices on {names}",
+            (),
+            Slot(Topic.POOL, f"{reason.driver} siblings"),
+            Preference.RESTORE,
+            effect="; ".join([*_same_kind(nodes, model), "does the driver's DaemonSet run there?"]),
+            tried=tuple(_made(case, wanted, reason.driver, v.name) for v in nodes),
+        )
+
+
+def _same_kind(nodes: list[NodeVerdict], model: Mapping[str, str]) -> Iterator[str]:
+    like = model.get(kind_of(nodes[0].node))
+    if like is not None and like != nodes[0].name:
+        yield f"{'they are' if len(nodes) > 1 else 'it is'} of the same kind as {like}"
+
+
+def kind_of(node: Mapping[str, Any]) -> str:
+    """What a node is, by the label of its instance type or accelerator; empty where it says nothing."""
+    labels = map_at(node, "metadata", "labels")
+    return next((f"{k}={labels[k]}" for k in _KINDS if labels.get(k)), "")
+
+
+def _like_others(case: Case, driver: str) -> dict[str, str]:
+    """The kinds of nodes on which a driver publishes devices, each with one such node."""
+    publishing = {s.spec.node_name for s in case.judge.slices if s.spec.driver == driver and s.spec.devices}
+    return {kind_of(v.node): v.name for v in reversed(case.judgement.nodes) if v.name in publishing and kind_of(v.node)}
+
+
+def misnamed_nodes(case: Case) -> Iterator[Candidate]:
+    """Slices for a node of another name than the Node has, such as its fully qualified name."""
+    nodes = {name for _, name in case.state.all("Node")}
+    wrong: dict[str, list[tuple[str, str, str]]] = {}
+    for (_, name), value in case.state.all("ResourceSlice").items():
+        written = text_at(value, "spec", "nodeName")
+        right = written.partition(".")[0] if written not in nodes else ""
+        if right in nodes:
+            wrong.setdefault(text_at(value, "spec", "driver"), []).append((name, written, right))
+    for driver, found in wrong.items() if nodes else ():
+        changes = tuple(
+            Patch(f"ResourceSlice/{name}", ({"op": "replace", "path": "/spec/nodeName", "value": right},))
+            for name, _, right in found
+        )
+        yield Candidate(
+            f"set NODE_NAME of driver {driver} to the name of its Node",
+            (),
+            Slot(Topic.POOL, f"{driver} names"),
+            Preference.CORRECT,
+            effect=f"it publishes for {found[0][1]}, the Node is {found[0][2]}: take it from spec.nodeName (fieldRef)",
+            tried=changes,
+            corrects=case.first.code in _ABSENT,
+        )
+
+
+def _wanted(case: Case, reason: Reason) -> RequestSurvey | None:
+    return next((r for _, r in case.requests() if r.request == reason.request and r.claim == reason.claim), None)
+
+
+def _made(case: Case, wanted: RequestSurvey, driver: str, node: str) -> Create:
+    """A slice with the devices that a request wants."""
+    attributes: dict[str, Any] = {}
+    for expression in (s.expression or "" for s in wanted.stages):
+        attributes |= _attributes(expression)
+    for selector in list_at(case.state.get("DeviceClass", ("", wanted.device_class)), "spec", "selectors"):
+        attributes |= _attributes(text_at(selector, "cel", "expression"))
+    devices = [{"name": f"device-{i}", "attributes": attributes} for i in range(max(wanted.wanted, 1))]
+    return Create(
+        {
             "apiVersion": "resource.k8s.io/v1",
             "kind": "ResourceSlice",
-            "metadata": {"name": f"{node}-{reason.driver}"},
+            "metadata": {"name": f"{node}-{driver}"},
             "spec": {
-                "driver": reason.driver,
+                "driver": driver,
                 "nodeName": node,
                 "pool": {"name": f"{node}-new", "generation": 1, "resourceSliceCount": 1},
                 "devices": devices,
             },
         }
-        told = ", ".join(f"{n.rpartition('/')[2]} {v['string']}" for n, v in attributes.items())
-        title = f"driver {reason.driver} publishes {len(devices)} device{'s' if len(devices) > 1 else ''} on {node}" + (
-            f" ({told})" if told else ""
-        )
-        effect = "is it installed and running there?"
-        yield Candidate(title, (), f"publish {reason.driver}", effect=effect, tried=(Create(made),))
+    )
 
 
 def _attributes(expression: str) -> dict[str, Any]:

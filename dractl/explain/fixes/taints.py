@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Delete, Patch, pointer
 from dractl.cluster.state import list_at, maps_at, text_at
-from dractl.explain.fixes.candidates import Candidate
+from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.tolerations import parse, reports_damage, toleration
 
 if TYPE_CHECKING:
@@ -34,9 +34,10 @@ def tolerate(case: Case) -> Iterator[Candidate]:
                 patch = place.add("tolerations", value=[tolerated])
             damaged = reports_damage(key, value)
             yield Candidate(
-                f"add a toleration for {taint} to request {request}",
+                f"add a toleration for {taint} to request {case.called(claim, request)}",
                 (patch,),
-                f"tolerate {claim} {request} {taint}",
+                Slot(Topic.TOLERATION, f"{claim} {request} {taint}"),
+                Preference.ADMIT,
                 effect="the taint says that the device is broken" if damaged else "if the device may be used",
                 reluctant=damaged or effect == "NoExecute",
             )
@@ -59,7 +60,8 @@ def repair(case: Case) -> Iterator[Candidate]:
                     f"repair device {device.device} of pool {device.pool}, which driver {device.driver} reports with "
                     f"{taint}",
                     (),
-                    f"repair {device}",
+                    Slot(Topic.DEVICE, str(device)),
+                    Preference.RESTORE,
                     effect="drain the node, then reset or replace the device; the driver removes the taint",
                     tried=(patch,),
                     corrects=True,
@@ -73,7 +75,8 @@ def delete_rules(case: Case) -> Iterator[Candidate]:
         yield Candidate(
             f"delete DeviceTaintRule {name}",
             (Delete(f"DeviceTaintRule/{name}"),),
-            "rule",
+            Slot(Topic.RULE),
+            Preference.POLICY,
             effect="if what it was made for is over",
         )
 

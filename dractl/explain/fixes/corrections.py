@@ -1,0 +1,319 @@
+"""What a condition on a device was probably meant to say, by the values that the devices have."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dractl.cel import reading
+from dractl.cel.tokens import tokenize
+from dractl.explain import selectors
+from dractl.explain.fixes.candidates import Preference
+from dractl.model.nearest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dractl.allocation import DeviceID
+    from dractl.cel.conditions import Comparison, Literal, Part
+    from dractl.cel.lookups import Lookup
+    from dractl.cluster.devices import Devices
+
+_VERSION = re.compile(r"v?(\d+(?:\.\d+){0,2})")
+_DEFAULTS = {"int": "-1", "bool": "false", "string": "''", "version": "semver('0.0.0')"}
+_LISTS = ("bools", "ints", "strings", "versions")
+_MOST = 3  # values that are tried
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Another text for a condition, with an imperative for its title. ``corrects``: it is what was meant, as far as the
+    devices' own values can tell."""
+
+    title: str
+    text: str
+    preference: Preference = Preference.CORRECT
+    degree: int = 0
+    corrects: bool = False
+
+    def within(self, whole: str, part: Part) -> Edit:
+        """The same edit of the whole expression that the condition is part of."""
+        return replace(self, text=whole[: part.start] + self.text + whole[part.end :])
+
+
+def corrections(devices: Devices, text: str, lost: Sequence[DeviceID]) -> Iterator[Edit]:
+    """Other texts for one condition that is false, or fails, on the devices ``lost``."""
+    program = reading(text)
+    compared = {found.lookup: found for found in program.comparisons if found.default is None}
+    yield from _versions(text)
+    yield from _anchors(text)
+    for found in program.comparisons:
+        if found.lookup is None and found.operator in ("==", "in"):
+            yield from _driver(text, found, lost)
+    for lookup in program.lookups:
+        values = [selectors.value_of(devices, device, lookup) for device in lost] if lookup.name else []
+        present = [v for v in values if v is not None]
+        if lookup.name and not present:
+            yield from _other_map(devices, text, lookup, compared.get(lookup), lost)
+        if present and len(present) == len(values) and lookup in compared:
+            kind = _type(devices, lost, lookup)
+            yield from _values(text, compared[lookup], lookup, kind, present)
+        if lookup.kind == "attributes" and lookup.name and not lookup.tested and len(present) < len(values):
+            yield from _either_name(devices, text, lookup, lost)
+            for guarded in _guarded(devices, text, lookup):
+                yield Edit(f"guard {lookup.name}, which some devices lack,", guarded, degree=1)
+
+
+def renamed(text: str, wrong: Lookup, right: str) -> str:
+    """An expression with a name corrected wherever it is looked up: the domain, or domain and name."""
+    domain, _, name = right.partition("/")
+    places = {
+        place
+        for lookup in reading(text).lookups
+        if (lookup.kind, lookup.full_name) == (wrong.kind, wrong.full_name)
+        for place in (
+            (lookup.domain_start, lookup.domain_end, domain),
+            *([(lookup.name_start, lookup.name_end, name)] if name and lookup.name else []),
+        )
+    }
+    return _replaced(text, places)
+
+
+def _replaced(text: str, places: set[tuple[int, int, str]]) -> str:
+    for start, end, new in sorted(places, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+# -- literals by themselves --
+
+
+def _versions(text: str) -> Iterator[Edit]:
+    """Semantic versions with all of their three parts."""
+    tokens = tokenize(text)
+    for name, opening, argument in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if name.text != "semver" or opening.text != "(" or argument.kind != "string" or argument.content is None:
+            continue
+        whole = _whole(argument.content)
+        if whole is not None and whole != argument.content:
+            start = argument.content_start
+            changed = text[:start] + whole + text[start + len(argument.content) :]
+            yield Edit(f"write semver('{whole}') for semver('{argument.content}')", changed, corrects=True)
+
+
+def _whole(version: str) -> str | None:
+    """``9.0`` as ``9.0.0``; None where it is not a version of one to three numbers."""
+    match = _VERSION.fullmatch(version.strip())
+    if match is None:
+        return None
+    numbers = [str(int(part)) for part in match[1].split(".")]
+    return ".".join([*numbers, "0", "0"][:3])
+
+
+def _anchors(text: str) -> Iterator[Edit]:
+    """A pattern without the anchors at its ends, and a substring where a prefix or suffix was asked for."""
+    tokens = tokenize(text)
+    for dot, name, opening, argument in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
+        if dot.text != "." or opening.text != "(" or argument.kind != "string" or not argument.content:
+            continue
+        content, start = argument.content, argument.content_start
+        if name.text == "matches" and (bare := content.removeprefix("^").removesuffix("$")) != content and bare:
+            changed = text[:start] + bare + text[start + len(content) :]
+            yield Edit(f"match '{bare}' instead of '{content}'", changed, corrects=True)
+        elif name.text in ("startsWith", "endsWith"):
+            changed = text[: name.start] + "contains" + text[name.end :]
+            yield Edit(f"write contains('{content}') for {name.text}('{content}')", changed, corrects=True)
+
+
+def _driver(text: str, found: Comparison, lost: Sequence[DeviceID]) -> Iterator[Edit]:
+    """The name of a driver that is there."""
+    drivers = sorted({device.driver for device in lost})
+    for literal in found.literals[:1]:
+        for driver in _alike(str(literal.value), drivers, "") or (drivers if len(drivers) == 1 else []):
+            changed = text[: literal.start] + _quoted(driver, literal) + text[literal.end :]
+            yield Edit(f"change driver {literal.value} to {driver}", changed, corrects=True)
+
+
+# -- names --
+
+
+def _other_map(
+    devices: Devices, text: str, lookup: Lookup, found: Comparison | None, lost: Sequence[DeviceID]
+) -> Iterator[Edit]:
+    """A capacity that was looked up among the attributes, or an attribute among the capacities."""
+    other = lookup._replace(kind="capacity" if lookup.kind == "attributes" else "attributes")
+    if not any(selectors.value_of(devices, device, other) is not None for device in lost):
+        return
+    head = text[lookup.start : lookup.domain_start].replace(lookup.kind, other.kind)
+    operand = head + text[lookup.domain_start : lookup.end]
+    title = f"read {lookup.full_name} from device.{other.kind}"
+    if found is None or found.literals[0].kind == "quantity" or other.kind == "attributes":
+        yield Edit(title, text[: lookup.start] + operand + text[lookup.end :], corrects=True)
+        return
+    literal = found.literals[0]
+    if literal.kind in ("string", "int") and len(found.literals) == 1 and found.operator != "in":
+        compared = f"{operand}.compareTo(quantity('{literal.value}')) {found.operator} 0"
+        changed = text[: found.start] + compared + text[found.end :]
+        yield Edit(f"{title}, as a quantity,", changed, corrects=True)
+
+
+def _either_name(devices: Devices, text: str, lookup: Lookup, lost: Sequence[DeviceID]) -> Iterator[Edit]:
+    """The condition on whichever of two names a device has: drivers rename attributes."""
+    lacking = [d for d in lost if selectors.value_of(devices, d, lookup) is None]
+    other = selectors.misfit(devices, text, lacking).nearest
+    if other is None or "/" not in other or other == lookup.full_name:
+        return
+    test = f"'{lookup.name}' in device.attributes['{lookup.domain}']"
+    changed = f"({test} ? {text} : {renamed(text, lookup, other)})"
+    yield Edit(f"read {other} on devices without {lookup.full_name}", changed, corrects=True)
+
+
+def _guarded(devices: Devices, text: str, lookup: Lookup) -> Iterator[str]:
+    """The condition, made false where an attribute is missing.
+
+    Either ``attributes['d'].?x.orValue(…)`` with a value that hardly any condition wants, or ``'x' in
+    device.attributes['d'] && …``, which stays within the server's cost limit where a function of ``orValue``, whose
+    result is taken to be as long as can be, does not."""
+    known = next(
+        (
+            attribute.type
+            for item in devices.slices
+            for device in item.spec.devices
+            if (attribute := device.attribute(lookup.full_name, item.spec.driver)) is not None
+        ),
+        None,
+    )
+    default = _DEFAULTS.get(known or "")
+    head = text[: lookup.name_start].rstrip()
+    if default is not None and not lookup.optional and head.endswith("."):
+        yield f"{head}?{lookup.name}.orValue({default}){text[lookup.end :]}"
+    if not lookup.optional:
+        condition = f"({text})" if "||" in text or "?" in text else text
+        yield f"'{lookup.name}' in device.attributes['{lookup.domain}'] && {condition}"
+
+
+# -- values --
+
+
+def _values(text: str, found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]) -> Iterator[Edit]:
+    """A literal that the devices' values satisfy."""
+    literal = found.literals[0]
+    operand, before, after = text[lookup.start : lookup.end], text[: found.start], text[found.end :]
+
+    def changed(comparison: str) -> str:
+        return f"{before}{operand}{comparison}{after}"
+
+    if found.operator == "!=":
+        return
+    if found.operator == "in":
+        yield from _listed(found, lookup, kind, present, changed)
+    elif literal.kind == "quantity":
+        yield from _bound(found, lookup, "quantity", present, changed)
+    elif literal.kind == "semver" or (kind == "version" and found.operator != "=="):
+        whole = _whole(str(literal.value))
+        if literal.kind != "semver" and whole is not None:
+            comparison = f".compareTo(semver('{whole}')) {found.operator} 0"
+            title = f"compare {lookup.name}, a version, with semver('{whole}')"
+            yield Edit(title, changed(comparison), corrects=True)
+        yield from _bound(found, lookup, "semver", present, changed)
+    elif found.operator == "==":
+        yield from _equal(text, found, lookup, kind, present)
+    elif kind == "int" and literal.kind == "string":
+        comparison = f" {found.operator} {literal.value}"
+        title = f"compare {lookup.name}, an int, with {literal.value} without quotes"
+        yield Edit(title, changed(comparison), corrects=True)
+    elif kind == "int":
+        best = (max if ">" in found.operator else min)(int(v) for v in present)
+        operator = ">=" if ">" in found.operator else "<="
+        title = f"change {lookup.name} {found.operator} {literal.text} to {operator} {best}"
+        yield Edit(title, changed(f" {operator} {best}"), Preference.LESS)
+
+
+def _equal(text: str, found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]) -> Iterator[Edit]:
+    literal = found.literals[0]
+    if kind in _LISTS:
+        changed = f"{text[: found.start]}{literal.text} in {text[lookup.start : lookup.end]}{text[found.end :]}"
+        yield Edit(f"look for {literal.text} in the list {lookup.name}", changed, corrects=True)
+        return
+    meant = _alike(str(literal.value), list(dict.fromkeys(present)), kind)
+    others = sorted(dict.fromkeys(present), key=lambda v: -present.count(v))
+    for position, value in enumerate(dict.fromkeys([*meant, *others][: _MOST + len(meant)])):
+        corrects = value in meant[:1]
+        changed = text[: literal.start] + _literal(value, kind, literal) + text[literal.end :]
+        yield Edit(
+            f"change {lookup.name} == {literal.text} to {value}",
+            changed,
+            Preference.CORRECT if corrects else Preference.ADAPT,
+            degree=position,
+            corrects=corrects,
+        )
+
+
+def _listed(
+    found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str], changed: Callable[[str], str]
+) -> Iterator[Edit]:
+    """The values that the entries of a list stand for."""
+    known = list(dict.fromkeys(present))
+    meant = {value: None for literal in found.literals for value in _alike(str(literal.value), known, kind)}
+    if meant:
+        values = [_literal(value, kind, found.literals[0]) for value in meant]
+        title = f"change the list for {lookup.name} to [{', '.join(values)}]"
+        yield Edit(title, changed(f" in [{', '.join(values)}]"), corrects=True)
+
+
+def _bound(
+    found: Comparison, lookup: Lookup, function: str, present: Sequence[str], changed: Callable[[str], str]
+) -> Iterator[Edit]:
+    """A bound that the best of the devices reaches."""
+    from dractl.model import Quantity
+
+    op = found.operator
+    if function == "quantity":
+        ordered = sorted(present, key=lambda v: Quantity.parse(v).milli_value())
+    else:
+        ordered = sorted(present, key=lambda v: [int(n) for n in re.findall(r"\d+", v)])
+    best = ordered[-1 if ">" in op or op == "==" else 0]
+    operator = "==" if op == "==" else ">=" if ">" in op else "<="
+    title = f"change {lookup.name} {op} {found.literals[0].value} to {operator} {best}"
+    yield Edit(title, changed(f".compareTo({function}('{best}')) {operator} 0"), Preference.LESS)
+
+
+def _alike(written: str, known: Sequence[str], kind: str | None) -> list[str]:
+    """The known values that a literal was meant to be: alike but for case and punctuation, made of the same words,
+    containing what was written, or a letter or two away."""
+    if kind in ("int", "bool"):
+        return [value for value in known if value == written]
+    plain = _plain(written)
+    words = set(_words(written))
+    return (
+        [value for value in known if _plain(value) == plain]
+        or [value for value in known if set(_words(value)) == words]
+        or [value for value in known if plain and plain in _plain(value)]
+        or [value for value in known if words and words <= set(_words(value))]
+        or [value for value in [nearest(written, known, 0.8)] if value is not None]
+    )
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", text.lower())
+
+
+def _plain(text: str) -> str:
+    return "".join(_words(text))
+
+
+def _type(devices: Devices, lost: Sequence[DeviceID], reference: Lookup) -> str | None:
+    if reference.kind == "capacity":
+        return "quantity"
+    found = (devices.attribute(device, reference.full_name) for device in lost)
+    return next((a.type for a in found if a is not None), None)
+
+
+def _literal(value: str, kind: str | None, like: Literal) -> str:
+    return value if kind in ("int", "bool") else _quoted(value, like)
+
+
+def _quoted(value: str, like: Literal) -> str:
+    quote = like.text[0] if like.text[:1] in ("'", '"') else "'"
+    return f"{quote}{value}{quote}"
