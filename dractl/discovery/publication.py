@@ -29,7 +29,8 @@ class Published:
 
     ``pcie_root`` and ``numa_node`` are the standard attributes that claims match by; None where the driver publishes
     none. ``kind`` is ``gpu``, ``mig``, ``nic``, ``interface`` (a network interface without a PCI function) or
-    ``other``. ``bdf`` is the function that the device is, or is a part of.
+    ``other``. ``bdf`` is the function that the device is, or is a part of. ``guessed`` is true if the name depends on
+    something that is unknown here, such as the minor number of a GPU that NVML was not asked about.
     """
 
     driver: str
@@ -39,6 +40,12 @@ class Published:
     pcie_root: str | None = None
     numa_node: int | None = None
     uuid: str | None = None
+    guessed: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The name, with a question mark if it is guessed."""
+        return f"{self.name}?" if self.guessed else self.name
 
     def place(self, attribute: str) -> str | int | None:
         """The value of :data:`PCIE_ROOT` or :data:`NUMA_NODE`."""
@@ -71,7 +78,7 @@ class Publication:
         in MIG mode still has a name: ``gpu-0``.
         """
         found = self.of(bdf)
-        names = {device.name.partition("-mig-")[0] if device.kind == "mig" else device.name for device in found}
+        names = {device.name.partition("-mig-")[0] if device.kind == "mig" else device.shown for device in found}
         return names.pop() if len(names) == 1 else None
 
 
@@ -100,6 +107,7 @@ def publication(rendering: Rendering, machine: Machine) -> Publication:
 
 def _published(rendering: Rendering, machine: Machine) -> Iterable[Published]:
     """The devices of all slices, in the order of the slices."""
+    partial = {gpu.bdf for gpu in machine.gpus if gpu.source != "nvml"}
     by_name = {name: device.bdf for device in machine.pci_devices for name in device.names}
     for one in rendering.slices:
         driver = one["spec"]["driver"]
@@ -114,6 +122,7 @@ def _published(rendering: Rendering, machine: Machine) -> Iterable[Published]:
                 pcie_root=attributes.get(PCIE_ROOT, {}).get("string"),
                 numa_node=_single(attributes.get(NUMA_NODE, {})),
                 uuid=attributes.get("uuid", {}).get("string"),
+                guessed=driver == "gpu.nvidia.com" and bdf in partial,  # it names GPUs by NVML's minor number
             )
 
 

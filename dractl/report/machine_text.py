@@ -32,10 +32,10 @@ _MAX_LABEL = 10
 
 
 def labels(machine: Machine, devices: Iterable[PciDevice], publication: Publication) -> dict[str, str]:
-    """Short names of devices by address: the published name where it is short, else GPU0, NIC0, NVME0 by address.
+    """Short names of devices by address: the published name if it is short, else GPU0, NIC0, NVME0 ... by address.
 
-    Capitals thus mark what is not a name that a claim's allocation would show. GPUs that no driver publishes carry
-    NVML's index where all have one.
+    Names in capitals are thus not those that an allocation shows, and names with a question mark are guessed. The
+    numbers of GPUs in capitals are NVML's indices if it knows all GPUs.
     """
     devices = list(devices)
     indices = {gpu.bdf: gpu.index for gpu in machine.gpus}
@@ -56,7 +56,7 @@ def labels(machine: Machine, devices: Iterable[PciDevice], publication: Publicat
 def published_as(device: PciDevice, publication: Publication) -> str:
     """The published name of a function that is published as a whole; else an empty string."""
     devices = publication.of(device.bdf)
-    return devices[0].name if len(devices) == 1 and devices[0].kind != "mig" else ""
+    return devices[0].shown if len(devices) == 1 and devices[0].kind != "mig" else ""
 
 
 def parts(device: PciDevice, gpu: Gpu | None, publication: Publication) -> list[tuple[str, str]]:
@@ -175,7 +175,7 @@ def facts(device: PciDevice, gpu: Gpu | None, publication: Publication, canvas: 
     """Everything that identifies a device, a pair a fact: for the details of a picture."""
     number = {"minor": gpu.minor, "NVML index": gpu.index, "UUID": gpu.uuid} if gpu is not None else {}
     known: dict[str, object] = {
-        "published as": " ".join(part.name for part in publication.of(device.bdf)),
+        "published as": " ".join(part.shown for part in publication.of(device.bdf)),
         "not published": publication.left_out.get(device.bdf),
         "PCI address": device.bdf,
         "device": description(device, gpu),
@@ -325,7 +325,7 @@ def published_places(publication: Publication) -> list[tuple[str, list[tuple[str
     places: dict[str, dict[str, list[str]]] = {}
     for device in publication.devices:
         place = places.setdefault(device.pcie_root or "without pcieRoot", {})
-        place.setdefault(device.driver, []).append(device.name)
+        place.setdefault(device.driver, []).append(device.shown)
     ordered = sorted(places.items(), key=lambda item: (not item[0].startswith("pci"), item[0]))
     return [(place, list(drivers.items())) for place, drivers in ordered]
 

@@ -43,7 +43,7 @@ def test_the_tree_shows_roots_switches_devices_and_their_names(
         ["0000:1c:00.0", "nvme"],
     ]
     assert lines[at + 2].split()[3:6] == ["pci-0000-18-00-0", "eth0", "mlx5_0"]
-    assert [lines[at + i].split()[3] for i in (3, 4)] == ["gpu-0", "gpu-1"]
+    assert [lines[at + i].split()[3] for i in (3, 4)] == ["gpu-0?", "gpu-1?"]  # NVML was not asked
     assert [line for line in lines if line.startswith("NUMA node ")] == ["NUMA node 0", "NUMA node 1"]
     slow, note = (line for line in lines if "0000:9b:00.0" in line)
     assert slow.endswith("×8/16 32 GT/s")
@@ -80,9 +80,9 @@ def test_the_matrix_is_symmetric_and_complete(
         assert rows[a][i] == "X"
         for j, b in enumerate(labels):
             assert rows[a][j] == rows[b][i]
-    assert labels[:8] == [f"gpu-{n}" for n in range(8)]
-    assert rows["gpu-0"][-2:] == ["0-3,8-11", "0"]
-    assert rows["gpu-0"][labels.index("NVME0")] == "PIX"
+    assert labels[:8] == [f"gpu-{n}?" for n in range(8)]
+    assert rows["gpu-0?"][-2:] == ["0-3,8-11", "0"]
+    assert rows["gpu-0?"][labels.index("NVME0")] == "PIX"
 
 
 def test_json_is_a_machine_without_identity(trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,8 +148,8 @@ def test_table_has_a_line_a_device(
     head, *lines = capsys.readouterr().out.splitlines()
     assert head.split()[:5] == ["ADDRESS", "KIND", "PUBLISHED", "AS", "NUMA"]
     assert [line.split()[:4] for line in lines] == [
-        ["0001:00:00.0", "gpu", "gpu-0", "0"],
-        ["0002:00:00.0", "gpu", "gpu-1", "1"],
+        ["0001:00:00.0", "gpu", "gpu-0?", "0"],
+        ["0002:00:00.0", "gpu", "gpu-1?", "1"],
         ["e0e5:00:02.0", "nic", "pci-e0e5-00-02-0", "0"],
     ]
     assert "pci0001:00 (not published)" in lines[0]
@@ -244,8 +244,68 @@ def test_check_of_a_mounted_root(trees: dict[str, Path], capsys: pytest.CaptureF
     assert run("--check", "--root", trees["single-root-vm"], "-o", "json") == 1
     checks = json.loads(capsys.readouterr().out)["checks"]
     assert {"name", "state", "evidence"} <= set(checks[0])
+    capsys.readouterr()
     assert run("--check", "--from", "x.json") == 2
+    assert "--check reads files that a snapshot does not have" in capsys.readouterr().err
     assert run("--cluster") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--check", "--suggest", "gpu=1"], "--check and --suggest cannot be combined"),
+        (["--diff", "a", "b", "--check"], "--diff and --check cannot be combined"),
+        (["--diff", "a", "b", "--root", "c"], "--diff names both machines itself"),
+        (["--check", "--save", "x.json"], "it cannot be combined with --diff or --check"),
+        (["--cluster"], "--cluster needs --check"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_check_names_a_slow_link_in_80_columns(
+    trees: dict[str, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    run("--check", "--root", trees["plx-8gpu"])
+    lines = [line for line in capsys.readouterr().out.splitlines() if "PCIe links" in line]
+    assert [line.split()[3:5] for line in lines] == [["gpu", "0000:9b:00.0:"]]
+
+
+def test_sizes_in_a_diff_are_for_people_and_raw_in_json(
+    trees: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    assert run("--diff", trees["plx-8gpu"], trees["sriov"]) == 1
+    out = capsys.readouterr().out
+    assert "  memory: 1008 GiB → 125 GiB" in out
+    assert "  huge pages of 1 GiB: 16 → 0" in out
+    assert "  distances: 10 21 → 10 20" in out
+    assert run("--diff", trees["plx-8gpu"], trees["sriov"], "-o", "json") == 1
+    differences = json.loads(capsys.readouterr().out)["differences"]
+    (memory,) = (d for d in differences if (d["place"], d["what"]) == ("NUMA node 0", "memory"))
+    assert memory == {**memory, "before": "1081918619648", "after": "134217728000", "unit": "bytes"}
+
+
+def test_json_has_the_published_devices(trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--root", trees["plx-8gpu"], "-o", "json") == 0
+    devices = json.loads(capsys.readouterr().out)["publishedDevices"]
+    (nic,) = (device for device in devices if device.get("bdf") == "0000:18:00.0")
+    assert (nic["driver"], nic["name"], nic["kind"]) == ("dra.net", "pci-0000-18-00-0", "nic")
+    assert (nic["pcieRoot"], nic["guessed"]) == ("pci0000:15", False)
+
+
+def test_a_release_without_slices_shows_the_hardware_all_the_same(
+    trees: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--root", trees["plx-8gpu"], "--kubernetes-version", "1.32") == 0
+    captured = capsys.readouterr()
+    assert "0000:19:00.0" in captured.out
+    assert "names of published devices are left out: ResourceSlices are rendered for Kubernetes 1.34" in captured.err
 
 
 def test_check_of_a_cluster(
