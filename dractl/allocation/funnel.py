@@ -198,7 +198,8 @@ class _Funnel:
         if answer is True:
             return None
         if isinstance(answer, Failure):
-            return Loss(candidate.id, "selector-error", answer.message(asked.claim.metadata.full_name))
+            message = answer.message(asked.claim.metadata.full_name)
+            return Loss(candidate.id, "selector-error", message, answer.error)
         return Loss(candidate.id, "selector-false", "the selector is false")
 
     def _node(self, offer: _Offer) -> Loss | None:

@@ -40,6 +40,7 @@ class Failure:
     selector: int
     device: str | None  # None: it does not compile
     text: str
+    error: str = ""  # cel-go's error alone
 
     def message(self, claim: str) -> str:
         """Upstream's text."""
@@ -87,7 +88,7 @@ class Matcher:
         """What one selector says of a device."""
         program = self.program(text)
         if not program.ok:
-            return Failure(scope, index, None, f"CEL compile error: {program.error}")
+            return Failure(scope, index, None, f"CEL compile error: {program.error}", f"compile error: {program.error}")
         device = candidate.device
         if self.hides_sharing and device.mapping.get("allowMultipleAllocations") is not None:
             device = Device({k: v for k, v in device.mapping.items() if k != "allowMultipleAllocations"})
@@ -95,11 +96,12 @@ class Matcher:
         if not isinstance(result, EvalError):
             return result
         error = result.text
+        plain = f"runtime error: {error}"
         if self.names_device:
             if "no such key:" in error:
                 error += _HINT
-            return Failure(scope, index, f" on device {candidate.id}", f"CEL runtime error: {error}")
-        return Failure(scope, index, "", f"CEL runtime error: {error}")
+            return Failure(scope, index, f" on device {candidate.id}", f"CEL runtime error: {error}", plain)
+        return Failure(scope, index, "", f"CEL runtime error: {error}", plain)
 
     def ask_pool(self, question: Question, pool: Pool) -> tuple[Answer, ...]:
         """What is said of all devices of a pool, remembered with the pool."""

@@ -52,6 +52,7 @@ class Loss:
     device: DeviceID
     code: LossCode
     message: str
+    error: str | None = None  # of a selector: cel-go's error alone
     attribute: str | None = None
     capacity: str | None = None
     counter_set: str | None = None

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dractl.explain.answer import Explanation, Fix, NodeAnswer, Reason
+    from dractl.explain.ask import Question, everything, find
     from dractl.explain.explain import Explainer, Options, worst_first
     from dractl.explain.reasons import REASONS, ReasonPage
-    from dractl.explain.subjects import Question, everything, find
 
 _HOMES = {
     "answer": "Explanation Fix NodeAnswer Reason",
     "explain": "Explainer Options worst_first",
     "reasons": "REASONS ReasonPage",
-    "subjects": "Question everything find",
+    "ask": "Question everything find",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from dractl.explain import selectors
 from dractl.explain.answer import FunnelStage
+from dractl.explain.wording import held_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dractl.allocation import DeviceID, Loss, RequestSurvey, Stage, Survey
-    from dractl.cluster.devices import Devices, Holder
+    from dractl.cluster.devices import Devices
+    from dractl.model import RequestRef
 
 _NO_NODES: Mapping[tuple[int, str], int] = MappingProxyType({})
 _NAMES = {
@@ -31,7 +33,7 @@ _NAMES = {
 def funnel(
     devices: Devices,
     requests: Iterable[RequestSurvey],
-    heading: Callable[[RequestSurvey], str],
+    heading: Callable[[RequestRef], str],
     nodes: Mapping[tuple[int, str], int] = _NO_NODES,
 ) -> tuple[FunnelStage, ...]:
     """A line for each request, with its class, and one for each stage that loses something or is a selector.
@@ -39,7 +41,7 @@ def funnel(
     lines: list[FunnelStage] = []
     for request in requests:
         kept = len(_of_class(request))
-        named, there = heading(request), nodes.get((request.claim_index, request.request), 0)
+        named, there = heading(request.ref), nodes.get((request.claim_index, request.request), 0)
         wanted = "all" if request.mode == "All" else str(request.wanted)
         asked = f"{wanted} × {request.device_class}"
         lines.append(
@@ -135,7 +137,7 @@ def _detail(devices: Devices, stage: Stage) -> str:
         case "request-selector":
             return selectors.misfit(devices, stage.expression or "", lost).detail
         case "in-use":
-            return f"{len(lost)} held: {held_by(devices.holders(dict.fromkeys(lost)))}"
+            return f"{len(lost)} held: {held_by(devices.holders(dict.fromkeys(lost)), 2)}"
         case "taints":
             return selectors.tally(loss.taint or "" for loss in stage.lost)
         case "counters":
@@ -153,16 +155,3 @@ def _capacity(lost: Sequence[Loss]) -> str:
     if first.code == "capacity-short":
         return selectors.tally(f"{loss.free} free" for loss in lost)
     return first.message
-
-
-def held_by(holders: Sequence[Holder], most: int = 2) -> str:
-    """``claim ml/eval-3-gpus ×8 (pod eval-3), claim ml/dev, …``."""
-    pods: dict[str, list[str]] = {}
-    for h in holders:
-        pods.setdefault(h.claim, []).extend([h.pod.rpartition("/")[2]] if h.pod else [])
-    counts = {h.claim: len(h.devices) for h in holders}
-    told = [
-        f"claim {claim}{f' ×{n}' if n > 1 else ''}" + (f" (pod {', '.join(pods[claim][:2])})" if pods[claim] else "")
-        for claim, n in counts.items()
-    ]
-    return ", ".join(told[:most]) + (", …" if len(told) > most else "") or "not in the source"

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, cast
 from dractl.allocation import DeviceID
 from dractl.cluster.devices import result_device
 from dractl.cluster.state import at, maps_at, text_at
-from dractl.explain.about import About, who
-from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Reason, Subject
+from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Subject
+from dractl.explain.causes import NodeFilter
+from dractl.explain.causes.reason import reason_of
+from dractl.explain.diagnose.pools import unusable as unusable_pool
 from dractl.explain.selectors import text_of
+from dractl.explain.wording import Names, held_by, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from dractl.allocation import PoolSurvey, Survey
     from dractl.cluster.devices import Devices
-    from dractl.explain.subjects import Question
+    from dractl.explain.ask import Question
+    from dractl.explain.causes import Cause
     from dractl.model import Device, DeviceClass, ResourceClaim
     from dractl.scheduler.attempt import Scheduler
 
@@ -51,13 +55,10 @@ def node(judge: Scheduler, devices: Devices, question: Question, *, assumed: boo
     survey = judge.allocator.survey(judge.state.decode(question.value), [])
     unusable = {(p.driver, p.pool): p for p in survey.pools if p.state != "usable"}
     found = of_node(judge, devices, question.key[1], survey)
-    about = About(judge, devices, ())
-    reasons = tuple(about.pool(pool, {"nodes": (question.key[1],)}) for pool in unusable.values())
+    here = (question.key[1],)
+    causes: list[Cause] = [unusable_pool(pool, nodes=here) for pool in unusable.values()]
     if at(question.value, "spec", "unschedulable") is True:
-        reasons = (
-            *reasons,
-            Reason("node-filter", "the node is cordoned", plugin="NodeUnschedulable", nodes=(question.key[1],)),
-        )
+        causes.append(NodeFilter(plugin="NodeUnschedulable", detail="the node is cordoned", nodes=here))
     drivers = tuple(_driver(name, found) for name in sorted({DeviceID.parse(d.device).driver for d in found}))
     counts = {
         status: sum(d.status == status for d in found)
@@ -65,14 +66,14 @@ def node(judge: Scheduler, devices: Devices, question: Question, *, assumed: boo
     }
     told = ", ".join(f"{n} {status}" for status, n in counts.items() if n) or "no devices"
     if _compete(devices, found):
-        told += "; not all of the free ones can be had together: they use the same counters"
+        told += "; the free devices share counters and cannot all be allocated at once"
     return Explanation(
         Subject("Node", "", question.key[1]),
         "blocked" if unusable else "allocatable",
         judge.features.release,
         assumed,
         headline=told,
-        reasons=reasons,
+        reasons=tuple(reason_of(cause, say(cause, Names()), str, None) for cause in causes),
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
         devices=found,
         drivers=drivers,
@@ -111,7 +112,7 @@ def _out_of_reach(judge: Scheduler, devices: Devices, name: str) -> dict[DeviceI
             key = (loss.device.driver, loss.device.pool, loss.counter_set)
             if key not in short:
                 holders = devices.holders(devices.drawing_on({key}))
-                short[key] = f"; held by {who(holders)}" if holders else ""
+                short[key] = f"; held by {held_by(holders)}" if holders else ""
             left = f"wants {loss.want} {loss.counter} of {loss.counter_set}, {loss.free} left"
             found[loss.device] = left + short[key]
     return found

@@ -314,4 +314,4 @@ def test_without_nodes_those_of_the_slices_are_taken(tmp_path: Path, capsys: pyt
     code, out, _ = run(capsys, asked, "--devices", devices)
     assert code == 0
     assert "fits on node-7" in out
-    assert "no nodes" in out
+    assert "no Node objects" in out

@@ -7,7 +7,7 @@ import pytest
 from dractl.cluster.devices import Holder
 from dractl.explain import causes
 from dractl.explain.answer import Reason
-from dractl.explain.causes.reason import cause_of, reason_of
+from dractl.explain.causes.reason import reason_of
 from dractl.model.names import RequestRef
 
 GPU = RequestRef("ml/c", "gpu")
@@ -47,9 +47,3 @@ def test_a_cause_becomes_a_flat_reason() -> None:
     several = causes.NotEnoughTogether(requests=(GPU, RequestRef("ml/c", "nic", "fast")), want=3, have=2)
     reason = reason_of(several, "too few", str, "main")
     assert (reason.claim, reason.request, reason.pod_claim) == ("ml/c", "gpu, nic/fast", "main")
-
-
-@pytest.mark.parametrize("kind", causes.CAUSES, ids=lambda kind: kind.__name__)
-def test_every_cause_that_is_flattened_keeps_its_code(kind: type[causes.Cause]) -> None:
-    reason = Reason(kind.page.code, "why", claim="ml/c", request="gpu")
-    assert cause_of(reason).code == kind.page.code

@@ -124,7 +124,7 @@ def test_a_missing_template(template: str, nearest: str | None) -> None:
 
 def test_a_kind_that_the_source_lacks_is_not_said_to_be_missing() -> None:
     answer = explain("pod/p", GPU, node("node-1"), pod("p", {"name": "g", "resourceClaimName": "c"}))
-    assert "not in the source" in answer.reasons[0].message
+    assert "not in the input" in answer.reasons[0].message
     assert "does not exist" not in answer.reasons[0].message
 
 

@@ -51,7 +51,7 @@ def test_a_partition_whose_counters_another_one_uses_is_not_free() -> None:
 def test_partitions_that_exclude_each_other_are_not_all_promised() -> None:
     answer = of_node(*card())
     assert {d.status for d in answer.devices} == {"free"}
-    assert "not all of the free ones can be had together" in answer.headline
+    assert "cannot all be allocated at once" in answer.headline
 
 
 def test_the_picture_of_a_pod_that_wants_it_says_so_too() -> None:

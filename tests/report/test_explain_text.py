@@ -153,7 +153,7 @@ def test_the_table_has_a_line_for_each_subject_worst_first() -> None:
     assert rows[0].split()[3:5] == ["14m", "template-missing"]
     why = head.index("WHY")
     assert all(row[why - 2 : why] == "  " and row[why] != " " for row in rows)
-    assert rows[1].endswith(" of the class gpu.example.com")
+    assert rows[1].endswith(" of class gpu.example.com")
     assert rows[2].endswith("fits on a, b")
     assert (blank, summary) == ("", "3 subjects for Kubernetes 1.37: 1 blocked, 1 unallocatable, 1 fit")
 

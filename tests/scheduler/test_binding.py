@@ -105,7 +105,7 @@ def test_a_device_that_failed_is_given_back() -> None:
     failed = {"type": "Failed", "status": "True", "reason": "NoFabric", "message": "cable"}
     answer = explain(*CLUSTER, attached(failed), joining())
     assert answer.verdict == "allocatable"
-    assert "released and allocated anew" in answer.notes[0]
+    assert "released and allocated again" in answer.notes[0]
     assert "NoFabric: cable" in answer.notes[0]
 
 
@@ -130,7 +130,7 @@ def test_an_allocation_in_the_way_that_no_other_pod_uses_is_released(user: str |
         ("node-2", "gpu-0")
     ]
     assert "ml/c is allocated on node-1" in answer.notes[0]
-    assert "released and allocated anew" in answer.notes[0]
+    assert "released and allocated again" in answer.notes[0]
 
 
 def test_an_allocation_that_another_pod_uses_is_not_released() -> None:
@@ -144,7 +144,7 @@ def test_what_is_released_may_still_not_fit() -> None:
     answer = explain(*BOTH, full, shared(WHEN, None), joining(spec=ONLY_2))
     assert answer.verdict == "unallocatable"
     assert [r.code for n in answer.nodes if n.name == "node-2" for r in n.reasons] == ["device-in-use"]
-    assert "released and allocated anew" in answer.notes[0]
+    assert "released and allocated again" in answer.notes[0]
 
 
 # -- devices of the same pod --

@@ -99,6 +99,14 @@ class Cause:
         one = getattr(self, "request", None)
         return (one,) if one is not None else getattr(self, "requests", ())
 
+    def same_as(self, other: Cause) -> bool:
+        """True if both say the same, but for the nodes and devices that they are about."""
+        if type(self) is not type(other):
+            return False
+        skipped = (f.name for f in fields(self) if f.name in _UNITED or f.metadata.get("of_one_node"))
+        names = {f.name for f in fields(self)}.difference(skipped)
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
     @property
     def lacking(self) -> int:
         """How many devices are missing, where that can be counted."""

@@ -151,10 +151,10 @@ class QuotaExceeded(OfClaim):
         "Delete claims that are no longer needed, ask for fewer devices, or raise the quota.",
         STOPPED,
     )
-    shown: ClassVar[Mapping[str, str]] = {"quotas": "found"}
+    shown: ClassVar[Mapping[str, str]] = {"quotas": "found", "request_name": "request"}
 
     quotas: tuple[str, ...]  # namespace/name, one
-    request: str | None = None
+    request_name: str | None = None
     device_class: str | None = None
     resource: str | None = None
     want: int | None = None
@@ -175,8 +175,9 @@ class AdminAccessNamespace(OfClaim):
         "kubectl label namespace NS resource.kubernetes.io/admin-access=true, if this namespace may use adminAccess.",
         STOPPED,
     )
+    shown: ClassVar[Mapping[str, str]] = {"request_name": "request"}
 
-    request: str
+    request_name: str
     namespace: str
 
 
@@ -215,9 +216,9 @@ class BindingPending(OfClaim):
         "Look at the driver's controller that prepares the device.",
         STOPPED,
     )
-    shown: ClassVar[Mapping[str, str]] = {"conditions": "found"}
+    shown: ClassVar[Mapping[str, str]] = {"conditions": "found", "request_name": "request"}
 
-    request: str | None = None
+    request_name: str | None = None
     driver: str | None = None
     devices: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()

@@ -278,7 +278,8 @@ class CapacityShort(Held):
 
 @value
 class CapacityPolicy(Held):
-    """The amount is not one that the device's policy allows. ``allowed`` says which are."""
+    """The amount is not one that the device's policy allows. ``allowed`` says which are; ``problem``
+    what is wrong with it, where the device has no policy."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "capacity-policy",
@@ -294,11 +295,13 @@ class CapacityPolicy(Held):
     free: str | None = None
     have: str | None = None
     allowed: str = ""
+    problem: str = ""
 
 
 @value
 class GateOff(OfRequest):
-    """The request or its devices need a feature whose gate is off; ``upstream`` is the scheduler's sentence."""
+    """The request or its devices need a feature whose gate is off; ``upstream`` is the scheduler's sentence,
+    ``detail`` what is hidden from the request."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "gate-off",
@@ -311,6 +314,7 @@ class GateOff(OfRequest):
 
     gate: str | None = None
     upstream: str = ""
+    detail: str = ""
     devices: tuple[str, ...] = ()
 
 

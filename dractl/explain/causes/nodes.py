@@ -36,7 +36,8 @@ class PinnedNode(OfClaim):
 @value
 class NodeFilter(Cause):
     """A filter of the scheduler refuses the node. ``texts`` are the plugin's own words; ``detail`` says what the pod
-    wants, ``of_node`` what this node has instead. ``pods`` (``namespace/name``) stand in the way."""
+    wants, ``of_node`` what this node has instead. ``pods`` (``namespace/name``) stand in the way;
+    ``final``: to end pods would not help."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "node-filter",
@@ -52,6 +53,7 @@ class NodeFilter(Cause):
 
     plugin: str | None = None
     texts: tuple[str, ...] = ()
+    final: bool = True
     detail: str = ""
     of_node: str = field(default="", metadata={"of_one_node": True})
     resource: str | None = None

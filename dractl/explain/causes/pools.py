@@ -71,7 +71,8 @@ class SliceNodeMismatch(OfRequest):
 @value
 class OfPool(OfRequest):
     """A pool (``driver/name``) whose devices the scheduler does not use. ``have`` of ``want`` slices of ``generation``
-    exist. With ``all_mode`` it stops a request for all devices, whichever driver's devices that wants."""
+    exist. With ``all_mode`` it stops a request for all devices, whichever driver's devices that wants.
+    ``upstream`` is the scheduler's sentence, where that is all that is known."""
 
     driver: str
     pool: str
@@ -79,6 +80,7 @@ class OfPool(OfRequest):
     want: int | None = None
     generation: int = 0
     all_mode: bool = False
+    upstream: str = ""
 
 
 @value

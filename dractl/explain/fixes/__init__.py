@@ -171,8 +171,8 @@ def written(case: Case, candidate: Candidate) -> tuple[Change, ...] | None:
 
 def _after(case: Case, correction: Candidate) -> Explanation | None:
     """The answer after a correction that is not enough by itself; None where it does not apply."""
+    from dractl.explain.ask import Question
     from dractl.explain.explain import Explainer, Options
-    from dractl.explain.subjects import Question
 
     try:
         state = apply(case.state, correction.trial)
@@ -229,7 +229,7 @@ def _evicted(judge: Scheduler, verdict: NodeVerdict) -> bool:
 
 def _again(case: Case, judge: Scheduler, candidate: Candidate) -> Attempt | None:
     """The verdict on the subject as it is after the change: the pod is created again, its templates make new claims."""
-    from dractl.explain.subjects import Question, claim_question
+    from dractl.explain.ask import Question, claim_question
 
     question = case.question
     if question.kind in ("ResourceClaim", "ResourceClaimTemplate"):

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from dractl.allocation.survey import RequestSurvey, Survey
     from dractl.cluster.changes import Change
     from dractl.cluster.devices import Devices
-    from dractl.explain.about import About
     from dractl.explain.answer import Reason
-    from dractl.explain.subjects import Question
+    from dractl.explain.ask import Question
+    from dractl.explain.case import Case as About
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.verdict import Attempt, NodeVerdict

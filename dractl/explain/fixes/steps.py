@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dractl.cluster.changes import Change
     from dractl.cluster.state import ClusterState, Key
-    from dractl.explain.subjects import Question
+    from dractl.explain.ask import Question
 
     Raw = Mapping[str, Any]
 

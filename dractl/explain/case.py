@@ -1,0 +1,167 @@
+"""The case of one subject: the question, the scheduler's verdict, and what the cluster has. Made once, read by all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dractl.allocation import CLAIM_NAME
+from dractl.cel import reading
+from dractl.explain.causes.reason import reason_of
+from dractl.explain.wording import Names, Scope, say
+from dractl.scheduler.extended import as_written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dractl.allocation import DeviceID
+    from dractl.allocation.survey import Survey
+    from dractl.cluster.devices import Devices
+    from dractl.cluster.state import ClusterState, Key
+    from dractl.explain.answer import Reason
+    from dractl.explain.ask import Question
+    from dractl.explain.causes import Cause
+    from dractl.model import CapacityRequestPolicy, DeviceClass
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.claims import PodClaim
+    from dractl.scheduler.verdict import Attempt, NodeVerdict
+
+_MANY = 64  # with more nodes than this, those with the same answer share one
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One subject in one cluster.
+
+    ``claims`` are the subject's by ``namespace/name``, ``own`` their keys. ``groups`` are nodes that get the same
+    answer, ``surveys`` what the first node of each group offers, where anything is to be allocated.
+    """
+
+    question: Question
+    judge: Scheduler
+    judgement: Attempt
+    devices: Devices
+    claims: Mapping[str, PodClaim]
+    names: Names
+    groups: tuple[tuple[NodeVerdict, ...], ...] = ()
+    surveys: Mapping[str, Survey] = field(default_factory=dict)
+    classes: Mapping[str, DeviceClass] = field(default_factory=dict)
+    drivers: frozenset[str] = frozenset()
+
+    @property
+    def state(self) -> ClusterState:
+        """The cluster."""
+        return self.judge.state
+
+    @property
+    def own(self) -> set[Key]:
+        """The keys of the subject's claims."""
+        return {claim.key for claim in self.claims.values()}
+
+    @property
+    def refusing(self) -> Mapping[str, Survey]:
+        """The surveys of nodes where the claims cannot be allocated."""
+        return {v.name: self.surveys[v.name] for v, *_ in self.groups if not v.allocates and v.name in self.surveys}
+
+    def say(self, cause: Cause, scope: Scope = Scope.ONE, *, brief: bool = False) -> str:
+        """The sentence about a cause, as the user has named things."""
+        return say(cause, self.names, scope, brief=brief)
+
+    def reason(self, cause: Cause) -> Reason:
+        """A cause as JSON shows it."""
+        claim = self.pod_claim(cause.about[0].claim) if cause.about else None
+        return reason_of(cause, self.say(cause), self.names.short, claim)
+
+    def pod_claim(self, claim: str | None) -> str | None:
+        """What the pod calls a claim."""
+        found = self.claims.get(claim or "")
+        return found.name or None if found is not None else None
+
+    def drivers_of(self, device_class: str) -> frozenset[str]:
+        """The drivers that a class's selectors name literally; empty where they name none."""
+        found = self.classes.get(device_class)
+        return drivers_named(found) if found is not None else frozenset()
+
+    def false_part(self, expression: str, devices: Sequence[DeviceID]) -> str | None:
+        """The part of an expression that no device meets: what decided the evaluation on each of them where that is the
+        same, else the first condition that none meets by itself."""
+        program = self.judge.compile(expression)
+        there = [(device, found) for device in devices if (found := self.devices.get(device)) is not None]
+        if not program.ok:
+            return expression
+        decided = {
+            (d.start, d.end): d.text for device, found in there for d in [program.decision(device.driver, found)]
+        }
+        if len(decided) == 1:
+            return next(iter(decided.values()))
+        parts = {**decided, **{(part.start, part.end): part.text for part in program.conjuncts}}
+        for _, part in sorted(parts.items()):
+            if not any(self.holds(part, device) for device in devices):
+                return part
+        return None
+
+    def holds(self, expression: str, device: DeviceID) -> bool:
+        """True if a condition is true on a device."""
+        found = self.devices.get(device)
+        program = self.judge.compile(expression)
+        return found is not None and program.ok and program.evaluate(device.driver, found) is True
+
+    def capacities(self, device: DeviceID) -> list[str]:
+        """The full names of a device's capacities."""
+        found = self.devices.get(device)
+        return [] if found is None else [n if "/" in n else f"{device.driver}/{n}" for n in found.capacity]
+
+    def attributes(self, device: DeviceID) -> list[str]:
+        """The full names of a device's attributes."""
+        found = self.devices.get(device)
+        return [] if found is None else [n if "/" in n else f"{device.driver}/{n}" for n in found.attributes]
+
+    def policy(self, device: DeviceID, capacity: str) -> CapacityRequestPolicy | None:
+        """The request policy of a device's capacity."""
+        found = self.devices.get(device)
+        capacities = {} if found is None else found.capacity
+        named = capacities.get(capacity) or capacities.get(capacity.removeprefix(f"{device.driver}/"))
+        return named.request_policy if named is not None else None
+
+
+def case_of(judge: Scheduler, devices: Devices, question: Question, judgement: Attempt) -> Case:
+    """The case of a question, with a survey for each group of nodes that gets the same answer."""
+    special = (c for n in judgement.nodes[:1] for c in n.claims)
+    claims = {c.full_name: c for c in (*judgement.claims, *special)}
+    called = {name: c.name or c.key[1] for name, c in claims.items() if c.key[1] != CLAIM_NAME}
+    groups = () if judgement.stopped else _groups(judgement.nodes)
+    return Case(
+        question,
+        judge,
+        judgement,
+        devices,
+        claims,
+        Names(called, as_written(question.value)),
+        groups,
+        {v.name: _survey(judge, v) for v, *_ in groups if v.outcome is not None},
+        {item.metadata.name or "": item for item in judge.state.classes},
+        frozenset(item.spec.driver for item in judge.slices),
+    )
+
+
+def _survey(judge: Scheduler, verdict: NodeVerdict) -> Survey:
+    decoded = [c.claim for c in verdict.claims if c.claim is not None]
+    return judge.allocator.survey(judge.state.decode(verdict.node), decoded)
+
+
+def _groups(verdicts: Sequence[NodeVerdict]) -> tuple[tuple[NodeVerdict, ...], ...]:
+    """Each node by itself; of many nodes, those that get the same answer together."""
+    if len(verdicts) <= _MANY:
+        return tuple((v,) for v in verdicts)
+    found: dict[object, list[NodeVerdict]] = {}
+    for v in verdicts:
+        refused = None if v.rejection is None else (v.rejection.plugin, v.rejection.texts)
+        elsewhere = tuple(c.full_name for c in v.elsewhere)
+        found.setdefault((v.group, refused, elsewhere, bool(v.victims)), []).append(v)
+    return tuple(map(tuple, found.values()))
+
+
+def drivers_named(device_class: DeviceClass) -> frozenset[str]:
+    """The drivers that the selectors of a class compare ``device.driver`` with."""
+    expressions = (selector.cel.expression for selector in device_class.spec.selectors if selector.cel is not None)
+    return frozenset().union(*(reading(expression).drivers for expression in expressions))

@@ -1,0 +1,135 @@
+"""Errors that end the scheduler's attempt for all nodes, as causes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.allocation import Fatal
+from dractl.explain import selectors
+from dractl.explain.causes import (
+    AllUnderConstraint,
+    ClaimLimit,
+    ClassMissing,
+    GateOff,
+    PoolIncomplete,
+    PoolInvalid,
+    SchedulerError,
+    SelectorError,
+    UpstreamBug,
+)
+from dractl.explain.diagnose.pools import unusable
+
+if TYPE_CHECKING:
+    from dractl.allocation import Fault
+    from dractl.allocation.survey import RequestSurvey, Survey
+    from dractl.explain.case import Case
+    from dractl.explain.causes import Cause
+    from dractl.scheduler.verdict import NodeVerdict
+
+
+def fatal(case: Case, verdict: NodeVerdict, survey: Survey) -> Cause:
+    """The cause of an error that ends the attempt for all nodes."""
+    assert isinstance(verdict.outcome, Fatal)
+    fault, nodes = verdict.outcome.fault, (verdict.name,)
+    claim = case.claims.get(fault.claim or "") or next(iter(case.claims.values()), None)
+    match fault.kind:
+        case "pool-incomplete" | "pool-invalid" | "pool-reached" | "pools-invalid" if fault.pool is not None:
+            pool = next((p for p in survey.pools if (p.driver, p.pool) == fault.pool), None)
+            if pool is not None:
+                return unusable(pool, fault.request, all_mode=fault.kind != "pool-reached", nodes=nodes)
+        case "limit":
+            mine = [r for r in survey.requests if claim and r.claim == claim.full_name]
+            want = sum(r.wanted for r in mine if r.ref.alternative is None) or None
+            refs = tuple(r.ref for r in mine) or ((fault.request,) if fault.request is not None else ())
+            return ClaimLimit(claim=fault.claim or "", requests=refs, want=want, nodes=nodes)
+        case "selector" | "selector-empty":
+            return _selector(case, fault, survey, nodes)
+        case "constraint":
+            unmet = next((c for c in survey.constraints if not c.satisfiable), None)
+            unmet = unmet or next(iter(survey.constraints), None)
+            constraint = f"{unmet.kind} {unmet.attribute}" if unmet else None
+            return AllUnderConstraint(
+                request=fault.request, constraint=constraint, devices=_devices(fault), nodes=nodes
+            )
+    return of_fault(case, fault, None, nodes)
+
+
+def of_fault(case: Case, fault: Fault, request: RequestSurvey | None, nodes: tuple[str, ...] = ()) -> Cause:
+    """The cause of a fault of which nothing is known but what it says itself."""
+    ref = request.ref if request is not None else fault.request
+    device_class = (request.device_class or None) if request is not None else fault.device_class
+    claim = case.claims.get(fault.claim or (ref.claim if ref is not None else "")) or next(
+        iter(case.claims.values()), None
+    )
+    full_name = claim.full_name if claim is not None else None
+    pod_claim = claim.name or None if claim is not None else None
+    match fault.kind:
+        case "class-unnamed" | "class-missing":
+            return ClassMissing(request=ref, device_class=device_class, upstream=fault.text, nodes=nodes)
+        case "gate-off":
+            return GateOff(
+                request=ref,
+                device_class=device_class,
+                gate=fault.gate,
+                upstream=fault.text,
+                devices=_devices(fault),
+                nodes=nodes,
+            )
+        case "selector" | "selector-empty":
+            return SelectorError(request=ref, device_class=device_class, upstream=fault.text, nodes=nodes)
+        case "limit":
+            refs = (ref,) if ref is not None else ()
+            return ClaimLimit(claim=fault.claim or full_name or "", requests=refs, nodes=nodes)
+        case "pool-incomplete" | "pool-invalid" | "pool-reached" | "pools-invalid":
+            kind = PoolIncomplete if fault.kind == "pool-incomplete" else PoolInvalid
+            driver, name = fault.pool or ("", "")
+            pool = f"{driver}/{name}" if fault.pool is not None else ""
+            return kind(request=ref, driver=driver, pool=pool, upstream=fault.text, nodes=nodes)
+        case "constraint":
+            return AllUnderConstraint(request=ref, devices=_devices(fault), nodes=nodes)
+        case "node-selector" | "panic":
+            return UpstreamBug(
+                pod_claim=pod_claim,
+                claim=full_name,
+                request=ref,
+                effect=fault.text,
+                issue=fault.issue,
+                devices=_devices(fault),
+                nodes=nodes,
+            )
+        case _:
+            return SchedulerError(
+                pod_claim=pod_claim,
+                claim=full_name,
+                request=ref,
+                upstream=fault.text,
+                devices=_devices(fault),
+                nodes=nodes,
+            )
+
+
+def _selector(case: Case, fault: Fault, survey: Survey, nodes: tuple[str, ...]) -> Cause:
+    """A selector that fails, with the values that its devices have."""
+    for request in survey.requests:
+        for stage in request.stages:
+            errors = [loss for loss in stage.lost if loss.code == "selector-error"]
+            if not errors:
+                continue
+            wrong = selectors.misfit(case.devices, stage.expression or "", [loss.device for loss in errors])
+            return SelectorError(
+                request=request.ref,
+                device_class=request.device_class or None,
+                selector=stage.expression,
+                error=errors[0].error or errors[0].message,
+                attribute=wrong.reference.full_name if wrong.reference else None,
+                values=wrong.found,
+                detail=wrong.detail,
+                nearest=wrong.nearest,
+                devices=tuple(str(loss.device) for loss in errors),
+                nodes=nodes,
+            )
+    return of_fault(case, fault, None, nodes)
+
+
+def _devices(fault: Fault) -> tuple[str, ...]:
+    return () if fault.device is None else (str(fault.device),)

@@ -1,0 +1,244 @@
+"""What keeps a subject from one node: its filters, claims that are allocated elsewhere, and its devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dractl.allocation import Allocated, Fatal, NodeError, is_extended
+from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.explain.answer import AllocatedDevice
+from dractl.explain.causes import (
+    BindingFailed,
+    DeviceInUse,
+    ExtendedResourceUnmapped,
+    NodeFilter,
+    PinnedNode,
+    SelectorFalse,
+    TimeoutRisk,
+)
+from dractl.explain.diagnose.faults import fatal
+from dractl.explain.diagnose.pods import failure_text
+from dractl.explain.diagnose.pools import unusable
+from dractl.explain.diagnose.requests import alone, of_stage
+from dractl.explain.diagnose.together import together, too_many
+from dractl.explain.funnel import funnel, whole
+from dractl.model.nearest import nearest
+from dractl.scheduler.binding import failure
+from dractl.scheduler.extended import provided
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dractl.allocation.survey import RequestSurvey, Survey
+    from dractl.explain.answer import FunnelStage
+    from dractl.explain.case import Case
+    from dractl.explain.causes import Cause
+    from dractl.scheduler.claims import PodClaim
+    from dractl.scheduler.verdict import NodeVerdict
+
+    Raw = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFindings:
+    """What was found on a node, and that ``like`` are the same."""
+
+    name: str
+    verdict: Any  # Verdict or "filtered"
+    causes: tuple[Cause, ...] = ()
+    funnel: tuple[FunnelStage, ...] = ()
+    allocation: tuple[AllocatedDevice, ...] = ()
+    like: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many nodes these are."""
+        return 1 + len(self.like)
+
+
+def findings(case: Case) -> list[NodeFindings]:
+    """What was found on each group of nodes, for the first of them."""
+    return [_together(_node(case, group[0]), group) for group in case.groups]
+
+
+def _together(found: NodeFindings, group: Sequence[NodeVerdict]) -> NodeFindings:
+    if len(group) == 1:
+        return found
+    names = tuple(verdict.name for verdict in group)
+    return replace(found, like=names[1:], causes=tuple(replace(cause, nodes=names) for cause in found.causes))
+
+
+def _node(case: Case, verdict: NodeVerdict) -> NodeFindings:
+    before = (a for c in case.judgement.claims if c.allocated for a in allocation_of(c.value, c.full_name))
+    allocation = (*before, *_allocation(case, verdict))
+    survey = case.surveys.get(verdict.name)
+    stages = funnel(case.devices, survey.requests, case.names.request) if survey is not None else ()
+    if verdict.fits:
+        return NodeFindings(verdict.name, "allocatable", (), stages, allocation)
+    causes: list[Cause] = []
+    if verdict.rejection is not None:
+        causes.append(_filtered(case, verdict))
+    causes += [_pinned(case, claim, verdict) for claim in verdict.elsewhere]
+    if not verdict.allocates and survey is not None:
+        causes += _timeouts(verdict, _unallocatable(case, verdict, survey))
+    kind = "filtered" if verdict.rejection is not None else "unallocatable"
+    if verdict.asked and case.judge.is_fatal(verdict.outcome):
+        kind = "error"
+    return NodeFindings(verdict.name, kind, tuple(causes), stages, allocation if verdict.allocates else ())
+
+
+def _unallocatable(case: Case, verdict: NodeVerdict, survey: Survey) -> list[Cause]:
+    """Why the claims cannot be allocated on a node, what got furthest first."""
+    if isinstance(verdict.outcome, Fatal):
+        return [fatal(case, verdict, survey)]
+    found: list[Cause] = []
+    for group in _by_request(survey.requests):
+        if not any(request.enough for request in group):
+            causes = [cause for request in group for cause in alone(case, survey, request)]
+            found += sorted(causes, key=lambda cause: -cause.reach)
+    if isinstance(verdict.outcome, NodeError):
+        found += [unusable(pool) for pool in survey.pools if pool.state == "invalid"]
+    if not found:
+        found = together(case, survey)
+    elif (crowded := too_many(case, survey)) is not None:
+        # Whoever holds devices now: with all of them free it would not fit either.
+        found = [crowded, *(cause for cause in found if not isinstance(cause, DeviceInUse))]
+    return [replace(cause, nodes=(verdict.name,)) for cause in found]
+
+
+def _by_request(requests: Iterable[RequestSurvey]) -> list[list[RequestSurvey]]:
+    groups: dict[tuple[int, str], list[RequestSurvey]] = {}
+    for request in requests:
+        groups.setdefault((request.claim_index, request.ref.name), []).append(request)
+    return list(groups.values())
+
+
+def over_nodes(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> Cause:
+    """A selector that no device of several nodes meets, with the values of all of their devices."""
+    if not isinstance(cause, SelectorFalse) or cause.have:
+        return cause
+    there = [
+        (case.surveys[node.name], node.count)
+        for node in found
+        if node.name in cause.nodes and node.name in case.refusing
+    ]
+    if sum(times for _, times in there) < 2:
+        return cause
+    request = next((r for r in whole(there) if r.ref == cause.request), None)
+    stage = next((s for s in request.stages if s.expression == cause.selector), None) if request is not None else None
+    if request is None or stage is None or stage.kept:
+        return cause
+    over = of_stage(case, request, stage, max(request.wanted, 1))
+    return replace(over, nodes=cause.nodes) if over.code == cause.code else cause
+
+
+def _timeouts(verdict: NodeVerdict, found: list[Cause]) -> list[Cause]:
+    if not verdict.times_out:
+        return found
+    because = found[0] if found else None
+    refs = because.about if because is not None else ()
+    claim = refs[0].claim if refs else None
+    return [TimeoutRisk(nodes=(verdict.name,), claim=claim, requests=refs, because=because), *found]
+
+
+# -- filters, and claims that are allocated --
+
+
+def _filtered(case: Case, verdict: NodeVerdict) -> Cause:
+    refused = verdict.rejection
+    assert refused is not None
+    unmapped = _unmapped(case, verdict) if refused.resource else None
+    return unmapped or NodeFilter(
+        plugin=refused.plugin,
+        texts=refused.texts,
+        final=refused.final,
+        detail=refused.detail,
+        of_node=refused.of_node,
+        resource=refused.resource,
+        want=refused.want,
+        free=refused.free,
+        pods=refused.pods,
+        nodes=(verdict.name,),
+    )
+
+
+def _pinned(case: Case, claim: PodClaim, verdict: NodeVerdict) -> Cause:
+    failed = failure(claim) if case.judge.features.binding_conditions else None
+    here = (verdict.name,)
+    if failed is not None:
+        return BindingFailed(
+            pod_claim=claim.name or None, claim=claim.full_name, failure=failure_text(failed), nodes=here
+        )
+    return PinnedNode(
+        pod_claim=claim.name or None,
+        claim=claim.full_name,
+        places=tuple(
+            str(value)
+            for term in maps_at(claim.value, "status", "allocation", "nodeSelector", "nodeSelectorTerms")
+            for e in [*maps_at(term, "matchFields"), *maps_at(term, "matchExpressions")]
+            for value in e.get("values") or ()
+        ),
+        pools=tuple(sorted({a.pool for a in allocation_of(claim.value, claim.full_name)})),
+        users=tuple(text_at(c, "name") for c in maps_at(claim.value, "status", "reservedFor")),
+        nodes=here,
+    )
+
+
+def _unmapped(case: Case, verdict: NodeVerdict) -> Cause | None:
+    """An extended resource that the node's DRA driver could provide, if its class said so."""
+    resource = verdict.rejection.resource if verdict.rejection is not None else None
+    if resource is None or "/" not in resource:
+        return None
+    allocatable = map_at(verdict.node, "status", "allocatable")
+    if str(allocatable.get(resource, "0")) != "0":
+        return None
+    judge = case.judge
+    named = provided(judge.state.classes)
+    offered = {r for node in judge.nodes for r in map_at(node, "status", "allocatable") if is_extended(r)}
+    near = nearest(resource, named.keys() | offered)
+    here = (verdict.name,)
+    if near is not None and resource not in named.keys() | offered:
+        return ExtendedResourceUnmapped(resource=resource, nearest=near, device_class=named.get(near), nodes=here)
+    for item in judge.state.classes:
+        drivers = case.drivers_of(item.metadata.name or "")
+        there = any(
+            s.spec.driver in drivers and s.spec.node_name == verdict.name and s.spec.devices for s in judge.slices
+        )
+        if there and not item.spec.extended_resource_name and _of_vendor(resource, drivers):
+            off = "DRAExtendedResource" not in judge.features.on
+            return ExtendedResourceUnmapped(
+                resource=resource, device_class=item.metadata.name, gate_off=off, nodes=here
+            )
+    return None
+
+
+def _of_vendor(resource: str, drivers: Iterable[str]) -> bool:
+    """True if a resource is named after the vendor of one of the drivers: nvidia.com/gpu, gpu.nvidia.com."""
+    domain = resource.partition("/")[0]
+    return any(f".{driver}".endswith(f".{domain}") or f".{domain}".endswith(f".{driver}") for driver in drivers)
+
+
+# -- allocations --
+
+
+def _allocation(case: Case, verdict: NodeVerdict) -> tuple[AllocatedDevice, ...]:
+    """What the scheduler would give on this very node: its group's verdict names another node's devices."""
+    if not isinstance(verdict.outcome, Allocated):
+        return ()
+    own = case.judge.allocate(verdict.node, verdict.claims)
+    if not isinstance(own, Allocated):
+        return ()
+    return tuple(
+        AllocatedDevice(claim.full_name, result.request, result.driver, result.pool, result.device)
+        for claim, allocation in zip(verdict.claims, own.results, strict=False)
+        for result in allocation.devices.results
+    )
+
+
+def allocation_of(claim: Raw | None, name: str) -> tuple[AllocatedDevice, ...]:
+    """What a claim has been given."""
+    return tuple(
+        AllocatedDevice(name, text_at(r, "request"), text_at(r, "driver"), text_at(r, "pool"), text_at(r, "device"))
+        for r in maps_at(claim, "status", "allocation", "devices", "results")
+    )

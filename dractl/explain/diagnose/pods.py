@@ -1,0 +1,252 @@
+"""What keeps a subject from being tried at all, what fails after a node was found, and what the pod itself shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
+from dractl.explain.causes import (
+    AdminAccessNamespace,
+    BindingPending,
+    ClaimDeleting,
+    ClaimMissing,
+    ClaimNotCreated,
+    ClaimNotOwned,
+    ClaimUnsetSource,
+    ClassMissing,
+    NoNodes,
+    QuotaExceeded,
+    ReservedLimit,
+    SchedulingGated,
+    TemplateMissing,
+    UpstreamBug,
+)
+from dractl.model.nearest import nearest
+from dractl.scheduler import binding, stops
+from dractl.scheduler.admission import ADMIN_LABEL
+from dractl.scheduler.known_bugs import decisive_bug
+from dractl.scheduler.node_filters import declared_features
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from dractl.cluster.state import ClusterState
+    from dractl.explain.case import Case
+    from dractl.explain.causes import Cause
+    from dractl.scheduler.binding import BindingFailure
+    from dractl.scheduler.stops import Late, Stop
+
+    Raw = Mapping[str, Any]
+
+
+# -- before any node --
+
+
+def of_stop(stop: Stop, state: ClusterState) -> Cause:
+    """The cause of what ends an attempt before any node."""
+    match stop:
+        case stops.Gated(gates):
+            return SchedulingGated(gates=gates)
+        case stops.UnnamedClaim(name, old_form):
+            return ClaimUnsetSource(pod_claim=name, old_form=old_form)
+        case stops.NoSuchClaim():
+            return _missing_claim(stop, state)
+        case stops.NoSuchTemplate(name, (namespace, template)):
+            here = [n for (ns, n) in state.all("ResourceClaimTemplate") if ns == namespace]
+            return TemplateMissing(
+                pod_claim=name,
+                template=f"{namespace}/{template}",
+                nearest=nearest(template, here),
+                elsewhere=tuple(sorted("/".join(k) for k in state.all("ResourceClaimTemplate") if k[1] == template)),
+                none_known=not state.has("ResourceClaimTemplate"),
+            )
+        case stops.NotYetMade():
+            return _not_made(stop)
+        case stops.ForeignClaim(claim):
+            return ClaimNotOwned(pod_claim=claim.name, claim=claim.full_name)
+        case stops.DeletedClaim(claim, users, finalizers):
+            gone = tuple(name for name in users if state.get("Pod", (claim.key[0], name)) is None)
+            return ClaimDeleting(
+                pod_claim=claim.name or None,
+                claim=claim.full_name,
+                users=users,
+                gone=gone if state.has("Pod") else (),
+                finalizers=finalizers,
+            )
+        case stops.AdminAccessDenied(name, request, namespace):
+            return AdminAccessNamespace(pod_claim=name, request_name=request.name, namespace=namespace)
+        case stops.OverQuota():
+            return QuotaExceeded(
+                pod_claim=stop.pod_claim or None,
+                request_name=stop.request.name,
+                device_class=stop.device_class,
+                resource=stop.resource,
+                want=stop.used + stop.need,
+                have=stop.limit,
+                used=stop.used,
+                quotas=("/".join(stop.quota),),
+            )
+        case stops.NoSuchClass(_, request, wanted):
+            known = sorted(name for _, name in state.all("DeviceClass"))
+            near = nearest(wanted, known) or _class_of_driver(state, wanted)
+            return ClassMissing(request=request, device_class=wanted, nearest=near, known=tuple(known))
+        case stops.NoNodes():
+            return NoNodes()
+
+
+def _missing_claim(stop: stops.NoSuchClaim, state: ClusterState) -> Cause:
+    namespace, claim = stop.claim
+    here = [n for (ns, n) in state.all("ResourceClaim") if ns == namespace]
+    labels = map_at(state.get("Namespace", ("", namespace)), "metadata", "labels")
+    unlabelled = state.has("Namespace") and labels.get(ADMIN_LABEL) != "true" and _mentions_admin(state)
+    return ClaimMissing(
+        pod_claim=stop.pod_claim,
+        claim=f"{namespace}/{claim}",
+        nearest=nearest(claim, here),
+        elsewhere=tuple(sorted("/".join(k) for k in state.all("ResourceClaim") if k[1] == claim)),
+        none_known=not state.has("ResourceClaim"),
+        unlabelled=namespace if unlabelled else None,
+    )
+
+
+def _mentions_admin(state: ClusterState) -> bool:
+    return any(
+        ADMIN_LABEL in map_at(namespace, "metadata", "labels") for namespace in state.all("Namespace").values()
+    ) or any(
+        at(request, "exactly", "adminAccess")
+        for claim in state.all("ResourceClaim").values()
+        for request in maps_at(claim, "spec", "devices", "requests")
+    )
+
+
+def _not_made(stop: stops.NotYetMade) -> Cause:
+    namespace, template = stop.template
+    said = stop.event
+    if "exceeded quota: " in said:
+        refusal = said[said.index("exceeded quota: ") :]
+        quota = refusal.removeprefix("exceeded quota: ").partition(",")[0]
+        return QuotaExceeded(pod_claim=stop.pod_claim, quotas=(f"{namespace}/{quota}",), event=refusal)
+    return ClaimNotCreated(
+        pod_claim=stop.pod_claim,
+        template=f"{namespace}/{template}",
+        event=said,
+        template_is_younger=stop.younger,
+    )
+
+
+def _class_of_driver(state: ClusterState, driver: str) -> str | None:
+    """The class whose selector wants this driver, where a driver's name was written in place of the class."""
+    for (_, name), value in sorted(state.all("DeviceClass").items()):
+        for selector in maps_at(value, "spec", "selectors"):
+            if driver in text_at(selector, "cel", "expression"):
+                return name
+    return None
+
+
+# -- after a node was found --
+
+
+def of_late(stop: Late) -> Cause:
+    """The cause of what fails after a node was found."""
+    match stop:
+        case stops.ReservationsFull(claim, reserved, limit):
+            return ReservedLimit(pod_claim=claim.name, claim=claim.full_name, have=reserved, want=limit)
+        case stops.NoAllocationTime(claim):
+            effect = (
+                f"claim {claim.full_name} was allocated without allocationTimestamp, by Kubernetes 1.35 or before, or "
+                "with DRADeviceBindingConditions off: no further pod can join it until its pods end and it is "
+                "allocated again"
+            )
+            users = tuple(c.name for c in claim.claim.status.reserved_for) if claim.claim is not None else ()
+            return UpstreamBug(pod_claim=claim.name or None, claim=claim.full_name, effect=effect, names=users)
+        case stops.EmptyMapping(_, nodes):
+            effect = (
+                "the pod has claims and wants an extended resource that a device class provides, and the device plugin "
+                f"of node {nodes[0]} has it: the scheduler makes an empty claim for it and fails to bind the pod"
+            )
+            return UpstreamBug(effect=effect, nodes=nodes)
+        case stops.Miscounted(claims):
+            effect = (
+                "one claim of the pod is allocated already and another has alternatives (firstAvailable): scoring "
+                "counts allocations wrongly in this release"
+            )
+            return UpstreamBug(pod_claim=claims[0].name, claim=claims[0].full_name, effect=effect, issue=stop.issue)
+
+
+def known_bug(case: Case) -> Cause | None:
+    """The bug of the release without which the pod would fit."""
+    if case.judgement.fits:
+        return None
+    claims, pod = case.judgement.claims, case.question.value
+    found = decisive_bug(case.judge, case.judgement, claims, lambda judge: judge.pod(pod))
+    if found is None:
+        return None
+    bug = found.bug
+    return UpstreamBug(
+        pod_claim=claims[0].name or None if claims else None,
+        claim=claims[0].full_name if claims else None,
+        effect=f"{bug.effect[0].lower()}{bug.effect[1:].rstrip('.')} in Kubernetes {bug.first} to {bug.last}",
+        fits_without=True,
+        issue=f"kubernetes#{bug.issue}" if bug.issue else None,
+        nodes=found.nodes,
+        pool=found.pool,
+        counter_set=found.counter_set,
+        names=found.drivers,
+    )
+
+
+def awaited(case: Case) -> Cause | None:
+    """The binding conditions that a pod waits for whose claims are all allocated."""
+    if not case.judge.features.binding_conditions:
+        return None
+    found = binding.pending(case.judgement.claims)
+    if found is None:
+        return None
+    return BindingPending(
+        pod_claim=found.claim.name or None,
+        claim=found.claim.full_name,
+        request_name=found.request or None,
+        driver=found.device.driver,
+        devices=(str(found.device),),
+        conditions=found.conditions,
+        since=found.since,
+    )
+
+
+def failure_text(found: BindingFailure) -> str:
+    """``driver/pool/device has CONDITION (reason: message)``."""
+    said = ": ".join(filter(None, (found.condition.reason, found.condition.message)))
+    return f"{found.device} has {found.condition.type}" + (f" ({said})" if said else "")
+
+
+# -- what the pod shows --
+
+
+def undeclared_features(case: Case) -> Iterator[str]:
+    """What NodeDeclaredFeatures, which the scheduler asks after DRA, may have against nodes."""
+    needed = declared_features(case.question.value) if case.judge.features.at_least("1.36") else []
+    lacking = [
+        text_at(node, "metadata", "name")
+        for node in case.judge.nodes
+        if not set(needed) <= set(list_at(node, "status", "declaredFeatures"))
+    ]
+    if needed and lacking:
+        more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+        yield (
+            f"node features are not checked here: the pod needs {', '.join(needed)}, and status.declaredFeatures of "
+            f"{', '.join(lacking[:3])}{more} lacks it"
+        )
+
+
+def unchecked_volumes(pod: Raw) -> Iterator[str]:
+    """That volumes are not checked, if the pod has any that the scheduler looks at."""
+    kinds = ("persistentVolumeClaim", "ephemeral")
+    if any(kind in volume for kind in kinds for volume in maps_at(pod, "spec", "volumes")):
+        yield "volumes are not checked here; kubectl describe pod shows what the scheduler makes of them"
+
+
+def condition_of(pod: Raw) -> Raw:
+    """The condition PodScheduled, if the scheduler could not place the pod; else nothing."""
+    found = next((c for c in maps_at(pod, "status", "conditions") if c.get("type") == "PodScheduled"), {})
+    return found if at(found, "status") == "False" else {}

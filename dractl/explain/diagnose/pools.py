@@ -1,0 +1,50 @@
+"""Pools that the scheduler does not use, as causes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.explain.causes import PoolIncomplete, PoolInvalid, PoolObsolete
+
+if TYPE_CHECKING:
+    from dractl.allocation.survey import PoolSurvey
+    from dractl.explain.causes import OfPool
+    from dractl.model import RequestRef
+
+
+def unusable(
+    pool: PoolSurvey,
+    request: RequestRef | None = None,
+    *,
+    device_class: str | None = None,
+    all_mode: bool = False,
+    nodes: tuple[str, ...] = (),
+) -> OfPool:
+    """Why a pool is not used. ``all_mode``: it stops ``request``, which wants all devices."""
+    name = f"{pool.driver}/{pool.pool}"
+    if pool.state == "invalid":
+        fault = pool.fault.text if pool.fault is not None else "its slices contradict each other"
+        return PoolInvalid(
+            driver=pool.driver,
+            pool=name,
+            have=pool.slices,
+            want=pool.expected,
+            generation=pool.generation,
+            fault=fault,
+            request=request,
+            device_class=device_class,
+            all_mode=all_mode,
+            nodes=nodes,
+        )
+    kind = PoolIncomplete if pool.state == "incomplete" else PoolObsolete
+    return kind(
+        driver=pool.driver,
+        pool=name,
+        have=pool.slices,
+        want=pool.expected,
+        generation=pool.generation,
+        request=request,
+        device_class=device_class,
+        all_mode=all_mode,
+        nodes=nodes,
+    )

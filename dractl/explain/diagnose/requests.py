@@ -1,0 +1,328 @@
+"""A request that has too few candidates by itself: the stages of its survey that are to blame."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from dractl.allocation import effective_taint_rules
+from dractl.explain import selectors
+from dractl.explain.causes import (
+    AllNeedsFree,
+    AllNeedsUntainted,
+    AttributeMissing,
+    BindingConditionsOff,
+    CapacityMissing,
+    CapacityPolicy,
+    CapacityShort,
+    CountersShort,
+    DeviceInUse,
+    DeviceInUseSamePod,
+    GateOff,
+    NoSlicesForDriver,
+    NoSlicesOnNode,
+    NotEnough,
+    SelectorError,
+    SelectorFalse,
+    SliceNodeMismatch,
+    Tainted,
+)
+from dractl.explain.diagnose.faults import of_fault
+from dractl.explain.diagnose.pools import unusable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dractl.allocation import DeviceID
+    from dractl.allocation.survey import RequestSurvey, Stage, Survey
+    from dractl.explain.case import Case
+    from dractl.explain.causes import Cause
+    from dractl.model import CapacityRequestPolicy
+
+_TAKEN = ("in-use", "counters", "taints", "capacity")
+
+
+def alone(case: Case, survey: Survey, request: RequestSurvey) -> list[Cause]:
+    """Why one request, or one alternative, has too few candidates; the stage that is to blame first."""
+    if request.fault is not None:
+        return [of_fault(case, request.fault, request)]
+    need = max(request.wanted, 1)
+    hidden = _hidden(case, survey, request, need)
+    if hidden is not None:
+        return [hidden]
+    blamed = next((s for s in request.stages if len(s.kept) < need), None)
+    if blamed is None:
+        return [NotEnough(**_where(request), want=need, have=len(request.candidates))]
+    further = [
+        of_stage(case, request, stage, need)
+        for stage in request.stages
+        if stage is not blamed
+        and stage.lost
+        and stage.name in _TAKEN
+        and len(stage.kept) < need <= len(stage.kept) + len(stage.lost)
+    ]
+    return [of_stage(case, request, blamed, need), *further[:2]]
+
+
+def _hidden(case: Case, survey: Survey, request: RequestSurvey, need: int) -> Cause | None:
+    """A pool of the request's driver that the scheduler does not use, where the visible devices are too few."""
+    visible = next((len(s.kept) for s in reversed(request.stages) if s.name == "class-selector"), len(request.offered))
+    if visible >= need:
+        return None
+    drivers = case.drivers_of(request.device_class)
+    for pool in survey.pools:
+        if pool.state != "usable" and (not drivers or pool.driver in drivers):
+            return unusable(pool, request.ref, device_class=request.device_class or None)
+    return None
+
+
+def of_stage(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cause:
+    """The cause that belongs to a stage."""
+    match stage.name:
+        case "class-selector":
+            return _class(case, request, stage, need)
+        case "request-selector":
+            return _selector(case, request, stage, need)
+        case "node":
+            return SliceNodeMismatch(**_where(request), devices=_texts(loss.device for loss in stage.lost))
+        case "in-use":
+            return _in_use(case, request, stage, need)
+        case "counters":
+            return _counters(case, request, stage)
+        case "taints":
+            return _tainted(case, request, stage, need)
+        case "capacity":
+            return _capacity(case, request, stage)
+        case "constraint":
+            return _attribute_missing(case, request, stage)
+        case _:
+            return _gate(request, stage)
+
+
+def _where(request: RequestSurvey) -> dict[str, Any]:
+    return {"request": request.ref, "device_class": request.device_class or None}
+
+
+def _class(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cause:
+    if stage.kept:
+        return NotEnough(**_where(request), want=need, have=len(stage.kept))
+    drivers = case.drivers_of(request.device_class)
+    of_driver = [loss.device for loss in stage.lost if not drivers or loss.device.driver in drivers]
+    if not of_driver:
+        return _no_devices(case, request, drivers)
+    expression = stage.expression or ""
+    wrong = selectors.misfit(case.devices, case.false_part(expression, of_driver) or expression, of_driver)
+    return SelectorFalse(
+        **_where(request),
+        selector=expression,
+        of_class=True,
+        attribute=wrong.reference.full_name if wrong.reference else None,
+        values=wrong.found,
+        detail=wrong.detail,
+        nearest=wrong.nearest,
+        of=len(of_driver),
+        devices=_texts(of_driver),
+    )
+
+
+def _no_devices(case: Case, request: RequestSurvey, drivers: frozenset[str]) -> Cause:
+    driver = min(drivers, default=None)
+    if not case.judge.slices:
+        return NoSlicesForDriver(**_where(request), driver=driver, none_known=True)
+    if driver and not drivers & case.drivers:
+        return NoSlicesForDriver(**_where(request), driver=driver, known=tuple(sorted(case.drivers)))
+    for item in case.judge.slices:
+        if driver in (None, item.spec.driver) and item.spec.node_selector is not None and item.spec.devices:
+            return SliceNodeMismatch(
+                **_where(request),
+                driver=item.spec.driver,
+                slice=item.metadata.name,
+                selectors=(_selector_text(item.spec.node_selector),),
+            )
+    return NoSlicesOnNode(**_where(request), driver=driver)
+
+
+def _selector(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cause:
+    expression = stage.expression or ""
+    errors = [loss for loss in stage.lost if loss.code == "selector-error"]
+    if errors:
+        return SelectorError(
+            **_where(request),
+            selector=expression,
+            error=errors[0].error or errors[0].message,
+            devices=_texts(loss.device for loss in errors),
+        )
+    lost = [loss.device for loss in stage.lost]
+    wrong = selectors.misfit(case.devices, case.false_part(expression, lost) or expression, lost)
+    kind = wrong.reference.kind if wrong.reference else None
+    return SelectorFalse(
+        **_where(request),
+        selector=expression,
+        attribute=wrong.reference.full_name if wrong.reference and kind == "attributes" else None,
+        capacity=wrong.reference.full_name if wrong.reference and kind == "capacity" else None,
+        values=wrong.found,
+        detail=wrong.detail,
+        nearest=wrong.nearest,
+        want=need if stage.kept else None,
+        have=len(stage.kept),
+        of=len(stage.kept) + len(lost),
+    )
+
+
+def _in_use(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cause:
+    lost = [loss.device for loss in stage.lost]
+    free = len(stage.kept)
+    held: dict[str, Any] = {
+        **_where(request),
+        "devices": _texts(lost),
+        "holders": case.devices.holders(lost),
+        "want": need,
+        "have": free,
+        "free": free,
+    }
+    if request.mode == "All":
+        return AllNeedsFree(**held)
+    own = case.own
+    if all(set(case.devices.claims_of(device)) <= own for device in lost):
+        return DeviceInUseSamePod(**held, of=free + len(lost))
+    return DeviceInUse(**held, of=free + len(lost))
+
+
+def _counters(case: Case, request: RequestSurvey, stage: Stage) -> Cause:
+    losses = [loss for loss in stage.lost if loss.counter_set]
+    first = losses[0] if losses else stage.lost[0]
+    drained = {(loss.device.driver, loss.device.pool, loss.counter_set) for loss in losses if loss.counter_set}
+    return CountersShort(
+        **_where(request),
+        driver=first.device.driver,
+        pool=f"{first.device.driver}/{first.device.pool}",
+        counter_set=first.counter_set,
+        counters=tuple(dict.fromkeys(loss.counter for loss in losses if loss.counter)),
+        want=first.want,
+        free=first.free,
+        holders=case.devices.holders(case.devices.drawing_on(drained)),
+        devices=_texts(loss.device for loss in stage.lost),
+    )
+
+
+def _tainted(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cause:
+    taints = Counter(loss.taint for loss in stage.lost if loss.taint)
+    taint = taints.most_common(1)[0][0] if taints else None
+    lost = [loss.device for loss in stage.lost]
+    kind = AllNeedsUntainted if request.mode == "All" else Tainted
+    return kind(
+        **_where(request),
+        taint=taint,
+        taints=tuple(taints.most_common()),
+        rules=_rules(case, taint or "", lost),
+        devices=_texts(lost),
+        want=need,
+        have=len(stage.kept),
+    )
+
+
+def _rules(case: Case, taint: str, devices: Sequence[DeviceID]) -> tuple[str, ...]:
+    """The DeviceTaintRules that put a taint on any of the devices."""
+    judge = case.judge
+    found = [(d, device) for d in devices if (device := case.devices.get(d)) is not None]
+    names = []
+    for rule, reach in effective_taint_rules(judge.state.taint_rules, judge.features, judge.state.classes):
+        own = rule.spec.taint
+        value = f"={own.value}" if own.value else ""
+        if f"{own.key}{value}:{own.effect}" == taint and any(reach.covers(d.driver, d.pool, at) for d, at in found):
+            names.append(rule.metadata.name or "")
+    return tuple(names)
+
+
+def _capacity(case: Case, request: RequestSurvey, stage: Stage) -> Cause:
+    code = Counter(loss.code for loss in stage.lost).most_common(1)[0][0]
+    losses = [loss for loss in stage.lost if loss.code == code]
+    name = losses[0].capacity or ""
+    devices = [loss.device for loss in losses]
+    if code == "capacity-missing":
+        known = dict(Counter(n for d in devices for n in case.capacities(d)))
+        domain, _, short = name.rpartition("/")
+        near = selectors.nearest_name(domain, short, known)
+        near = near or next(iter(known), None)
+        return CapacityMissing(
+            **_where(request),
+            capacity=name,
+            nearest=near and near.rpartition("/")[2],
+            known=tuple(sorted(known)),
+            devices=_texts(devices),
+        )
+    best = max(losses, key=lambda loss: _amount(loss.free))
+    found: dict[str, Any] = {
+        **_where(request),
+        "capacity": name,
+        "want": best.want,
+        "free": best.free,
+        "have": best.total,
+        "holders": case.devices.holders(devices),
+        "devices": _texts(devices),
+    }
+    if code == "capacity-short":
+        return CapacityShort(**found)
+    policy = case.policy(best.device, name)
+    if policy is None:
+        return CapacityPolicy(**found, problem=best.message)
+    return CapacityPolicy(**found, allowed=_allowed(policy))
+
+
+def _allowed(policy: CapacityRequestPolicy) -> str:
+    bounds = policy.valid_range
+    if bounds is None:
+        return ", ".join(map(str, policy.valid_values))
+    span = f"{bounds.min or 0} to {bounds.max}" if bounds.max is not None else f"{bounds.min or 0} and more"
+    return f"{span} in steps of {bounds.step}" if bounds.step is not None else span
+
+
+def _attribute_missing(case: Case, request: RequestSurvey, stage: Stage) -> Cause:
+    name = stage.attribute or ""
+    lost = [loss.device for loss in stage.lost]
+    domain, _, short = name.partition("/")
+    known = dict(Counter(n for d in lost for n in case.attributes(d)))
+    return AttributeMissing(
+        **_where(request),
+        constraint=f"matchAttribute {name}",
+        attribute=name,
+        driver=lost[0].driver if lost else None,
+        nearest=selectors.nearest_name(domain, short, known),
+        devices=_texts(lost),
+        publish=len(stage.kept),
+        of=len(stage.kept) + len(lost),
+    )
+
+
+def _gate(request: RequestSurvey, stage: Stage) -> Cause:
+    loss = stage.lost[0]
+    kind = BindingConditionsOff if loss.gate and "Binding" in loss.gate else GateOff
+    return kind(
+        **_where(request), gate=loss.gate, detail=loss.message, devices=_texts(loss.device for loss in stage.lost)
+    )
+
+
+def _texts(devices: Iterable[DeviceID]) -> tuple[str, ...]:
+    return tuple(map(str, devices))
+
+
+def _amount(text: str | None) -> float:
+    from dractl.model import Quantity
+
+    try:
+        return float(Quantity.parse(text or "0").milli_value())
+    except ValueError:
+        return 0.0
+
+
+def _selector_text(selector: object) -> str:
+    terms = []
+    for term in getattr(selector, "node_selector_terms", ()):
+        parts = []
+        for e in (*term.match_expressions, *term.match_fields):
+            if e.operator == "In" and len(e.values) == 1:
+                parts.append(f"{e.key}={e.values[0]}")
+            else:
+                parts.append(f"{e.key} {e.operator} {','.join(e.values)}".rstrip())
+        terms.append(" and ".join(parts))
+    return " or ".join(terms)

@@ -1,0 +1,94 @@
+"""From the causes of all nodes to those of the subject: which comes first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from dractl.explain.causes import (
+    HIDDEN,
+    NOTHING,
+    OUTSIDE,
+    STOPPED,
+    Mixed,
+    NodeFilter,
+    PinnedNode,
+    merge,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.explain.causes import Cause
+    from dractl.explain.diagnose.nodes import NodeFindings
+    from dractl.scheduler.verdict import NodeVerdict
+
+EVERYWHERE = STOPPED - 1  # what a filter has against all nodes: nothing else matters until that is fixed
+_MIXED = 4  # so many different causes, none of them on most nodes, are called mixed
+
+
+def rank(nodes: Sequence[NodeFindings], verdicts: Sequence[NodeVerdict]) -> tuple[Cause, ...]:
+    """The causes of all nodes, equal ones merged: those that got furthest first, then those on most nodes."""
+    otherwise = {v.name for v in verdicts if v.allocates and not v.elsewhere}
+    wanted = any(not _unwanted(v) for v in verdicts)
+    unwanted = {v.name for v in verdicts if wanted and _unwanted(v)}
+    merged: dict[tuple[object, ...], Cause] = {}
+    reach: dict[tuple[object, ...], float] = {}
+    for node in nodes:
+        hardest = _hardest(node)
+        for position, cause in enumerate(node.causes):
+            key = cause.key
+            merged[key] = merge(merged[key], cause) if key in merged else cause
+            far = cause.reach
+            if cause.about and hardest < far < STOPPED:
+                far = hardest - 0.1  # this one alone would not be enough
+            if isinstance(cause, NodeFilter):
+                far = _filtered(node.name, otherwise, unwanted)
+            if isinstance(cause, PinnedNode) and any(c.code != cause.code for c in node.causes[position + 1 :]):
+                far = 0
+            reach[key] = max(reach.get(key, far), far)
+    for key, cause in merged.items():
+        if isinstance(cause, NodeFilter) and len(cause.nodes) == len(verdicts):
+            reach[key] = EVERYWHERE
+    ranked = [merged[k] for k in sorted(merged, key=lambda k: (-reach[k], -len(merged[k].nodes)))]
+    mixed = _mixed(nodes, ranked)
+    return (mixed, *ranked) if mixed is not None else tuple(ranked)
+
+
+def _mixed(nodes: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Mixed | None:
+    """That no cause holds on most nodes, where it is so."""
+    firsts = [node.causes[0].code for node in nodes if node.causes and node.causes[0].reach > NOTHING]
+    codes = Counter(firsts)
+    if len(codes) < _MIXED or max(codes.values()) * 2 > len(firsts):
+        return None
+    # A node that is cordoned is so on purpose: others are nearer.
+    found = (c for c in ranked if c.nodes and not (isinstance(c, NodeFilter) and c.plugin == "NodeUnschedulable"))
+    near = next(found, ranked[0])
+    named = tuple(code for code, _ in codes.most_common())
+    return Mixed(codes=named, nearest_node=near.nodes[0], nearest_cause=near) if near.nodes else Mixed(codes=named)
+
+
+def _hardest(node: NodeFindings) -> float:
+    """How far the pod gets on a node with the request that gets least far."""
+    best: dict[tuple[str, str], float] = {}
+    for cause in node.causes:
+        if len(cause.about) == 1:
+            key = cause.about[0][:2]  # alternatives count as one request
+            best[key] = max(best.get(key, 0), cause.reach)
+    return min(best.values(), default=STOPPED)
+
+
+def _unwanted(verdict: NodeVerdict) -> bool:
+    """True if the pod itself rules the node out: by its node selector, its affinity, or a name."""
+    refused = verdict.rejection
+    if refused is None:
+        return False
+    return refused.plugin in ("NodeAffinity", "NodeName") or (refused.plugin == "InterPodAffinity" and refused.final)
+
+
+def _filtered(node: str, otherwise: set[str], unwanted: set[str]) -> float:
+    """How far a pod gets on a node that a filter refuses. Where the pod wants other nodes, what these have against it
+    counts more, if they have such devices at all."""
+    if node not in otherwise:
+        return -1
+    return HIDDEN - 0.5 if node in unwanted else OUTSIDE

@@ -1,0 +1,616 @@
+"""Sentences: the one place where causes are put into words.
+
+A sentence names the request first, then what is wrong, what was found, and what is allowed or nearest. ``brief`` leaves
+out who holds the devices, which tables show elsewhere.
+"""
+# ruff: noqa: ARG001 (all sentences are made by functions of one signature)
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dractl.allocation import CLAIM_NAME
+from dractl.explain import causes
+from dractl.explain.selectors import readable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from dractl.cluster.devices import Holder
+    from dractl.explain.causes import Cause
+    from dractl.model.names import RequestRef
+
+C = TypeVar("C", bound="Cause")
+
+_SPECIAL = f"/{CLAIM_NAME}"  # the scheduler's own claim for extended resources
+
+
+class Scope(Enum):
+    """The nodes that a sentence is about."""
+
+    ONE = "one node"
+    ALL = "all nodes"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the user calls claims and requests. ``claims``: ``namespace/name`` of each claim of the subject and its name
+    in the pod; ``written``: what the pod has where the scheduler's claim for extended resources has a request."""
+
+    claims: Mapping[str, str] = field(default_factory=dict)
+    written: Mapping[str, str] = field(default_factory=dict)
+
+    def request(self, ref: RequestRef) -> str:
+        """``request gpu``, with its claim where there are several; an extended resource as the pod has it."""
+        if ref.claim.endswith(_SPECIAL):
+            return self.written.get(str(ref), f"request {ref}")
+        if len(self.claims) < 2 or ref.claim not in self.claims:
+            return f"request {ref}"
+        return f"request {self.short(ref)}"
+
+    def short(self, ref: RequestRef) -> str:
+        """``claim/request``: a request among those of several claims."""
+        if ref.claim.endswith(_SPECIAL):
+            return self.written.get(str(ref), str(ref))
+        claim = self.claims.get(ref.claim)
+        return f"{claim}/{ref}" if claim is not None else str(ref)
+
+    def among(self, refs: Sequence[RequestRef]) -> str:
+        """``a, b`` or ``main/a, aux/b``."""
+        several = len({ref.claim for ref in refs}) > 1 or refs[0].claim.endswith(_SPECIAL)
+        return ", ".join(self.short(ref) if several else str(ref) for ref in refs)
+
+    def requests(self, refs: Sequence[RequestRef]) -> str:
+        """``request a`` or ``requests a, b``; extended resources as the pod has them."""
+        if refs and refs[0].claim.endswith(_SPECIAL):
+            return self.among(refs)
+        return self.request(refs[0]) if len(refs) == 1 else f"requests {self.among(refs)}"
+
+    def pod_claim(self, claim: str) -> str | None:
+        """What the pod calls a claim; None for a claim asked about by itself."""
+        return self.claims.get(claim)
+
+
+def say(cause: Cause, names: Names, scope: Scope = Scope.ONE, *, brief: bool = False) -> str:
+    """The sentence about a cause."""
+    kind = next(kind for kind in type(cause).__mro__ if kind in _SENTENCES)
+    sentence = _SENTENCES[kind](cause, names, scope)
+    holders: Sequence[Holder] = getattr(cause, "holders", ())
+    if holders and not brief and isinstance(cause, _NAMES_HOLDERS) and getattr(cause, "exists", True):
+        sentence += f"; held by {held_by(holders)}"
+    return sentence
+
+
+def held_by(holders: Sequence[Holder], most: int = 3) -> str:
+    """``claim ml/eval-0 ×8 (pod eval-0), …``."""
+    if not holders:
+        return "claims that are not in the input"
+    by_claim: dict[str, list[Holder]] = {}
+    for holder in holders:
+        by_claim.setdefault(holder.claim, []).append(holder)
+    told = []
+    for claim, those in list(by_claim.items())[:most]:
+        pods = [h.pod.rpartition("/")[2] + (", ended" if h.finished else "") for h in those if h.pod]
+        users = f"pod {', '.join(pods[:3])}" if pods else "reserved for no pod"
+        told.append(f"claim {claim}{times(len(those[0].devices))} ({users})")
+    return listed(told, len(by_claim) - len(told))
+
+
+def listed(names: Sequence[str], more: int = 0) -> str:
+    """``a, b and 3 more``."""
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
+
+
+def first(names: Sequence[str], most: int = 3) -> str:
+    """The first few of many names."""
+    return listed(names[:most], len(names) - most)
+
+
+def times(number: int) -> str:
+    """`` ×8``, and nothing for one."""
+    return f" ×{number}" if number > 1 else ""
+
+
+def plural(number: int, noun: str) -> str:
+    """``1 device``, ``2 devices``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+# -- sentences, by cause --
+
+_SENTENCES: dict[type[Any], Callable[[Any, Names, Scope], str]] = {}
+_NAMES_HOLDERS = (
+    causes.DeviceInUse,
+    causes.DeviceInUseSamePod,
+    causes.CountersShort,
+    causes.CapacityShort,
+    causes.ConstraintConflict,
+)
+
+
+def _says(kind: type[C]) -> Callable[[Callable[[C, Names, Scope], str]], Callable[[C, Names, Scope], str]]:
+    def register(make: Callable[[C, Names, Scope], str]) -> Callable[[C, Names, Scope], str]:
+        _SENTENCES[kind] = make
+        return make
+
+    return register
+
+
+def _lead(cause: causes.OfRequest, names: Names) -> str:
+    return f"{names.request(cause.request)}: " if cause.request is not None else ""
+
+
+# claims
+
+
+@_says(causes.ClaimMissing)
+def _claim_missing(cause: causes.ClaimMissing, names: Names, scope: Scope) -> str:
+    if cause.none_known:
+        why = f"claim {cause.claim} is not in the input, which has no ResourceClaim at all"
+    else:
+        why = f"claim {cause.claim} does not exist"
+    if cause.elsewhere:
+        return f"{why}; {cause.elsewhere[0]} does, but claims are namespaced"
+    if cause.nearest:
+        return f"{why}; the namespace has {cause.nearest}"
+    if cause.unlabelled:
+        why += (
+            f". Nothing says why: if it was refused for adminAccess, namespace {cause.unlabelled} lacks the label "
+            "resource.kubernetes.io/admin-access=true"
+        )
+    return why
+
+
+@_says(causes.ClaimNotCreated)
+def _claim_not_created(cause: causes.ClaimNotCreated, names: Names, scope: Scope) -> str:
+    why = f"the claim of template {cause.template} has not been created"
+    if cause.event:
+        return f"{why}; the claim controller says: {cause.event}"
+    if cause.template_is_younger:
+        return f"{why}; the template was created after the pod: the controller tries again with growing delays"
+    return why
+
+
+@_says(causes.TemplateMissing)
+def _template_missing(cause: causes.TemplateMissing, names: Names, scope: Scope) -> str:
+    if cause.none_known:
+        why = f"template {cause.template} is not in the input, which has no ResourceClaimTemplate at all"
+    else:
+        why = f"template {cause.template} does not exist, so the claim is not created"
+    if cause.elsewhere:
+        return f"{why}; {cause.elsewhere[0]} does, but templates are namespaced"
+    return f"{why}; the namespace has {cause.nearest}" if cause.nearest else why
+
+
+@_says(causes.ClaimNotOwned)
+def _claim_not_owned(cause: causes.ClaimNotOwned, names: Names, scope: Scope) -> str:
+    return f"claim {cause.claim} was made for another pod of this name: this pod does not own it"
+
+
+@_says(causes.ClaimDeleting)
+def _claim_deleting(cause: causes.ClaimDeleting, names: Names, scope: Scope) -> str:
+    if cause.asked:
+        return f"claim {cause.claim} is being deleted"
+    why = f"claim {cause.claim} is being deleted and cannot be used"
+    if cause.gone:
+        why += f"; it is still reserved for pod {', '.join(cause.gone)}, which does not exist in the input"
+    elif cause.users:
+        why += f"; pod {', '.join(cause.users)} still uses it"
+    if cause.finalizers:
+        why += f"; finalizers: {', '.join(cause.finalizers)}"
+    return why
+
+
+@_says(causes.ClaimUnsetSource)
+def _claim_unset_source(cause: causes.ClaimUnsetSource, names: Names, scope: Scope) -> str:
+    why = f"pod claim {cause.pod_claim} names neither a resourceClaimName nor a resourceClaimTemplateName"
+    return why + (" (the old form source: {…} is no longer read)" if cause.old_form else "")
+
+
+@_says(causes.SchedulingGated)
+def _scheduling_gated(cause: causes.SchedulingGated, names: Names, scope: Scope) -> str:
+    return f"scheduling is held back by the pod's scheduling gates: {', '.join(cause.gates)}"
+
+
+@_says(causes.QuotaExceeded)
+def _quota_exceeded(cause: causes.QuotaExceeded, names: Names, scope: Scope) -> str:
+    if cause.event:
+        return f"the claim of pod claim {cause.pod_claim} was refused: {cause.event}"
+    more = (cause.want or 0) - cause.used
+    return (
+        f"quota {cause.quotas[0]} allows {plural(cause.have or 0, 'device')} of {cause.device_class}; "
+        f"{cause.used} used, {more} more wanted"
+    )
+
+
+@_says(causes.AdminAccessNamespace)
+def _admin_access_namespace(cause: causes.AdminAccessNamespace, names: Names, scope: Scope) -> str:
+    return (
+        f"request {cause.request_name} wants adminAccess, and namespace {cause.namespace} lacks the label "
+        "resource.kubernetes.io/admin-access=true"
+    )
+
+
+@_says(causes.ClassMissing)
+def _class_missing(cause: causes.ClassMissing, names: Names, scope: Scope) -> str:
+    if cause.upstream:
+        return cause.upstream
+    lead = f"{_lead(cause, names)}device class {cause.device_class}"
+    if not cause.known:
+        return f"{lead} is not in the input, which has no DeviceClass at all"
+    if cause.nearest:
+        return f"{lead} does not exist; there is {cause.nearest}"
+    return f"{lead} does not exist; there are {first(cause.known, 5)}"
+
+
+@_says(causes.BindingPending)
+def _binding_pending(cause: causes.BindingPending, names: Names, scope: Scope) -> str:
+    until = f"ten minutes after {cause.since}" if cause.since else "after ten minutes"
+    return (
+        f"claim {cause.claim} is allocated; the scheduler waits until the driver of {cause.devices[0]} sets "
+        f"{', '.join(cause.conditions)} in the claim's status.devices; it gives up {until} and allocates again"
+    )
+
+
+@_says(causes.BindingFailed)
+def _binding_failed(cause: causes.BindingFailed, names: Names, scope: Scope) -> str:
+    return f"claim {cause.claim} cannot be used: {cause.failure}"
+
+
+@_says(causes.ReservedLimit)
+def _reserved_limit(cause: causes.ReservedLimit, names: Names, scope: Scope) -> str:
+    return f"claim {cause.claim} is reserved for {cause.have} pods, and {cause.want} is the most"
+
+
+@_says(causes.NoConsumer)
+def _no_consumer(cause: causes.NoConsumer, names: Names, scope: Scope) -> str:
+    return (
+        f"no pod uses claim {cause.claim}: a claim is allocated when a pod that uses it is scheduled, until then "
+        "pending is its normal state"
+    )
+
+
+# what drivers publish
+
+
+@_says(causes.NoSlicesForDriver)
+def _no_slices_for_driver(cause: causes.NoSlicesForDriver, names: Names, scope: Scope) -> str:
+    if cause.none_known:
+        why = f"{_lead(cause, names)}the input has no ResourceSlice at all"
+        return f"{why}; driver {cause.driver} publishes nothing" if cause.driver else why
+    return f"{_lead(cause, names)}driver {cause.driver} publishes no ResourceSlice in the whole cluster"
+
+
+@_says(causes.NoSlicesOnNode)
+def _no_slices_on_node(cause: causes.NoSlicesOnNode, names: Names, scope: Scope) -> str:
+    where = "this node" if scope is Scope.ONE else "any of these nodes"
+    if cause.driver is None:
+        return f"{_lead(cause, names)}no driver publishes a device on {where}"
+    return f"{_lead(cause, names)}{cause.driver} publishes no device on {where}"
+
+
+@_says(causes.SliceNodeMismatch)
+def _slice_node_mismatch(cause: causes.SliceNodeMismatch, names: Names, scope: Scope) -> str:
+    if cause.selectors:
+        return f"{_lead(cause, names)}slice {cause.slice} is only for nodes with {cause.selectors[0]}"
+    return f"{_lead(cause, names)}{plural(len(cause.devices), 'device')} of the slice are for other nodes"
+
+
+def _pool(cause: causes.OfPool, names: Names, fault: str) -> str:
+    if cause.upstream:
+        return cause.upstream
+    if cause.all_mode and cause.request is not None:
+        return f"{names.request(cause.request)} wants all devices, and pool {cause.pool} {fault}"
+    return f"pool {cause.pool} {fault}"
+
+
+@_says(causes.PoolIncomplete)
+def _pool_incomplete(cause: causes.PoolIncomplete, names: Names, scope: Scope) -> str:
+    have, want = cause.have or 0, cause.want or 0
+    if have > want:
+        return _pool(
+            cause,
+            names,
+            f"is incomplete: {plural(have, 'slice')} of generation {cause.generation} exist, and each says that there "
+            f"{'is' if want == 1 else 'are'} {want}",
+        )
+    return _pool(cause, names, f"is incomplete: {have} of {want} slices of generation {cause.generation} exist")
+
+
+@_says(causes.PoolObsolete)
+def _pool_obsolete(cause: causes.PoolObsolete, names: Names, scope: Scope) -> str:
+    return _pool(cause, names, f"is ignored: here it has generation {cause.generation}, elsewhere a newer one")
+
+
+@_says(causes.PoolInvalid)
+def _pool_invalid(cause: causes.PoolInvalid, names: Names, scope: Scope) -> str:
+    return _pool(cause, names, f"is invalid: {cause.fault}")
+
+
+# one request
+
+
+@_says(causes.SelectorFalse)
+def _selector_false(cause: causes.SelectorFalse, names: Names, scope: Scope) -> str:
+    detail = f" ({cause.detail})" if cause.detail else ""
+    if cause.of_class:
+        of = plural(cause.of, "device")
+        return f"{_lead(cause, names)}class {cause.device_class} matches none of {of}{detail}"
+    have = cause.have or 0
+    why = f"{_lead(cause, names)}{readable(cause.selector)} is true on {have} of {plural(cause.of, 'device')}"
+    if have and (cause.want or 0) > 1:
+        why += f", {cause.want} wanted"
+    return why + detail
+
+
+@_says(causes.SelectorError)
+def _selector_error(cause: causes.SelectorError, names: Names, scope: Scope) -> str:
+    if cause.upstream:
+        return cause.upstream
+    detail = f" ({cause.detail})" if cause.detail else ""
+    if cause.selector is None:
+        return f"{_lead(cause, names)}{cause.error}{detail}"
+    on = f"{len(cause.devices)} devices" if len(cause.devices) > 1 else f"device {cause.devices[0]}"
+    return f"{_lead(cause, names)}{readable(cause.selector)} fails on {on}: {cause.error}{detail}"
+
+
+@_says(causes.AttributeMissing)
+def _attribute_missing(cause: causes.AttributeMissing, names: Names, scope: Scope) -> str:
+    request = names.request(cause.request) if cause.request is not None else "the request"
+    why = f"attribute {cause.attribute} exists on {cause.publish} of {plural(cause.of, 'device')} of {request}"
+    return f"{why}; there is {cause.nearest}" if cause.nearest else why
+
+
+@_says(causes.DeviceInUse)
+def _device_in_use(cause: causes.DeviceInUse, names: Names, scope: Scope) -> str:
+    return _lead(cause, names) + _in_use(cause.free, cause.of, cause.want)
+
+
+@_says(causes.DeviceInUseSamePod)
+def _device_in_use_same_pod(cause: causes.DeviceInUseSamePod, names: Names, scope: Scope) -> str:
+    return f"{_lead(cause, names)}{_in_use(cause.free, cause.of, cause.want)} by the pod's own claims"
+
+
+def _in_use(free: int, of: int, want: int) -> str:
+    if free:
+        return f"{free} of {of} matching devices {'is' if free == 1 else 'are'} free, {want} wanted"
+    return "the only matching device is in use" if of == 1 else f"all {of} matching devices are in use"
+
+
+@_says(causes.Rivals)
+def _rivals(cause: causes.Rivals, names: Names, scope: Scope) -> str:
+    told = ", ".join(cause.devices[:3]) + (" …" if len(cause.devices) > 3 else "")
+    both = " and ".join(
+        names.short(r) if len({r.claim for r in cause.requests}) > 1 else str(r) for r in cause.requests
+    )
+    return f"requests {both} want {cause.want} devices, and both would have to take them from {told}"
+
+
+@_says(causes.AllNeedsFree)
+def _all_needs_free(cause: causes.AllNeedsFree, names: Names, scope: Scope) -> str:
+    request = names.request(cause.request) if cause.request is not None else "the request"
+    taken = len(cause.devices)
+    return (
+        f"{request} wants all {cause.want} matching devices; {taken} {'is' if taken == 1 else 'are'} held by "
+        f"{held_by(cause.holders)}"
+    )
+
+
+@_says(causes.Tainted)
+def _tainted(cause: causes.Tainted, names: Names, scope: Scope) -> str:
+    number = len(cause.devices)
+    return (
+        f"{_lead(cause, names)}{plural(number, 'device')} {'has' if number == 1 else 'have'} a taint that is not "
+        f"tolerated: {_taints(cause)}"
+    )
+
+
+@_says(causes.AllNeedsUntainted)
+def _all_needs_untainted(cause: causes.AllNeedsUntainted, names: Names, scope: Scope) -> str:
+    request = names.request(cause.request) if cause.request is not None else "the request"
+    number = len(cause.devices)
+    tainted = f"{number} {'is' if number == 1 else 'are'} tainted: {_taints(cause)}"
+    return f"{request} wants all {cause.want} matching devices; {tainted}"
+
+
+def _taints(cause: causes.Tainted) -> str:
+    by = f" (DeviceTaintRule {', '.join(cause.rules)})" if cause.rules else ""
+    return ", ".join(taint + times(number) for taint, number in cause.taints[:3]) + by
+
+
+@_says(causes.CountersShort)
+def _counters_short(cause: causes.CountersShort, names: Names, scope: Scope) -> str:
+    why = f"{_lead(cause, names)}counter set {cause.counter_set} has too little left of {', '.join(cause.counters[:4])}"
+    return why + (f" (wants {cause.want}, free {cause.free})" if cause.want is not None else "")
+
+
+@_says(causes.CapacityMissing)
+def _capacity_missing(cause: causes.CapacityMissing, names: Names, scope: Scope) -> str:
+    why = f"{_lead(cause, names)}capacity {cause.capacity} exists on 0 of {plural(len(cause.devices), 'device')}"
+    return f"{why}; they publish {', '.join(cause.known[:5])}" if cause.known else why
+
+
+@_says(causes.CapacityShort)
+def _capacity_short(cause: causes.CapacityShort, names: Names, scope: Scope) -> str:
+    why = f"{_lead(cause, names)}capacity {cause.capacity}: wants {cause.want}"
+    if cause.free != cause.have:
+        return f"{why}, at most {cause.free} of {cause.have} is free on one device"
+    return f"{why}, the largest has {cause.have}"
+
+
+@_says(causes.CapacityPolicy)
+def _capacity_policy(cause: causes.CapacityPolicy, names: Names, scope: Scope) -> str:
+    why = f"{_lead(cause, names)}capacity {cause.capacity}: wants {cause.want}"
+    return f"{why}, and the request policy allows {cause.allowed}" if cause.allowed else f"{why}: {cause.problem}"
+
+
+@_says(causes.GateOff)
+def _gate_off(cause: causes.GateOff, names: Names, scope: Scope) -> str:
+    return cause.upstream if not cause.detail else f"{_lead(cause, names)}{cause.detail}"
+
+
+@_says(causes.NotEnough)
+def _not_enough(cause: causes.NotEnough, names: Names, scope: Scope) -> str:
+    request = names.request(cause.request) if cause.request is not None else "the request"
+    there = f"the node has {cause.have}" if scope is Scope.ONE else f"no node has more than {cause.have}"
+    return f"{request} wants {plural(cause.want, 'device')}; {there} of class {cause.device_class}"
+
+
+# requests together
+
+
+@_says(causes.NotEnoughTogether)
+def _not_enough_together(cause: causes.NotEnoughTogether, names: Names, scope: Scope) -> str:
+    where = "the node has" if scope is Scope.ONE else "no node has more than"
+    return f"{names.requests(cause.requests)} want {cause.want} devices together; {where} {cause.have} that match"
+
+
+@_says(causes.AttributeType)
+def _attribute_type(cause: causes.AttributeType, names: Names, scope: Scope) -> str:
+    told = ", ".join(f"{request}: {'/'.join(kinds)}" for request, kinds in cause.types)
+    short = cause.attribute.rpartition("/")[2]
+    why = (
+        f"{cause.constraint} over {names.among(cause.requests)}: the devices publish {short} with different types "
+        f"({told})"
+    )
+    return f"{why}; lists are matched only with the feature gate {cause.gate}" if cause.gate else why
+
+
+@_says(causes.ConstraintConflict)
+def _constraint_conflict(cause: causes.ConstraintConflict, names: Names, scope: Scope) -> str:
+    if cause.want is not None:
+        over = names.among(cause.requests)
+        return f"{cause.constraint} over {over}: {cause.want} different values wanted, there are {cause.have}"
+    short = (cause.attribute or "").rpartition("/")[2]
+    wants = " and ".join(f"{number} {request}" for request, number in cause.counts) or names.among(cause.requests)
+    if not cause.devices:
+        return f"no {short} has {wants}"
+    return f"no {short} has {wants} that are free" if cause.exists else f"no {short} has {wants}, in use or not"
+
+
+@_says(causes.AllUnderConstraint)
+def _all_under_constraint(cause: causes.AllUnderConstraint, names: Names, scope: Scope) -> str:
+    request = names.request(cause.request) if cause.request is not None else "the request"
+    return f"{request} wants all devices, and {cause.constraint or 'a constraint'} does not hold for all of them"
+
+
+@_says(causes.SearchConflict)
+def _search_conflict(cause: causes.SearchConflict, names: Names, scope: Scope) -> str:
+    if len(cause.requests) == 1:
+        why = f"{names.request(cause.requests[0])}: one device would fit; {cause.total} together do not"
+    else:
+        why = f"each of the {names.requests(cause.requests)} would fit alone; together they do not"
+    if not cause.counter_sets:
+        return why
+    sets = ", ".join(cause.counter_sets[:3]) + (" …" if len(cause.counter_sets) > 3 else "")
+    return f"{why}: their devices draw on the same counters, of {sets}"
+
+
+@_says(causes.ClaimLimit)
+def _claim_limit(cause: causes.ClaimLimit, names: Names, scope: Scope) -> str:
+    wants = names.among(cause.requests) if cause.requests else "the requests"
+    return f"claim {cause.claim}: {wants} want {cause.want or 'too many'} devices, and a claim can have {cause.have}"
+
+
+# nodes, and the rest of the scheduler
+
+
+@_says(causes.PinnedNode)
+def _pinned_node(cause: causes.PinnedNode, names: Names, scope: Scope) -> str:
+    where = ", ".join(cause.places or cause.pools)
+    why = f"claim {cause.claim} is already allocated on {where}, so the pod must go there"
+    return f"{why}; it is used by pod {', '.join(cause.users[:3])}" if cause.users else why
+
+
+@_says(causes.NodeFilter)
+def _node_filter(cause: causes.NodeFilter, names: Names, scope: Scope) -> str:
+    told = "; ".join(filter(None, (cause.detail, cause.of_node)))
+    if not cause.texts:
+        return told
+    return "; ".join(cause.texts) + (f" ({told})" if told else "")
+
+
+@_says(causes.NoNodes)
+def _no_nodes(cause: causes.NoNodes, names: Names, scope: Scope) -> str:
+    return "the input has no node on which the pod could run"
+
+
+@_says(causes.Unchecked)
+def _unchecked(cause: causes.Unchecked, names: Names, scope: Scope) -> str:
+    where = listed(cause.nodes[:1], cause.fitting - 1)
+    told = "; ".join(cause.quotes)
+    return f"the scheduler says: {told}; that is not checked here, and everything else would fit on {where}"
+
+
+@_says(causes.OtherScheduler)
+def _other_scheduler(cause: causes.OtherScheduler, names: Names, scope: Scope) -> str:
+    return (
+        f"spec.schedulerName is {cause.plugin}: kube-scheduler leaves the pod alone, and nothing here shows whether "
+        f"{cause.plugin} runs or knows DRA; the rest is what kube-scheduler would say"
+    )
+
+
+@_says(causes.PlacedByHand)
+def _placed_by_hand(cause: causes.PlacedByHand, names: Names, scope: Scope) -> str:
+    return (
+        f"the pod was put on node {', '.join(cause.nodes)} without the scheduler having allocated claim {cause.claim}: "
+        "spec.nodeName was set by hand or by another controller"
+    )
+
+
+@_says(causes.TimeoutRisk)
+def _timeout_risk(cause: causes.TimeoutRisk, names: Names, scope: Scope) -> str:
+    why = (
+        "the scheduler would try combinations for more than 10 seconds and give up "
+        "(timed out trying to allocate devices)"
+    )
+    return why if cause.because is None else f"{why}; what cannot be satisfied: {say(cause.because, names, scope)}"
+
+
+@_says(causes.SchedulerError)
+def _scheduler_error(cause: causes.SchedulerError, names: Names, scope: Scope) -> str:
+    return cause.upstream
+
+
+@_says(causes.UpstreamBug)
+def _upstream_bug(cause: causes.UpstreamBug, names: Names, scope: Scope) -> str:
+    if not cause.fits_without:
+        return cause.effect
+    issue = f" ({cause.issue})" if cause.issue else ""
+    return f"it would fit on {first(cause.nodes)}, if not for a known bug in the scheduler: {cause.effect}{issue}"
+
+
+@_says(causes.ExtendedResourceUnmapped)
+def _extended_resource_unmapped(cause: causes.ExtendedResourceUnmapped, names: Names, scope: Scope) -> str:
+    if cause.nearest:
+        by = f", of class {cause.device_class}" if cause.device_class else ""
+        return f"nothing provides {cause.resource}; there is {cause.nearest}{by}"
+    why = (
+        f"the node offers no {cause.resource}; its DRA driver has devices of class {cause.device_class}, which does "
+        f"not provide {cause.resource} (spec.extendedResourceName)"
+    )
+    return f"{why}; the feature gate DRAExtendedResource is off, too" if cause.gate_off else why
+
+
+@_says(causes.WouldFitNow)
+def _would_fit_now(cause: causes.WouldFitNow, names: Names, scope: Scope) -> str:
+    since = f" at {cause.since}" if cause.since else ""
+    return (
+        f"it fits now (on {cause.nodes[0]}), but the scheduler's last attempt{since} failed and it has not tried "
+        "again; it does so at an event that concerns the pod, or after five minutes"
+    )
+
+
+@_says(causes.Mixed)
+def _mixed(cause: causes.Mixed, names: Names, scope: Scope) -> str:
+    why = f"the nodes have {len(cause.codes)} different reasons"
+    if cause.nearest_cause is None:
+        return why
+    return f"{why}; nearest is {cause.nearest_node}: {say(cause.nearest_cause, names)}"
+
+
+def named(refs: Iterable[RequestRef], names: Names) -> str:
+    """Requests in a table: ``a, b``."""
+    return ", ".join(map(names.short, refs))
