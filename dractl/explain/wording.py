@@ -391,7 +391,7 @@ def _rivals(cause: causes.Rivals, names: Names, scope: Scope) -> str:
 @_says(causes.AllNeedsFree)
 def _all_needs_free(cause: causes.AllNeedsFree, names: Names, scope: Scope) -> str:
     request = names.request(cause.request) if cause.request is not None else "the request"
-    taken = len(cause.devices)
+    taken = cause.taken
     return (
         f"{request} wants all {cause.want} matching devices; {taken} {'is' if taken == 1 else 'are'} held by "
         f"{held_by(cause.holders)}"
@@ -400,7 +400,7 @@ def _all_needs_free(cause: causes.AllNeedsFree, names: Names, scope: Scope) -> s
 
 @_says(causes.Tainted)
 def _tainted(cause: causes.Tainted, names: Names, scope: Scope) -> str:
-    number = len(cause.devices)
+    number = sum(number for _, number in cause.taints)
     return (
         f"{_lead(cause, names)}{plural(number, 'device')} {'has' if number == 1 else 'have'} a taint that is not "
         f"tolerated: {_taints(cause)}"
@@ -410,7 +410,7 @@ def _tainted(cause: causes.Tainted, names: Names, scope: Scope) -> str:
 @_says(causes.AllNeedsUntainted)
 def _all_needs_untainted(cause: causes.AllNeedsUntainted, names: Names, scope: Scope) -> str:
     request = names.request(cause.request) if cause.request is not None else "the request"
-    number = len(cause.devices)
+    number = sum(number for _, number in cause.taints)
     tainted = f"{number} {'is' if number == 1 else 'are'} tainted: {_taints(cause)}"
     return f"{request} wants all {cause.want} matching devices; {tainted}"
 

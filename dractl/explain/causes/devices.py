@@ -191,7 +191,7 @@ class Tainted(OfRequest):
 
 @value
 class AllNeedsFree(Held):
-    """A request for all devices, some of which are held."""
+    """A request for all devices, ``taken`` of which are held."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "all-needs-free",
@@ -205,6 +205,7 @@ class AllNeedsFree(Held):
     want: int
     have: int
     free: int
+    taken: int = 0
 
 
 @value

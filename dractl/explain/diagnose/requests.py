@@ -181,7 +181,7 @@ def _in_use(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Caus
         "free": free,
     }
     if request.mode == "All":
-        return AllNeedsFree(**held)
+        return AllNeedsFree(**held, taken=len(lost))
     own = case.own
     if all(set(case.devices.claims_of(device)) <= own for device in lost):
         return DeviceInUseSamePod(**held, of=free + len(lost))
