@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -10,17 +11,16 @@ import typer
 from dractl.cli import common
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from dractl.lint.config import Config
-    from dractl.lint.finding import Report
+    from dractl.lint.finding import Report, Severity
     from dractl.lint.inventory import Inventory
     from dractl.lint.selection import Selection
-    from dractl.manifests import Skipped
+    from dractl.manifests import Inputs, Skipped
     from dractl.model import Target
 
 FORMATS = ("full", "concise", "json", "sarif", "junit", "github", "gitlab")
-MAX_FIXES = 10  # what one fix uncovers, the next one mends
 SEVERITIES = ("error", "warning", "info")
 
 Paths = Annotated[
@@ -30,9 +30,9 @@ Paths = Annotated[
     ),
 ]
 Files = Annotated[list[str] | None, typer.Option("--filename", "-f", metavar="PATH", help="The same as PATH.")]
-StdinName = Annotated[str, typer.Option("--stdin-filename", metavar="NAME", help="What to call standard input.")]
+StdinName = Annotated[str, typer.Option("--stdin-filename", metavar="NAME", help="Name of standard input in reports.")]
 Exclude = Annotated[
-    list[str] | None, typer.Option("--exclude", metavar="PATTERN", help="Pass over, as in .gitignore; repeatable.")
+    list[str] | None, typer.Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable.")
 ]
 ChangedFiles = Annotated[
     bool,
@@ -40,6 +40,10 @@ ChangedFiles = Annotated[
         "--changed-files",
         help="PATHs are files that changed, as a hook passes them: skip what is excluded or not a Kubernetes object.",
     ),
+]
+Render = Annotated[
+    bool,
+    typer.Option("--render/--no-render", help="Render charts with helm, where it is installed, and lint the result."),
 ]
 ShowFiles = Annotated[bool, typer.Option("--show-files", help="List the files that would be linted, and stop.")]
 Select = Annotated[
@@ -49,11 +53,16 @@ Select = Annotated[
 Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="CODES", help="Not these rules.")]
 FailOn = Annotated[
     str | None,
-    typer.Option("--fail-on", metavar="SEVERITY", help="Exit with 1 from this on: error (default), warning, info."),
+    typer.Option(
+        "--fail-on", metavar="SEVERITY", help="Lowest severity that sets exit code 1: error (default), warning or info."
+    ),
+]
+FailOnSkipped = Annotated[
+    bool, typer.Option("--fail-on-skipped", help="Exit with 1 if a file was skipped, such as a template.")
 ]
 Baseline = Annotated[
     Path | None,
-    typer.Option("--baseline", metavar="FILE", help="Say nothing of what an earlier report (-o json) holds already."),
+    typer.Option("--baseline", metavar="FILE", help="Hide findings already present in an earlier JSON report."),
 ]
 Statistics = Annotated[bool, typer.Option("--statistics", help="Count the findings of each rule.")]
 Devices = Annotated[
@@ -64,11 +73,17 @@ Devices = Annotated[
         help="Try selectors, constraints and capacities on these devices; repeatable.",
     ),
 ]
-FixFiles = Annotated[bool, typer.Option("--fix", help="Write the safe fixes to the files; what remains is reported.")]
-Diff = Annotated[bool, typer.Option("--diff", help="Show what --fix would change, and change nothing.")]
+FixFiles = Annotated[bool, typer.Option("--fix", help="Write the safe fixes to the files; report what remains.")]
+UnsafeFixes = Annotated[
+    bool, typer.Option("--unsafe-fixes", help="With --fix or --diff: make the fixes too that may not be meant.")
+]
+Diff = Annotated[bool, typer.Option("--diff", help="Show what --fix would change; change nothing.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Lint again whenever a file changes, until interrupted.")]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even if there are findings.")]
-Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+Output = Annotated[
+    list[str] | None,
+    typer.Option("--output", "-o", metavar="FORMAT[=FILE]", help=f"{', '.join(FORMATS)}; repeatable with =FILE."),
+]
 
 
 def command(
@@ -77,13 +92,16 @@ def command(
     stdin_filename: StdinName = "<stdin>",
     exclude: Exclude = None,
     changed_files: ChangedFiles = False,
+    render: Render = True,
     show_files: ShowFiles = False,
     devices: Devices = None,
     select: Select = None,
     ignore: Ignore = None,
     fail_on: FailOn = None,
+    fail_on_skipped: FailOnSkipped = False,
     baseline: Baseline = None,
     fix: FixFiles = False,
+    unsafe_fixes: UnsafeFixes = False,
     diff: Diff = False,
     statistics: Statistics = False,
     watch: Watch = False,
@@ -98,94 +116,224 @@ def command(
     verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
     color: common.Color = "auto",
 ) -> None:
-    """Say what an API server would reject in manifests, and what it accepts although it can never work.
+    """Report what an API server would reject in manifests, and what it accepts although it can never work.
 
     Looks at ResourceClaims, their templates, DeviceClasses, ResourceSlices, DeviceTaintRules, and pods that use claims.
 
-    Examples: `dractl lint manifests/`, `helm template chart | dractl lint -`, `dractl lint -o sarif . > dractl.sarif`
+    Examples: `dractl lint manifests/`, `helm template chart | dractl lint -`, `dractl lint . -o sarif=dractl.sarif`
     """
-    from dractl.cli.terminal import notice
     from dractl.errors import UsageError
 
     common.settle(color, quiet)
     settings, environment = common.configuration(config, isolated), common.environment(isolated)
-    output = common.choose_output(output or environment.get("OUTPUT") or "full", FORMATS)
+    outputs = _outputs(output or [environment.get("OUTPUT", "full")], output_file, statistics=statistics, quiet=quiet)
     threshold = fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
     common.choose("--fail-on", threshold, SEVERITIES)
     wanted = [*(paths or []), *(filename or [])] or ["."]
-    excluded = (*settings.exclude, *_split(exclude))
-    from dractl.manifests import load_readable
-
-    if show_files:
-        inputs = load_readable(wanted, stdin=_stdin(wanted), exclude=excluded, changed_files=changed_files)
-        names = {document.file for document in inputs.documents} | {broken.file for broken in inputs.broken}
-        common.write_report("\n".join(sorted(names)), output_file)
-        _end(inputs.skipped)
-
-    from dractl.lint import lint
-
     if fix and diff:
         raise UsageError("--fix and --diff exclude each other", hint="--diff shows what --fix would do")
-    if watch and (fix or diff or output_file or "-" in wanted):
-        raise UsageError("--watch goes with neither --fix, --diff and --output-file nor standard input")
-    selection = _selection(settings, environment, select, ignore, baseline)
-    target = common.target(*common.asked(kubernetes_version, feature_gates, settings, environment))
-    inventory = _inventory(devices or list(settings.devices), target)
-    stdin = _stdin(wanted)
+    if unsafe_fixes and not (fix or diff):
+        raise UsageError("--unsafe-fixes goes with --fix or --diff")
+    if watch and (fix or diff or output_file or len(outputs) > 1 or "-" in wanted):
+        raise UsageError("--watch goes with neither --fix, --diff, files of reports nor standard input")
+    asked = common.asked(kubernetes_version, feature_gates, settings, environment)
+    target = common.target(*asked)
+    job = Job(
+        paths=wanted,
+        stdin=_stdin(wanted),
+        stdin_name=stdin_filename,
+        exclude=(*settings.exclude, *_split(exclude)),
+        changed_files=changed_files,
+        render=render,
+        target=target,
+        assumed=asked[0] is None,
+        selection=_selection(settings, environment, select, ignore, baseline),
+        inventory=None if show_files else _inventory(devices or list(settings.devices), target),
+    )
+    if show_files:
+        _show_files(job, output_file)
+    if watch:
+        _watch(job, outputs[0])
+    if diff:
+        report, changed = _diff(job, output_file, unsafe=unsafe_fixes)
+        _end(report, failed=changed and not exit_zero, fail_on_skipped=fail_on_skipped)
+    report = _fix(job, unsafe=unsafe_fixes) if fix else job.lint()
+    if report.files or not any(item.unread for item in report.skipped):  # of nothing there is nothing to report
+        for wanted_output in outputs:
+            wanted_output.write(report, to_stderr=fix and job.stdin is not None)
+    failed = report.reaches(threshold) and not exit_zero  # type: ignore[arg-type]
+    _end(report, failed=failed, fail_on_skipped=fail_on_skipped and not exit_zero)
 
-    def linted() -> Report:
-        inputs = load_readable(
-            wanted, stdin=stdin, stdin_name=stdin_filename, exclude=excluded, changed_files=changed_files
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be linted, and as what."""
+
+    paths: list[str]
+    stdin: bytes | None
+    stdin_name: str
+    exclude: tuple[str, ...]
+    changed_files: bool
+    render: bool
+    target: Target
+    assumed: bool
+    selection: Selection
+    inventory: Inventory | None
+
+    def load(self, overlay: Mapping[str, bytes]) -> Inputs:
+        """The input, with some files replaced."""
+        from dractl.cli.rendering import renderer
+        from dractl.manifests import load_readable
+
+        return load_readable(
+            self.paths,
+            stdin=self.stdin,
+            stdin_name=self.stdin_name,
+            exclude=self.exclude,
+            changed_files=self.changed_files,
+            overlay=overlay,
+            render=renderer() if self.render else None,
         )
-        for skipped in inputs.skipped:
-            if not skipped.unread:
-                notice(f"{skipped.file}: skipped, {skipped.why}" + (f"; {skipped.hint}" if skipped.hint else ""))
-        if inventory and not inventory.classes and not any(d.kind == "DeviceClass" for d in inputs.documents):
-            known = (
-                f"{', '.join(inventory.assumed)} are taken as their drivers install them; " if inventory.assumed else ""
-            )
-            notice(
-                f"--devices: there are slices, but no DeviceClasses: {known}for other classes only what is so for all "
-                "devices of a driver is said"
-            )
-        report = lint(inputs, target, config=selection, devices=inventory)
-        if not report.documents and not inputs.unread:
+
+    def lint(self, overlay: Mapping[str, bytes] | None = None) -> Report:
+        """The report on the input, with some files replaced; notices about it the first time."""
+        from dractl.lint import lint
+
+        inputs = self.load(overlay or {})
+        if not overlay:
+            self._tell(inputs)
+        report = lint(inputs, self.target, config=self.selection, devices=self.inventory, assumed=self.assumed)
+        if not report.documents and not inputs.unread and not overlay:
+            from dractl.cli.terminal import notice
+
             notice("nothing here concerns DRA: no claim, class, slice or taint rule, and no pod that uses one")
         return report
 
-    if watch:
-        _watch(wanted, linted, lambda report: _render(report, output, statistics, quiet, to_file=False))
-    report = linted()
-    if diff:
-        changes = _diff(report, output_file)
-        _end(report.skipped, failed=changes and not exit_zero)
-    for _ in range(MAX_FIXES if fix else 0):
-        if not _fixed(report):
-            break
-        report = linted()
-    if report.files or not any(item.unread for item in report.skipped):  # of nothing there is nothing to report
-        common.write_report(_render(report, output, statistics, quiet, to_file=output_file is not None), output_file)
-    _end(report.skipped, failed=report.reaches(threshold) and not exit_zero)  # type: ignore[arg-type]
+    def _tell(self, inputs: Inputs) -> None:
+        """Notices about what was skipped, and what the devices are taken for."""
+        from dractl.cli.terminal import notice
+
+        alike: dict[tuple[str, str | None], list[str]] = {}
+        for skipped in inputs.skipped:
+            if not skipped.unread:
+                alike.setdefault((skipped.why, skipped.hint), []).append(skipped.file)
+        for (why, hint), files in alike.items():
+            more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+            notice(f"{files[0]}{more}: skipped, {why}" + (f"; {hint}" if hint else ""))
+        devices = self.inventory
+        if devices and not devices.classes and not any(d.kind == "DeviceClass" for d in inputs.documents):
+            names = ", ".join(devices.assumed)
+            known = f"{names} are taken as their drivers install them; " if names else ""
+            notice(
+                f"--devices: there are slices, but no DeviceClasses: {known}for other classes, only findings that hold "
+                "for all of a driver's devices are reported"
+            )
 
 
-def _watch(paths: list[str], linted: Callable[[], Report], shown: Callable[[Report], str]) -> NoReturn:
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """A report in a format, to a file or to standard output."""
+
+    format: str
+    file: Path | None
+    statistics: bool
+    quiet: bool
+
+    def write(self, report: Report, *, to_stderr: bool = False) -> None:
+        import sys
+
+        text = _render(report, self)
+        if to_stderr and self.file is None:
+            sys.stderr.write(text if text.endswith("\n") or not text else text + "\n")
+        else:
+            common.write_report(text, self.file)
+
+
+def _outputs(named: list[str], output_file: Path | None, *, statistics: bool, quiet: bool) -> list[_Output]:
+    """Where reports go: ``FORMAT`` to standard output or ``--output-file``, ``FORMAT=FILE`` to a file."""
+    from dractl.errors import UsageError
+
+    found: list[_Output] = []
+    for text in named:
+        name, equals, file = text.partition("=")
+        common.choose("--output", name, FORMATS)
+        if equals and not file:
+            raise UsageError(f"--output {text} names no file", hint=f"write {name}=FILE")
+        found.append(_Output(name, Path(file) if file else None, statistics, quiet))
+    plain = [item for item in found if item.file is None]
+    if len(plain) > 1:
+        raise UsageError("only one --output can go to standard output", hint=f"write {plain[1].format}=FILE")
+    if plain:
+        common.choose_output(plain[0].format, FORMATS)
+    reports = [item for item in found if item.file is not None]
+    return [*reports, _Output(plain[0].format if plain else "full", output_file, statistics, quiet)]
+
+
+def _show_files(job: Job, output_file: Path | None) -> NoReturn:
+    from dractl.lint.finding import Report
+
+    inputs = job.load({})
+    names = {document.file for document in inputs.documents} | {broken.file for broken in inputs.broken}
+    common.write_report("\n".join(sorted(names)), output_file)
+    _end(Report((), job.target.release, skipped=inputs.skipped))
+
+
+def _watch(job: Job, output: _Output) -> NoReturn:
     """Reports again whenever a file has changed, until it is interrupted."""
     import sys
+    import time
 
     from dractl.cli import watching
 
-    for _ in watching.changes(paths):
+    for _ in watching.changes(job.paths):
         if sys.stdout.isatty():
             sys.stdout.write("\x1b[2J\x1b[H")
-        report = linted()
-        common.write_report(shown(report), None)
+        report = job.lint()
+        output.write(report)
+        if output.format == "concise" and not output.quiet:  # says nothing where nothing is found
+            count = len(report.findings)
+            sys.stdout.write(f"-- {time.strftime('%H:%M:%S')}: {count} finding{'s' if count != 1 else ''}\n")
         sys.stdout.flush()
         _complain(report.skipped)  # an editor may be replacing the file just now
     raise AssertionError("changes never end")
 
 
+def _diff(job: Job, output_file: Path | None, *, unsafe: bool) -> tuple[Report, bool]:
+    """Shows what the fixes would change; True if anything."""
+    from dractl.cli import fixing, terminal
+
+    terminal.write_utf8()
+    report, changes = fixing.fixed(job.lint, _named_stdin(job), unsafe=unsafe)
+    shown = "".join(fixing.diff(change) for change in changes)
+    common.write_report(shown, output_file)
+    return report, bool(shown)
+
+
+def _fix(job: Job, *, unsafe: bool) -> Report:
+    """Writes the fixes: to the files, and standard input to standard output."""
+    import sys
+
+    from dractl.cli import fixing
+    from dractl.cli.terminal import notice
+
+    stdin = _named_stdin(job)
+    report, changes = fixing.fixed(job.lint, stdin, unsafe=unsafe)
+    for change in changes:
+        notice(f"{change.name}: {change.fixes} fixed")
+        if stdin is None or change.name != stdin[0]:
+            fixing.write(change)
+    if stdin is not None:
+        sys.stdout.buffer.write(next((change.after for change in changes if change.name == stdin[0]), stdin[1]))
+        sys.stdout.flush()
+    return report
+
+
+def _named_stdin(job: Job) -> tuple[str, bytes] | None:
+    return None if job.stdin is None else (job.stdin_name, job.stdin)
+
+
 def _complain(skipped: Iterable[Skipped]) -> bool:
-    """Says what could not be read; whether there is any."""
+    """Reports what could not be read; True if there is any."""
     from dractl.cli import terminal
 
     unread = [item for item in skipped if item.unread]
@@ -194,11 +342,13 @@ def _complain(skipped: Iterable[Skipped]) -> bool:
     return bool(unread)
 
 
-def _end(skipped: Iterable[Skipped], *, failed: bool = False) -> NoReturn:
-    """After the report: its exit code, which is another where it is not about all that was asked for."""
+def _end(report: Report, *, failed: bool = False, fail_on_skipped: bool = False) -> NoReturn:
+    """After the report: its exit code, which is another if not everything could be read."""
     from dractl.errors import InputError
 
-    raise typer.Exit(InputError.exit_code if _complain(skipped) else 1 if failed else 0)
+    unread = _complain(report.skipped)
+    failed = failed or (fail_on_skipped and bool(report.skipped))
+    raise typer.Exit(InputError.exit_code if unread else 1 if failed else 0)
 
 
 def _inventory(sources: list[str], target: Target) -> Inventory | None:
@@ -217,27 +367,6 @@ def _inventory(sources: list[str], target: Target) -> Inventory | None:
     return Inventory(slices, classes, assumed={} if classes else published.installed(slices, target))
 
 
-def _diff(report: Report, output_file: Path | None) -> bool:
-    from dractl.cli import fixing, terminal
-
-    terminal.write_utf8()
-    shown = "".join(fixing.diff(change) for change in fixing.changes(report))
-    common.write_report(shown, output_file)
-    return bool(shown)
-
-
-def _fixed(report: Report) -> bool:
-    """Writes the fixes; whether there were any."""
-    from dractl.cli import fixing
-    from dractl.cli.terminal import notice
-
-    made = list(fixing.changes(report))
-    for change in made:
-        fixing.write(change)
-        notice(f"{change.path}: {change.fixes} fixed")
-    return bool(made)
-
-
 def _split(values: list[str] | None) -> list[str]:
     return [part.strip() for value in values or [] for part in value.split(",") if part.strip()]
 
@@ -254,7 +383,7 @@ def _selection(
     chosen = _split(select) or _split([environment.get("SELECT", "")]) or list(settings.select)
     left_out = [*settings.ignore, *_split([environment.get("IGNORE", "")]), *_split(ignore)]
     path = baseline or environment.get("BASELINE") or settings.baseline
-    if not (chosen or left_out or settings.per_file_ignores or path):
+    if not (chosen or left_out or settings.per_file_ignores or settings.severity or path):
         return Selection()
     from dractl.lint import registry
     from dractl.lint.config import baseline as fingerprints
@@ -264,7 +393,16 @@ def _selection(
         codes - registry.expand(left_out, "--ignore"),
         tuple((pattern, registry.expand(c, pattern)) for pattern, c in settings.per_file_ignores.items()),
         fingerprints(Path(path)) if path else {},
+        _severities(settings),
     )
+
+
+def _severities(settings: Config) -> dict[str, Severity]:
+    """The severity of each rule that the configuration gives another one; longer selectors win over shorter ones."""
+    from dractl.lint import registry
+
+    ordered = sorted(settings.severity.items(), key=lambda row: len(row[0]))
+    return {code: severity for name, severity in ordered for code in registry.expand([name], "lint.severity")}
 
 
 def _stdin(paths: list[str]) -> bytes | None:
@@ -273,22 +411,22 @@ def _stdin(paths: list[str]) -> bytes | None:
     return sys.stdin.buffer.read() if "-" in paths else None
 
 
-def _render(report: Report, output: str, statistics: bool, quiet: bool, *, to_file: bool) -> str:
+def _render(report: Report, output: _Output) -> str:
     import sys
     from importlib import import_module
 
-    module = import_module(f"dractl.report.lint_{output}")
-    if output not in ("full", "concise"):
+    module = import_module(f"dractl.report.lint_{output.format}")
+    if output.format not in ("full", "concise"):
         return str(module.render(report))
     from dractl.cli import terminal
     from dractl.report import lint_summary
     from dractl.report.canvas import Canvas
 
-    color = terminal.use_color(sys.stdout) and not to_file
+    color = terminal.use_color(sys.stdout) and output.file is None
     canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), color)
     blocks = [module.render(report, canvas)]
-    if statistics:
+    if output.statistics:
         blocks.append(lint_summary.statistics(report))
-    if output == "full" and not quiet:
+    if output.format == "full" and not output.quiet:
         blocks.append(lint_summary.summary(report, canvas))
     return "\n\n".join(block for block in blocks if block)

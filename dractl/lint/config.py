@@ -14,6 +14,9 @@ devices = ["slices/"]
 
 [lint.per-file-ignores]
 "tests/**" = ["DRA7"]
+
+[lint.severity]
+DRA424 = "warning"
 """
 
 from __future__ import annotations
@@ -22,14 +25,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dractl.errors import InputError, UsageError
+from dractl.lint.finding import SEVERITIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from dractl.lint.finding import Severity
+
 NAMES: Final = ("dractl.toml", ".dractl.toml", "pyproject.toml")
 TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "lint")
-LINT: Final = ("select", "ignore", "fail-on", "baseline", "devices", "per-file-ignores")
+LINT: Final = ("select", "ignore", "fail-on", "baseline", "devices", "per-file-ignores", "severity")
 
 
 class Config(NamedTuple):
@@ -45,6 +51,7 @@ class Config(NamedTuple):
     baseline: str | None = None
     devices: tuple[str, ...] = ()
     per_file_ignores: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    severity: Mapping[str, Severity] = MappingProxyType({})
 
 
 def find(start: Path) -> Path | None:
@@ -77,6 +84,11 @@ def read(path: Path) -> Config:
         if not isinstance(value, bool):
             raise UsageError(f"feature-gates.{gate} is true or false, not {value!r}", place=str(path))
     per_file = _table(lint.get("per-file-ignores", {}), "lint.per-file-ignores", path)
+    severity = _table(lint.get("severity", {}), "lint.severity", path)
+    for rule, value in severity.items():
+        if value not in SEVERITIES:
+            hint = f"allowed: {', '.join(SEVERITIES)}; lint.ignore switches a rule off"
+            raise UsageError(f"lint.severity.{rule} is a severity, not {value!r}", place=str(path), hint=hint)
     baseline = _text(lint, "baseline", "lint.", path)
     return Config(
         file=path,
@@ -89,6 +101,7 @@ def read(path: Path) -> Config:
         baseline=str(path.parent / baseline) if baseline else None,
         devices=tuple(_beside(path, text) for text in _texts(lint, "devices", "lint.", path)),
         per_file_ignores={pattern: _texts(per_file, pattern, "lint.per-file-ignores.", path) for pattern in per_file},
+        severity=severity,
     )
 
 
@@ -118,20 +131,20 @@ def _known(table: Mapping[str, Any], known: Iterable[str], prefix: str, path: Pa
             elsewhere = (name for name in everywhere if name.endswith(f".{key}"))
             near = nearest(f"{prefix}{key}", everywhere) or next(elsewhere, None)
             hint = f"did you mean {near}?" if near else f"known are {', '.join(prefix + name for name in known)}"
-            raise UsageError(f"there is no setting {prefix}{key}", place=str(path), hint=hint)
+            raise UsageError(f"unknown setting {prefix}{key}", place=str(path), hint=hint)
 
 
 def _text(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> str | None:
     value = table.get(key)
     if value is not None and not isinstance(value, str):
-        raise UsageError(f"{prefix}{key} is a text, not {value!r}", place=str(path), hint="put it in quotes")
+        raise UsageError(f"{prefix}{key} is a string, not {value!r}", place=str(path), hint="put it in quotes")
     return value
 
 
 def _texts(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> tuple[str, ...]:
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise UsageError(f"{prefix}{key} is a list of texts, not {value!r}", place=str(path))
+        raise UsageError(f"{prefix}{key} is a list of strings, not {value!r}", place=str(path))
     return tuple(value)
 
 
@@ -147,7 +160,7 @@ def baseline(path: Path) -> dict[str, int]:
         prints = [str(finding["fingerprint"]) for finding in findings]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         hint = "make one with: dractl lint -o json PATH > baseline.json"
-        raise UsageError("no report of dractl lint -o json", place=str(path), hint=hint) from error
+        raise UsageError("not a report of dractl lint -o json", place=str(path), hint=hint) from error
     counts: dict[str, int] = {}
     for text in prints:
         counts[text] = counts.get(text, 0) + 1

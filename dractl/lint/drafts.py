@@ -63,6 +63,7 @@ class Draft:
             self.value,
             _WrittenPlaces(self, self._document),
             origin=self._document.origin,
+            rendered=self._document.rendered,
         )
 
     def misses(self, violation: Violation) -> bool:

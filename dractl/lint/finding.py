@@ -136,12 +136,14 @@ class Finding(NamedTuple):
 class Report(NamedTuple):
     """What one run of lint found, in the order of the inputs, and what it looked at.
 
-    ``documents`` counts those that concern DRA; ``suppressed`` the findings that comments, the configuration's ignores
-    or a baseline took out; ``skipped`` are the files that were not read, such as templates, with the reason.
+    ``assumed``: nobody named the release. ``documents`` counts those that concern DRA; ``suppressed`` the findings that
+    comments, the configuration's ignores or a baseline suppress; ``skipped`` are the files that were not read, such as
+    templates, with the reason.
     """
 
     findings: tuple[Finding, ...]
     kubernetes_version: str
+    assumed: bool = False
     files: int = 0
     documents: int = 0
     suppressed: int = 0

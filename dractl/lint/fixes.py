@@ -1,4 +1,4 @@
-"""Edits that mend findings, and what a text becomes with them."""
+"""Edits that fix findings, and what a text becomes with them."""
 
 from __future__ import annotations
 
@@ -16,26 +16,41 @@ if TYPE_CHECKING:
 
 
 def for_violation(document: Document, violation: Violation) -> Fix | None:
-    """The nearest right name in place of a wrong one, or the fields of a request put below ``exactly``; else None."""
-    nearest = violation.nearest
-    if nearest is None or violation.offset is not None or not violation.path:
+    """The edits after which a violation is gone, where it is clear what was meant; else None."""
+    if violation.offset is not None or not violation.path:
         return None
-    written = violation.path[-1] if violation.key else value_at(document, violation.path)
+    if violation.rule == "wrong-type":
+        return _converted(document, violation)
+    written = violation.path[-1] if violation.key else document.at(violation.path)
     if not isinstance(written, str):
         return None
-    if violation.key:
-        if nearest.endswith(f".exactly.{written}"):
-            return _below_exactly(document, violation.path)
-        holder = value_at(document, violation.path[:-1])
-        # A field that belongs elsewhere is moved by hand; only a name beside its siblings can be corrected in place.
-        if "." in nearest or "[" in nearest or not isinstance(holder, dict) or nearest in holder:
-            return None
-    wanted = Replacement(f"replace by {nearest}", violation.path, nearest, violation.key, safe=_alike(written, nearest))
+    if violation.rule == "unknown-field" and violation.moved_to is not None:
+        return _moved(document, violation.path, violation.moved_to)
+    if violation.nearest is None or violation.key:
+        return None
+    wanted = Replacement(
+        f"replace by {violation.nearest}", violation.path, violation.nearest, safe=_alike(written, violation.nearest)
+    )
     return replacement(document, wanted)
 
 
+def _moved(document: Document, path: Path, to: Path) -> Fix | None:
+    """A field under its right name or, if it is a request's, below ``exactly``; what a wrapper holds in its place."""
+    holder = document.at(path[:-1])
+    if to == path[:-1]:
+        return _unwrapped(document, path)
+    if to[:-1] == path[:-1]:
+        if not isinstance(holder, dict) or to[-1] in holder:
+            return None
+        old, new = str(path[-1]), str(to[-1])
+        return replacement(document, Replacement(f"rename {old} to {new}", path, new, key=True, safe=_alike(old, new)))
+    if to == (*path[:-1], "exactly", path[-1]):
+        return _below_exactly(document, path)
+    return None  # what belongs elsewhere is moved by hand
+
+
 def _alike(written: str, nearest: str) -> bool:
-    """Whether a name is so near to another that nothing else can be meant."""
+    """True if a name is so near to another that nothing else can be meant."""
     from difflib import SequenceMatcher
 
     return SequenceMatcher(None, written.lower(), nearest.lower()).ratio() > 0.85
@@ -54,52 +69,113 @@ def replacement(document: Document, wanted: Replacement) -> Fix:
     return Fix(wanted.title, (Edit(position, new),), wanted.safe)
 
 
+def _converted(document: Document, violation: Violation) -> Fix | None:
+    """A value of the type that is wanted: without or with quotes, or in the map that it belongs in."""
+    meant, place = violation.meant, document.locate(violation.path)
+    if meant is None or place.line != place.end_line:
+        return None
+    written = document.line(place.line)[place.column - 1 : place.end_column - 1]
+    if isinstance(meant, dict) and len(meant) == 1 and not isinstance(document.at(violation.path), dict | list):
+        (name,) = meant
+        return Fix(f"write {{{name}: ...}}", (Edit(place, f"{{{name}: {written}}}"),), safe=True)
+    if isinstance(meant, bool | int):
+        new = str(meant).lower()
+        return Fix(f"write {new} without quotes", (Edit(place, new),), safe=True)
+    if isinstance(meant, str):
+        return Fix("put it in quotes", (Edit(place, f'"{written}"'),), safe=True)
+    return None
+
+
 def _below_exactly(document: Document, path: Path) -> Fix | None:
     """The fields of a request that stand beside its name, as v1beta1 has them: all of them one level deeper.
 
-    They have to stand in lines of their own, one after the other. The first of them carries the fix for all.
+    They have to stand one after the other. The first of them carries the fix for all.
     """
-    request = value_at(document, path[:-1])
+    holder = path[:-1]
+    request = document.at(holder)
     if not isinstance(request, dict) or "exactly" in request or "firstAvailable" in request:
         return None
     fields = [name for name in request if name != "name"]
-    keys = [document.locate((*path[:-1], name), key=True) for name in fields]
-    if path[-1] != fields[0] or any(document.line(key.line)[: key.column - 1].strip() for key in keys):
+    if path[-1] != fields[0]:
         return None
-    first = keys[0]
-    last = max(document.locate((*path[:-1], name)).end_line for name in fields)
-    if "name" in request and first.line <= document.locate((*path[:-1], "name"), key=True).line <= last:
-        return None
-    lines = range(first.line, last + 1)
-    indent = document.line(first.line)[: first.column - 1]
-    edits = [Edit(_before(first, first.line), f"{indent}exactly:\n  ")]
-    edits += (Edit(_before(first, line), "  ") for line in lines if line > first.line and document.line(line).strip())
-    return Fix("put the fields of the request below exactly", tuple(edits), safe=True)
-
-
-def _before(position: Position, line: int) -> Position:
-    """The empty range at the beginning of a line."""
-    return Position(position.file, line, 1, line, 1)
-
-
-def value_at(document: Document, path: Path) -> object:
-    """The value at a path of a document; None where there is none."""
-    value: object = document.value
-    for step in path:
-        if isinstance(value, dict):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
+    keys = [document.locate((*holder, name), key=True) for name in fields]
+    ends = [document.locate((*holder, name)) for name in fields]
+    first, last = keys[0], max(ends, key=lambda end: (end.end_line, end.end_column))
+    if "name" in request:
+        name = document.locate((*holder, "name"), key=True)
+        if (first.line, first.column) < (name.line, name.column) < (last.end_line, last.end_column):
             return None
-    return value
+    title = "put the fields of the request below exactly"
+    if _in_flow(document, holder):
+        return Fix(title, (Edit(_before(first), "exactly: {"), Edit(_after(last), "}")), safe=True)
+    if any(document.line(key.line)[: key.column - 1].strip(" -") for key in keys):
+        return None
+    indent = " " * (first.column - 1)
+    edits = [Edit(_before(first), f"exactly:\n{indent}  ")]
+    lines = range(first.line + 1, last.end_line + 1)
+    edits += (Edit(_line_start(first, line), "  ") for line in lines if document.line(line).strip())
+    return Fix(title, tuple(edits), safe=True)
+
+
+def _unwrapped(document: Document, path: Path) -> Fix | None:
+    """What a field holds in place of the field itself."""
+    inside = document.at(path)
+    if not isinstance(inside, dict) or not inside:
+        return None
+    title = f"remove {path[-1]} around {', '.join(map(str, inside))}"
+    key, value = document.locate(path, key=True), document.locate(path)
+    children = [document.locate((*path, name), key=True) for name in inside]
+    first = min(children, key=lambda child: (child.line, child.column))
+    if _in_flow(document, path):
+        if value.line != value.end_line or (len(inside) > 1 and not _in_flow(document, path[:-1])):
+            return None
+        text = document.line(value.line)[value.column : value.end_column - 2].strip().rstrip(",")
+        return Fix(title, (Edit(_from(key, value), text),), safe=True)
+    between = [document.line(line).strip() for line in range(key.line + 1, first.line)]
+    after_key = document.line(key.line)[key.end_column - 1 :].strip()
+    if any(between) or after_key != ":" or document.line(first.line)[: first.column - 1].strip():
+        return None
+    shift = first.column - key.column
+    lines = range(first.line + 1, value.end_line + 1)
+    dedented = [line for line in lines if document.line(line).strip()]
+    if shift <= 0 or any(document.line(line)[:shift].strip() for line in dedented):
+        return None
+    join = Position(key.file, key.line, key.column, first.line, first.column)
+    edits = [Edit(join, ""), *(Edit(_line_start(key, line, shift), "") for line in dedented)]
+    return Fix(title, tuple(edits), safe=True)
+
+
+def _in_flow(document: Document, path: Path) -> bool:
+    place = document.locate(path)
+    return document.line(place.line)[place.column - 1 : place.column] == "{"
+
+
+def _before(place: Position) -> Position:
+    return Position(place.file, place.line, place.column, place.line, place.column)
+
+
+def _after(place: Position) -> Position:
+    return Position(place.file, place.end_line, place.end_column, place.end_line, place.end_column)
+
+
+def _from(first: Position, last: Position) -> Position:
+    return Position(first.file, first.line, first.column, last.end_line, last.end_column)
+
+
+def _line_start(place: Position, line: int, width: int = 0) -> Position:
+    """The first ``width`` characters of a line."""
+    return Position(place.file, line, 1, line, 1 + width)
 
 
 def applied(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
-    """A file's text with the fixes, and how many could be applied: one that touches an earlier one has to wait."""
+    """A file's text with the fixes, and how many could be applied: one that touches an earlier one has to wait.
+
+    Lines end as they do in the file.
+    """
     import re
 
     starts = [0, *(match.end() for match in re.finditer(r"\r\n?|\n", text))]
+    newline = "\r\n" if "\r\n" in text else "\n"
 
     def offset(line: int, column: int) -> int:
         return min(starts[min(line, len(starts)) - 1] + column - 1, len(text))
@@ -108,8 +184,12 @@ def applied(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
     count = 0
     for fix in fixes:
         ranges = [
-            (offset(e.position.line, e.position.column), offset(e.position.end_line, e.position.end_column), e.text)
-            for e in fix.edits
+            (
+                offset(edit.position.line, edit.position.column),
+                offset(edit.position.end_line, edit.position.end_column),
+                edit.text.replace("\n", newline),
+            )
+            for edit in fix.edits
         ]
         if any(_touch(this, other) for this in ranges for other in taken):
             continue

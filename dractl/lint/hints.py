@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.lint.fixes import value_at
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,10 +21,10 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
     """One sentence for some of the rules; None for the others."""
     match violation.rule:
         case "RC-13" | "DC-04":
-            written = value_at(document, violation.path)
+            written = document.at(violation.path)
             return _compiling(written, violation.issues, target) if isinstance(written, str) else None
         case "RC-14" | "DC-05":
-            return _cost(value_at(document, violation.path), target)
+            return _cost(document.at(violation.path), target)
         case "RC-24" if "multiple fields" in violation.message:  # what the API server says where neither is set
             return "the constraint has neither of them: name the attribute that the devices have to share"
         case "RS-11":
@@ -36,8 +34,8 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
         case "RS-12" if "at most 64" in violation.message:
             return "128 are allowed only where no device has taints, consumes counters or has list attributes"
         case "RS-20":
-            return _version(value_at(document, violation.path))
-        case "PC-10" if isinstance(name := value_at(document, violation.path), str) and "/" in name:
+            return _version(document.at(violation.path))
+        case "PC-10" if isinstance(name := document.at(violation.path), str) and "/" in name:
             return f"name the request, {name.partition('/')[0]}: whichever of its alternatives was chosen comes with it"
     return None
 

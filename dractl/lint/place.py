@@ -21,11 +21,16 @@ _MAX_FURTHER = 4
 
 
 class Placed(NamedTuple):
-    """A finding with the document and the path that it was found at."""
+    """A finding with the document and the path that it was found at; ``number`` counts the documents of the file."""
 
     finding: Finding
     document: Document | None = None
     path: Path = ()
+    number: int = -1
+
+    @property
+    def file(self) -> str:
+        return self.finding.position.file
 
 
 def _object(document: Document) -> ObjectRef:
@@ -70,7 +75,7 @@ def from_violation(document: Document, remark: Remark, target: Target) -> Placed
         related=related,
         api=api if remark.server else None,
         origin=document.origin,
-        fix=for_violation(document, violation),
+        fix=None if document.rendered else for_violation(document, violation),
         excerpt=document.line(position.line),
     )
     return Placed(finding, document, violation.path)
@@ -104,8 +109,8 @@ def _short(issue: Issue) -> str:
 
 def _help(document: Document, violation: Violation, target: Target) -> str | None:
     """What would be right, where the message does not say it."""
-    if violation.nearest and violation.nearest not in violation.message:
-        return f"did you mean {violation.nearest}?"
+    if violation.nearest:
+        return None if violation.nearest in violation.message else f"did you mean {violation.nearest}?"
     if violation.allowed and violation.allowed[-1] not in violation.message:
         return f"allowed: {', '.join(violation.allowed)}"
     from dractl.lint.hints import hint
@@ -133,7 +138,7 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Placed:
         help=advice.help,
         related=tuple(Related(what, there.document.locate(path)) for what, there, path in advice.related),
         origin=document.origin,
-        fix=replacement(document, advice.fix) if advice.fix else None,
+        fix=replacement(document, advice.fix) if advice.fix and not document.rendered else None,
         excerpt=document.line(position.line),
     )
     return Placed(finding, document, advice.path)

@@ -2,110 +2,107 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dractl.lint import registry
 from dractl.lint.finding import Report
 from dractl.lint.foreign_pods import foreign_pods
 from dractl.lint.model import Run, Subject
-from dractl.lint.partial import is_patch, stands_alone
 from dractl.lint.place import from_advice, from_broken, from_violation
 from dractl.lint.placeholders import hides
-from dractl.lint.relevance import GROUP, concern, group
+from dractl.lint.proof import proven
+from dractl.lint.reading import readings
+from dractl.lint.relevance import GROUP, group
 from dractl.lint.selection import Selection, select
 from dractl.lint.verdict import verdict
-from dractl.manifests.embedded import embedded
+from dractl.manifests import Document, read_text
 from dractl.manifests.kustomize import Kustomizations
-from dractl.validation.decoding import KUBERNETES_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dractl.lint.advice import Advice
     from dractl.lint.inventory import Inventory
-    from dractl.manifests import Document, Inputs
+    from dractl.lint.place import Placed
+    from dractl.lint.reading import Reading
+    from dractl.manifests import Inputs
     from dractl.model import Target
-    from dractl.validation.violation import Violation
 
 
 def lint(
-    inputs: Inputs, target: Target, *, config: Selection | None = None, devices: Inventory | None = None
+    inputs: Inputs,
+    target: Target,
+    *,
+    config: Selection | None = None,
+    devices: Inventory | None = None,
+    assumed: bool = False,
 ) -> Report:
     """Everything that is wrong with the documents for an API server of ``target``, and what dractl advises.
 
-    ``devices``: the inventory that selectors, constraints and capacities are tried on.
+    ``devices``: the inventory that selectors, constraints and capacities are tried on. ``assumed``: nobody named the
+    release, so that no fix to another ``apiVersion`` is safe.
     """
     config = config or Selection()
-    found = [from_broken(broken) for broken in inputs.broken]
+    kustomizations = Kustomizations()
     namespaces = _namespaces(inputs.documents)
     whole: list[Document] = []
     patches: list[Document] = []
-    kustomizations = Kustomizations()
-    papers = list(_papers(inputs.documents, kustomizations))
-    for paper in papers:
-        judged = verdict(paper.document, target, namespaces, matters=paper.matters)
-        remarks = judged.remarks
-        if paper.foreign:
-            remarks += tuple(foreign_pods(paper.document, target))
-        found += (from_violation(paper.document, remark, target) for remark in remarks)
-        (patches if paper.patch else whole).append(judged.document)
+    found = [from_broken(broken) for broken in inputs.broken]
+    numbers: dict[int, int] = {}
+    count = 0
+    for reading in readings(inputs.documents, kustomizations):
+        count += 1
+        placed, meant = _judged(reading, target, namespaces, assumed=assumed)
+        found += placed
+        numbers[id(meant)] = reading.number
+        (patches if reading.patch else whole).append(meant)
     advice = [
         *_advice(whole, target, devices, config, kustomizations),
         *_advice_on_patches(patches, target, config, kustomizations),
     ]
-    found += (from_advice(rule, item) for rule, item in advice if not _hidden(item))
-    kept, suppressed = select(found, inputs.documents, config)
+    found += (
+        from_advice(rule, item)._replace(number=numbers[id(item.subject.document)])
+        for rule, item in advice
+        if not _hidden(item)
+    )
+
+    def again(file: str, text: str) -> list[list[Placed]]:
+        documents = [item for item in read_text(file, text) if isinstance(item, Document)]
+        return [
+            _judged(reading, target, namespaces, assumed=assumed)[0] for reading in readings(documents, kustomizations)
+        ]
+
+    kept, suppressed = select(proven(found, again), inputs.documents, config)
     kept.sort(key=lambda f: (f.position.file, f.position.line, f.position.column, f.code))
     return Report(
         tuple(kept),
         target.release,
+        assumed=assumed,
         files=inputs.files,
-        documents=len(papers) + len(inputs.broken),
+        documents=count + len(inputs.broken),
         suppressed=suppressed,
         skipped=inputs.skipped,
     )
 
 
-class _Paper(NamedTuple):
-    """A document that concerns DRA, and how it is to be read.
-
-    ``patch``: it changes another document. ``foreign``: it is a custom resource. ``values``: it is filled up by a chart
-    before the API server sees it. ``resources``: only its extended resources matter.
-    """
-
-    document: Document
-    patch: bool = False
-    foreign: bool = False
-    values: bool = False
-    resources: bool = False
-
-    def matters(self, violation: Violation) -> bool:
-        if self.patch and not stands_alone(violation):
-            return False
-        if self.values and violation.path[:1] == ("metadata",):
-            return False
-        return not self.resources or violation.rule in _EXTENDED_RESOURCES
+def _judged(
+    reading: Reading, target: Target, namespaces: Mapping[str, Mapping[str, str]], *, assumed: bool
+) -> tuple[list[Placed], Document]:
+    """What is wrong with a document by itself, and the document as it was probably meant."""
+    remarks, meant = verdict(reading.document, target, namespaces, matters=reading.matters)
+    if reading.foreign:
+        remarks += tuple(foreign_pods(reading.document, target))
+    placed = [from_violation(reading.document, remark, target) for remark in remarks]
+    if assumed:
+        placed = [_without_version_fix(item) for item in placed]
+    return [item._replace(number=reading.number) for item in placed], meant
 
 
-_EXTENDED_RESOURCES = frozenset({"PC-13", "PC-15", "PC-16"})
-
-
-def _papers(documents: Iterable[Document], kustomizations: Kustomizations) -> Iterator[_Paper]:
-    texts: dict[str, bool] = {}
-    for document in documents:
-        own = group(document.value)
-        if own != GROUP:
-            if document.file not in texts:
-                texts[document.file] = f"{GROUP}/" in document.text
-            if texts[document.file]:
-                for inside in embedded(document, GROUP):
-                    patch = own == "kustomize.config.k8s.io" or is_patch(inside, kustomizations)
-                    yield _Paper(inside, patch=patch, values=own != "")
-        concerned = concern(document.value)
-        if concerned is not None:
-            foreign = own not in KUBERNETES_GROUPS
-            patch = is_patch(document, kustomizations)
-            yield _Paper(document, patch, foreign and not patch, resources=concerned == "resources")
+def _without_version_fix(placed: Placed) -> Placed:
+    fix = placed.finding.fix
+    if fix is None or placed.path != ("apiVersion",):
+        return placed
+    return placed._replace(finding=placed.finding._replace(fix=fix._replace(safe=False)))
 
 
 def _namespaces(documents: Iterable[Document]) -> dict[str, Mapping[str, str]]:

@@ -15,6 +15,7 @@ from dractl.manifests import Position
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from dractl.lint.finding import Severity
     from dractl.lint.ignores import Ignore
     from dractl.lint.place import Placed
     from dractl.manifests import Document
@@ -25,11 +26,13 @@ class Selection(NamedTuple):
 
     ``codes``: the rules that are on, None for all. ``per_file``: patterns as in .gitignore with the codes that are off
     in the files that they fit. ``known``: how often each fingerprint of a baseline may occur.
+    ``severities``: those that differ from the rules' own.
     """
 
     codes: frozenset[str] | None = None
     per_file: tuple[tuple[str, frozenset[str]], ...] = ()
     known: Mapping[str, int] = MappingProxyType({})
+    severities: Mapping[str, Severity] = MappingProxyType({})
 
     def wants(self, code: str) -> bool:
         return self.codes is None or code in self.codes
@@ -52,7 +55,7 @@ def select(found: Iterable[Placed], documents: Iterable[Document], selection: Se
             known[finding.fingerprint] -= 1
             suppressed += 1
         else:
-            kept.append(finding)
+            kept.append(finding._replace(severity=selection.severities.get(finding.code, finding.severity)))
     for note in (note for listed in notes.values() for note in listed):
         kept += (finding for finding in note.findings(selection) if selection.wants(finding.code) and not off(finding))
     return kept, suppressed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dractl.manifests.documents import Broken, Document, Fault, Inputs, Skipped
-from dractl.manifests.load import load, load_readable
+from dractl.manifests.load import load, load_readable, read_text
 from dractl.manifests.source import Position
 
-__all__ = ["Broken", "Document", "Fault", "Inputs", "Position", "Skipped", "load", "load_readable"]
+__all__ = ["Broken", "Document", "Fault", "Inputs", "Position", "Skipped", "load", "load_readable", "read_text"]

@@ -63,9 +63,10 @@ class Document:
     ``value`` is a plain dict of str, int, float, bool, None, list and dict, as the API server gets it from
     sigs.k8s.io/yaml; it may share parts (YAML aliases) and must not be changed. ``index`` counts the documents of the
     file from 0; the items of a List have that of the List. ``origin`` is the template named by Helm's ``# Source:``.
+    ``rendered``: the file is that template itself, whose text is another one.
     """
 
-    __slots__ = ("_locator", "_prefix", "file", "index", "origin", "value")
+    __slots__ = ("_locator", "_prefix", "file", "index", "origin", "rendered", "value")
 
     def __init__(
         self,
@@ -76,7 +77,9 @@ class Document:
         *,
         prefix: Path = (),
         origin: str | None = None,
+        rendered: bool = False,
     ) -> None:
+        self.rendered = rendered
         self.file = file
         self.index = index
         self.value = value
@@ -118,7 +121,15 @@ class Document:
     def part(self, path: Path) -> Document:
         """The object at a path as a document of its own."""
         prefix = (*self._prefix, *path)
-        return Document(self.file, self.index, self.at(path), self._locator, prefix=prefix, origin=self.origin)
+        return Document(
+            self.file,
+            self.index,
+            self.at(path),
+            self._locator,
+            prefix=prefix,
+            origin=self.origin,
+            rendered=self.rendered,
+        )
 
     def at(self, path: Path) -> Any:
         """The value at a path; None if there is none."""

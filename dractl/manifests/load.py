@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -9,12 +10,15 @@ from typing import TYPE_CHECKING
 from dractl.errors import InputError
 from dractl.manifests.documents import Broken, Document, Inputs, Skipped
 from dractl.manifests.files import read_all
+from dractl.manifests.rendered import Rendered, in_template
 from dractl.manifests.source import Source
 from dractl.manifests.templates import chart_of, holds_template, rendering_hint
 from dractl.manifests.text import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from dractl.manifests.rendered import Renderer
 
 # Byte strings that name DRA: the group, the kinds (also under a misspelt group), the fields of pods. Searching for each
 # is ten times faster than one regular expression with alternatives.
@@ -65,17 +69,20 @@ def load_readable(
     relevant_only: bool = True,
     changed_files: bool = False,
     overlay: Mapping[str, bytes] = MappingProxyType({}),
+    render: Renderer | None = None,
 ) -> Inputs:
     """As :func:`load`, but what cannot be read is in ``Inputs.unread``, and everything else is loaded.
 
     Standard input and a file that is the only path are manifests because the user says so: what is no Kubernetes
     object in them is Broken, whatever it mentions. With ``changed_files`` a path is just a file that changed, as a
-    hook passes it. ``overlay`` holds the contents of files that are not written yet, by name.
+    hook passes it. ``overlay`` holds the contents of files that are not written yet, by name. ``render`` makes the
+    manifests of a chart, whose templates are skipped otherwise.
     """
     documents: list[Document] = []
     broken: list[Broken] = []
     skipped: list[Skipped] = []
     files = 0
+    templates: dict[str, dict[str, Source]] = {}
     alone = len(paths) == 1 and not changed_files
     for content in read_all(paths, stdin, stdin_name, exclude, force_exclude=changed_files):
         if isinstance(content, Skipped):
@@ -89,7 +96,7 @@ def load_readable(
         chart = chart_of(content.name) if content.on_disk else content.chart
         if chart is not None:
             if not relevant_only or names_dra(data):
-                skipped.append(Skipped(content.name, "a template of a Helm chart", rendering_hint(chart)))
+                templates.setdefault(chart, {})[content.name] = Source(content.name, decode(data))
             continue
         source = Source(content.name, decode(data))
         found = _read(source, definitions=not relevant_only)
@@ -106,7 +113,29 @@ def load_readable(
                     documents.append(item)
                 elif meant or _lists_objects(item.value):
                     broken.append(_no_object(item))
+    for chart, sources in templates.items():
+        rendered = render(chart) if render is not None and os.path.isdir(chart) else Rendered(None)
+        if rendered.data is None:
+            why = rendered.why or "a template of a Helm chart"
+            skipped += (Skipped(name, why, rendering_hint(chart)) for name in sources)
+        else:
+            documents += _in_templates(rendered.data, chart, sources)
     return Inputs(tuple(documents), tuple(broken), tuple(skipped), files)
+
+
+def _in_templates(data: bytes, chart: str, sources: Mapping[str, Source]) -> Iterator[Document]:
+    """The documents that a chart was rendered to, provided that they come from the templates in ``sources``."""
+    by_path = {os.path.relpath(name, chart): source for name, source in sources.items()}
+    for item in _read_yaml(Source(chart, decode(data)), definitions=False):
+        if isinstance(item, Document) and isinstance(item.value, dict) and item.origin:
+            template = by_path.get(os.path.normpath(item.origin.partition("/")[2]))
+            if template is not None:
+                yield in_template(item, template)
+
+
+def read_text(name: str, text: str) -> list[Document | Broken]:
+    """The documents of one file's text."""
+    return _read(Source(name, text), definitions=False)
 
 
 def _substituted(source: Source, item: Broken) -> bool:

@@ -27,7 +27,8 @@ def summary(report: Report, canvas: Canvas) -> str:
     if report.skipped:
         asides.append(f"{len(report.skipped)} skipped")
     aside = f" ({', '.join(asides)})" if asides else ""
-    return f"{found or 'nothing found'} {where} for Kubernetes {report.kubernetes_version}{aside}"
+    assumed = " (assumed; set kubernetes-version)" if report.assumed else ""
+    return f"{found or 'nothing found'} {where} for Kubernetes {report.kubernetes_version}{assumed}{aside}"
 
 
 def statistics(report: Report) -> str:

@@ -138,7 +138,8 @@ def _served(kind: str, served: tuple[str, ...], target: Target) -> str:
     optional = [version for version in served if version not in always]
     if not always or not optional:
         return ", ".join(served)
-    return f"{', '.join(always)} ({', '.join(optional)} only where --runtime-config switches it on)"
+    named = ", ".join(version.rpartition("/")[2] for version in optional)
+    return f"{', '.join(always)} ({named} only with --runtime-config)"
 
 
 def _kind_when(kind: str, target: Target) -> str | None:

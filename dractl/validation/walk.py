@@ -50,6 +50,8 @@ def _converted(value: Any, shape: Shape) -> Any:
         return [value]
     if isinstance(shape, Struct) and shape.go.endswith(".CELDeviceSelector") and isinstance(value, str):
         return {"expression": value}
+    if isinstance(shape, Struct) and shape.go.endswith(".DeviceCapacity") and isinstance(value, str | int | float):
+        return {"value": value}  # v1alpha3 had the quantity itself
     if shape in (INT32, INT64) and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,9}", value):
         return int(value)
     if shape is BOOL and value in ("true", "false"):

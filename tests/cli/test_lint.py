@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import io
 import json
@@ -30,6 +31,7 @@ spec:
     constraints:
     - matchAttribute: resource.kubernbetes.io/pcieRoot
 """
+BAD = CLAIM.replace("count: 2", "count: -2")
 FLAT = """\
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
@@ -73,7 +75,10 @@ def test_an_error_is_1_and_none_is_0(here: Path, capsys: pytest.CaptureFixture[s
     good(here / "claim.yaml")
     capsys.readouterr()
     assert main(["lint", "claim.yaml"]) == 0
-    assert capsys.readouterr().out == "nothing found in 1 document of 1 file for Kubernetes 1.37\n"
+    said = "nothing found in 1 document of 1 file for Kubernetes 1.37"
+    assert capsys.readouterr().out == f"{said} (assumed; set kubernetes-version)\n"
+    assert main(["lint", "claim.yaml", "--kubernetes-version", "1.37"]) == 0
+    assert capsys.readouterr().out == f"{said}\n"
 
 
 def test_a_caret_stands_below_what_is_at_fault(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,15 +231,188 @@ def test_statistics_count_the_rules(here: Path, capsys: pytest.CaptureFixture[st
 # -- fixes --
 
 
-def test_fix_mends_the_file_and_what_remains_counts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fix_writes_the_file_and_what_remains_counts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = here / "claim.yaml"
-    path.write_text(CLAIM.replace("count: 2", "count: -2"))
+    path.write_text(CLAIM + "    - matchAttribute: gpu.example.com/model\n      requests: [gpu]\n" + "---\n" + BAD)
     path.chmod(0o640)
     assert main(["lint", "claim.yaml", "--fix", "-o", "concise"]) == 1
-    assert path.read_text() == CLAIM.replace("count: 2", "count: -2").replace("kubernbetes", "kubernetes")
+    assert path.read_text().startswith(CLAIM.replace("kubernbetes", "kubernetes"))
     assert path.stat().st_mode & 0o777 == 0o640
-    assert [line.split()[2] for line in capsys.readouterr().out.splitlines()] == ["DRA116"]
+    assert "DRA116" in capsys.readouterr().out
     assert sorted(item.name for item in here.iterdir()) == ["claim.yaml", "dractl.toml"]
+
+
+def test_what_the_server_would_still_reject_is_only_fixed_on_request(here: Path) -> None:
+    path = here / "claim.yaml"
+    path.write_text(BAD)
+    assert main(["lint", "claim.yaml", "--fix"]) == 1
+    assert path.read_text() == BAD
+    assert main(["lint", "claim.yaml", "--fix", "--unsafe-fixes"]) == 1
+    assert path.read_text() == BAD.replace("kubernbetes", "kubernetes")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("- {name: gpu, deviceClassName: x}", "- {name: gpu, exactly: {deviceClassName: x}}"),
+        ("- {deviceClassName: x, count: 2, name: gpu}", "- {exactly: {deviceClassName: x, count: 2}, name: gpu}"),
+        ("- deviceClassName: x\n      name: gpu", "- exactly:\n        deviceClassName: x\n      name: gpu"),
+        (
+            "- name: gpu\n      exactly: {deviceClassName: x, count: '2'}",
+            "- name: gpu\n      exactly: {deviceClassName: x, count: 2}",
+        ),
+        (
+            "- name: gpu\n      exactly: {deviceClassName: y, selectors: [{cel: 'true'}]}",
+            "- name: gpu\n      exactly: {deviceClassName: \"y\", selectors: [{cel: {expression: 'true'}}]}",
+        ),
+    ],
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_fix_keeps_the_style_of_the_file(here: Path, wrong: str, right: str, newline: str) -> None:
+    text = (
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: g}\nspec:\n  devices:\n    requests:\n"
+    )
+    path = here / "claim.yaml"
+    path.write_bytes(f"\ufeff{text}    {wrong}\n".replace("\n", newline).encode())
+    assert main(["lint", "claim.yaml", "--fix"]) == 0
+    assert path.read_bytes().decode() == f"\ufeff{text}    {right}\n".replace("\n", newline)
+
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  resourceClaims:
+  - name: gpu
+    source:
+      resourceClaimName: x
+  - {name: old, source: {resourceClaimTemplateName: t}}
+  containers: [{name: c, image: i, resources: {claims: [{name: gpu}, {name: old}]}}]
+"""
+
+
+def test_fix_unwraps_the_source_of_a_claim(here: Path) -> None:
+    path = here / "claim.yaml"
+    path.write_text(POD)
+    assert main(["lint", "claim.yaml", "--fix"]) == 0
+    assert path.read_text() == POD.replace("    source:\n      res", "    res").replace(
+        "source: {resourceClaimTemplateName: t}", "resourceClaimTemplateName: t"
+    )
+
+
+OLD_SLICE = """\
+apiVersion: resource.k8s.io/v1beta1
+kind: ResourceSlice
+metadata: {name: s}
+spec:
+  driver: gpu.example.com
+  nodeName: node-1
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  devices:
+  - name: gpu-0
+    basic:
+      attributes:
+        model: {string: A100}
+      capacity:
+        memory: {value: 10Gi}
+"""
+
+
+def test_an_api_version_is_only_replaced_for_a_release_that_was_named(here: Path) -> None:
+    path = here / "claim.yaml"
+    path.write_text(OLD_SLICE)
+    assert main(["lint", "claim.yaml", "--fix"]) == 0
+    assert path.read_text() == OLD_SLICE
+    assert main(["lint", "claim.yaml", "--fix", "--kubernetes-version", "1.36"]) == 0
+    head, _, tail = OLD_SLICE.replace("v1beta1", "v1").partition("    basic:\n")
+    assert path.read_text() == head + "".join(line[2:] for line in tail.splitlines(keepends=True))
+
+
+CLASSIC = """\
+apiVersion: resource.k8s.io/v1alpha2
+kind: ResourceClaim
+metadata: {name: c}
+spec: {resourceClassName: gpu.example.com}
+"""
+
+
+def test_classic_dra_is_not_made_an_empty_claim(here: Path) -> None:
+    path = here / "claim.yaml"
+    path.write_text(CLASSIC)
+    assert main(["lint", "claim.yaml", "--fix", "--kubernetes-version", "1.37"]) == 1
+    assert path.read_text() == CLASSIC
+
+
+def test_diff_is_what_fix_does(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = here / "claim.yaml"
+    path.write_text(FLAT.replace("resource.k8s.io/v1", "resource.k8s.io/v1beta1"))
+    named = ["--kubernetes-version", "1.37"]
+    assert main(["lint", "claim.yaml", "--diff", *named]) == 1
+    shown = capsys.readouterr().out
+    before = path.read_text().splitlines(keepends=True)
+    main(["lint", "claim.yaml", "--fix", *named])
+    after = path.read_text().splitlines(keepends=True)
+    assert shown.splitlines(keepends=True) == list(difflib.unified_diff(before, after, "a/claim.yaml", "b/claim.yaml"))
+
+
+def test_fix_of_standard_input_prints_the_text(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(CLAIM.encode())))
+    out = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr("sys.stdout", out)
+    assert main(["lint", "-", "--fix"]) == 0
+    assert out.buffer.getvalue().decode() == CLAIM.replace("kubernbetes", "kubernetes")
+    assert "nothing found" in capsys.readouterr().err
+
+
+def test_several_outputs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", "claim.yaml", "-o", "concise", "-o", "sarif=a.sarif", "-o", "json=b.json"]) == 1
+    assert capsys.readouterr().out.startswith("claim.yaml:12:23: error DRA701")
+    assert json.loads((here / "a.sarif").read_text())["version"] == "2.1.0"
+    assert json.loads((here / "b.json").read_text())["schema"] == "dractl/lint/v1"
+    assert main(["lint", "claim.yaml", "-o", "concise", "-o", "json"]) == 2
+    assert main(["lint", "claim.yaml", "-o", "sarif="]) == 2
+
+
+def test_the_configuration_gives_a_rule_another_severity(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "dractl.toml").write_text('[lint.severity]\nDRA7 = "info"\nunknown-standard-attribute = "warning"\n')
+    assert main(["lint", "claim.yaml", "-o", "concise"]) == 0
+    assert "warning DRA701" in capsys.readouterr().out
+    (here / "dractl.toml").write_text('[lint.severity]\nDRA7 = "off"\n')
+    assert main(["lint", "claim.yaml"]) == 2
+
+
+HELM = r"""#!/bin/sh
+for last; do :; done
+printf -- '---\n# Source: c/templates/claim.yaml\n'
+sed 's/{{ .Values.count }}/-1/' "$last/templates/claim.yaml"
+"""
+
+
+def test_a_chart_is_rendered_where_helm_is_installed(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "c" / "templates").mkdir(parents=True)
+    (here / "c" / "Chart.yaml").write_text("name: c\nversion: 1.0.0\n")
+    template = CLAIM.replace("kubernbetes", "kubernetes").replace("count: 2", "count: {{ .Values.count }}")
+    (here / "c" / "templates" / "claim.yaml").write_text(template)
+    monkeypatch.setenv("PATH", f"{here}/bin:/usr/bin:/bin")
+    assert main(["lint", "c", "-o", "concise"]) == 0
+    assert "skipped, a template of a Helm chart" in capsys.readouterr().err
+    assert main(["lint", "c", "-o", "concise", "--fail-on-skipped"]) == 1
+    (here / "bin").mkdir()
+    (here / "bin" / "helm").write_text(HELM)
+    (here / "bin" / "helm").chmod(0o755)
+    capsys.readouterr()
+    assert main(["lint", "c", "-o", "concise"]) == 1
+    assert capsys.readouterr().out.startswith("c/templates/claim.yaml:10:")
+    assert main(["lint", "c", "-o", "concise", "--no-render"]) == 0
+    (here / "bin" / "helm").write_text("#!/bin/sh\necho 'Error: no such dependency' >&2; exit 1\n")
+    capsys.readouterr()
+    assert main(["lint", "c", "-o", "concise", "--fail-on-skipped"]) == 1
+    assert "helm template failed: Error: no such dependency" in capsys.readouterr().err
 
 
 def test_a_flat_request_goes_below_exactly(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

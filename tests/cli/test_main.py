@@ -72,11 +72,15 @@ kind: ResourceClaim
 metadata:
   name: a
 spec:
-  größe: 1
   devices:
     requests:
     - name: gpu
       deviceClassName: gpu.example.com # größer
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: b}
+spec: {größe: 1}
 """
 
 

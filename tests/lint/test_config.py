@@ -61,11 +61,11 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("kubernetes-verson = '1.36'", "there is no setting kubernetes-verson", "did you mean kubernetes-version?"),
-        ("fail-on = 'error'", "there is no setting fail-on", "did you mean lint.fail-on?"),
-        ("[lint]\nselct = []", "there is no setting lint.selct", "did you mean lint.select?"),
-        ("[lint]\nselect = 'DRA1'", "lint.select is a list of texts", None),
-        ("kubernetes-version = 1.36", "kubernetes-version is a text, not 1.36", "put it in quotes"),
+        ("kubernetes-verson = '1.36'", "unknown setting kubernetes-verson", "did you mean kubernetes-version?"),
+        ("fail-on = 'error'", "unknown setting fail-on", "did you mean lint.fail-on?"),
+        ("[lint]\nselct = []", "unknown setting lint.selct", "did you mean lint.select?"),
+        ("[lint]\nselect = 'DRA1'", "lint.select is a list of strings", None),
+        ("kubernetes-version = 1.36", "kubernetes-version is a string, not 1.36", "put it in quotes"),
         ("[feature-gates]\nDRAAdminAccess = 'yes'", "feature-gates.DRAAdminAccess is true or false", None),
         ("lint = 3", "lint is a table", None),
         ("[lint", "not TOML", None),

@@ -73,7 +73,7 @@ def test_a_pod_without_claims_is_only_asked_about_its_extended_resources(found) 
       containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: %s}}}]
     """
     assert found(a_yaml=pod % "1") == []
-    assert codes(found(a_yaml=pod % "1.5")) == ["DRA413"]
+    assert set(codes(found(a_yaml=pod % "1.5"))) == {"DRA413"}
 
 
 # -- placeholders --

@@ -1,0 +1,67 @@
+"""How each document is to be read: as an object, a patch, a custom resource with pods, or part of another object."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.lint.partial import is_patch, stands_alone
+from dractl.lint.relevance import GROUP, concern, group
+from dractl.manifests.embedded import embedded
+from dractl.validation.decoding import KUBERNETES_GROUPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dractl.manifests import Document
+    from dractl.manifests.kustomize import Kustomizations
+    from dractl.validation.violation import Violation
+
+_EXTENDED_RESOURCES = frozenset({"PC-13", "PC-15", "PC-16"})
+
+
+class Reading(NamedTuple):
+    """A document that concerns DRA, and how it is read; ``number`` counts those of its file.
+
+    ``patch``: it changes another document. ``foreign``: it is a custom resource. ``values``: a chart completes it
+    before the API server sees it. ``resources``: only its extended resources matter.
+    """
+
+    document: Document
+    number: int
+    patch: bool = False
+    foreign: bool = False
+    values: bool = False
+    resources: bool = False
+
+    def matters(self, violation: Violation) -> bool:
+        """True if a violation is one in a document that is read so."""
+        if self.patch and not stands_alone(violation):
+            return False
+        if self.values and violation.path[:1] == ("metadata",):
+            return False
+        return not self.resources or violation.rule in _EXTENDED_RESOURCES
+
+
+def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> Iterator[Reading]:
+    """The documents that concern DRA, and the objects inside of others, in the order of the input."""
+    mentions: dict[str, bool] = {}
+    numbers: Counter[str] = Counter()
+
+    def numbered(document: Document) -> int:
+        numbers[document.file] += 1
+        return numbers[document.file] - 1
+
+    for document in documents:
+        own = group(document.value)
+        if own != GROUP:
+            if document.file not in mentions:
+                mentions[document.file] = f"{GROUP}/" in document.text
+            for inside in embedded(document, GROUP) if mentions[document.file] else ():
+                patch = own == "kustomize.config.k8s.io" or is_patch(inside, kustomizations)
+                yield Reading(inside, numbered(inside), patch=patch, values=own != "")
+        concerned = concern(document.value)
+        if concerned is not None:
+            patch = is_patch(document, kustomizations)
+            foreign = own not in KUBERNETES_GROUPS and not patch
+            yield Reading(document, numbered(document), patch, foreign, resources=concerned == "resources")

@@ -1,0 +1,66 @@
+"""Documents that a chart was rendered to, placed in the templates that they come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.manifests.documents import Document
+from dractl.manifests.source import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dractl.manifests.documents import Fault, Path
+    from dractl.manifests.source import Source
+
+    Renderer = Callable[[str], "Rendered"]
+
+
+class Rendered(NamedTuple):
+    """The manifests of a chart, or why there are none."""
+
+    data: bytes | None
+    why: str | None = None
+
+
+def in_template(document: Document, template: Source) -> Document:
+    """A rendered document whose places are those of its template, as near as can be told: the line that reads the
+    same, else one with the same key, else the first."""
+    locator = _TemplatePlaces(document, template)
+    return Document(
+        template.name, document.index, document.value, locator, origin=document.origin, rendered=True
+    )  # fmt: skip
+
+
+class _TemplatePlaces:
+    def __init__(self, document: Document, template: Source) -> None:
+        self._document = document
+        self._template = template
+        self._lines = template.text.splitlines()
+
+    def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
+        place = self._document.locate(path, key=key, offset=offset)
+        written = self._document.line(place.line)
+        number = self._line(written.strip(), place.line)
+        line = self._lines[number - 1] if number <= len(self._lines) else ""
+        if line.strip() == written.strip() and place.line == place.end_line:
+            shift = (len(line) - len(line.lstrip())) - (len(written) - len(written.lstrip()))
+            return Position(self._template.name, number, place.column + shift, number, place.end_column + shift)
+        start = len(line) - len(line.lstrip()) + 1
+        return Position(self._template.name, number, start, number, max(start + 1, len(line.rstrip()) + 1))
+
+    def _line(self, written: str, near: int) -> int:
+        """The number of the template's line that a rendered one comes from."""
+        key = written.lstrip("- ").partition(":")[0]
+        same = [at for at, line in enumerate(self._lines, 1) if line.strip() == written]
+        alike = [at for at, line in enumerate(self._lines, 1) if line.strip().lstrip("- ").partition(":")[0] == key]
+        return min(same or alike or [1], key=lambda at: abs(at - near))
+
+    def faults(self) -> Sequence[Fault]:
+        return self._document.faults
+
+    def line(self, number: int) -> str:
+        return self._template.line(number)
+
+    def text(self) -> str:
+        return self._template.text
