@@ -63,6 +63,7 @@ class Groups:
         known: Signatures | None = None,
     ) -> None:
         self.names = names
+        self._read = _Read(names)
         self.known: Signatures = {} if known is None else known  # shared between states
         self.local: dict[str, list[ResourceSlice]] = {}
         self.reachable: list[ResourceSlice] = []  # not bound to one node
@@ -123,16 +124,31 @@ class Groups:
         parts: list[object] = [device.name]
         for name, value in device.mapping.items():
             if name == "attributes" and isinstance(value, dict):
-                parts += [(n, repr(v)) for n, v in value.items() if self._counts(n, v)]
+                read = self._read
+                parts += [(n, repr(v)) for n, v in value.items() if read[n] or not _harmless(v)]
             elif name != "name":
                 parts.append((name, repr(value)))
         return tuple(parts)
 
-    def _counts(self, name: str, value: Any) -> bool:
-        """True if an attribute may change a verdict: it is read, or it makes every selector fail."""
-        if self.names is None or name.rpartition("/")[2] in self.names:
-            return True
-        return not isinstance(value, dict) or not value.keys() <= {"string", "int", "bool"}
+
+class _Read(dict[str, bool]):
+    """By full name of an attribute: true if the question may read it."""
+
+    def __init__(self, names: frozenset[str] | None) -> None:
+        super().__init__()
+        self._names = names
+
+    def __missing__(self, name: str) -> bool:
+        found = self[name] = self._names is None or name.rpartition("/")[2] in self._names
+        return found
+
+
+_PLAIN = frozenset({"string", "int", "bool"})
+
+
+def _harmless(value: Any) -> bool:
+    """False for a value that may make every selector fail, read or not: versions and lists are converted."""
+    return isinstance(value, dict) and value.keys() <= _PLAIN
 
 
 def _selects(item: ResourceSlice, name: str, labels: Mapping[str, str]) -> bool:

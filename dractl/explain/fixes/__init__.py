@@ -25,14 +25,16 @@ from dractl.explain.fixes import (
 from dractl.explain.fixes.acceptance import refusal
 from dractl.explain.fixes.candidates import Candidate, Case, Slot, Topic
 from dractl.explain.fixes.steps import by_hand, steps
-from dractl.explain.fixes.tolerations import evicted_by
+from dractl.explain.fixes.tolerations import evicted_by, evicting
 from dractl.model import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from dractl.allocation import DeviceID
     from dractl.cluster.changes import Change
     from dractl.explain.answer import Explanation
+    from dractl.model import DeviceTaint
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.verdict import Attempt, NodeVerdict
 
@@ -218,13 +220,14 @@ def verify(case: Case, candidate: Candidate) -> tuple[str, ...]:
     judgement = _again(case, judge, candidate)
     if judgement is None or not judgement.fits or written(case, candidate) is None:
         return ()
-    return tuple(n.name for n in judgement.nodes if n.fits and not _evicted(judge, n))
+    evictors = evicting(judge.slices)
+    return tuple(n.name for n in judgement.nodes if n.fits and not (evictors and _evicted(n, evictors)))
 
 
-def _evicted(judge: Scheduler, verdict: NodeVerdict) -> bool:
+def _evicted(verdict: NodeVerdict, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]) -> bool:
     """True if the pod would be evicted from the devices that it gets on a node."""
     outcome = verdict.outcome
-    return isinstance(outcome, Allocated) and evicted_by(outcome, judge.slices) is not None
+    return isinstance(outcome, Allocated) and evicted_by(outcome, taints) is not None
 
 
 def _again(case: Case, judge: Scheduler, candidate: Candidate) -> Attempt | None:

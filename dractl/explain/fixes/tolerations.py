@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from dractl.allocation import DeviceID
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -45,16 +47,25 @@ def reports_damage(key: str, value: str) -> bool:
     return bool(_BROKEN.search(key) or _BROKEN.search(value))
 
 
-def evicted_by(outcome: Allocated, slices: Iterable[ResourceSlice]) -> DeviceTaint | None:
-    """A taint for which the pod would be evicted right after it is scheduled; None where there is none."""
-    given: dict[tuple[str, str, str], Any] = {
-        (r.driver, r.pool, r.device): r.tolerations for result in outcome.results for r in result.devices.results
-    }
+def evicting(slices: Iterable[ResourceSlice]) -> dict[DeviceID, tuple[DeviceTaint, ...]]:
+    """The devices with a taint that evicts pods, and those taints."""
+    found: dict[DeviceID, tuple[DeviceTaint, ...]] = {}
     for item in slices:
-        for device in item.spec.devices if any(k[0] == item.spec.driver for k in given) else ():
-            tolerations = given.get((item.spec.driver, item.spec.pool.name, device.name))
-            for taint in device.taints if tolerations is not None else ():
-                if taint.effect == _EVICTS and not any(_survives(t, taint) for t in tolerations or ()):
+        for device in item.spec.devices:
+            if not device.mapping.get("taints"):
+                continue
+            taints = tuple(taint for taint in device.taints if taint.effect == _EVICTS)
+            if taints:
+                found[DeviceID(item.spec.driver, item.spec.pool.name, device.name)] = taints
+    return found
+
+
+def evicted_by(outcome: Allocated, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]) -> DeviceTaint | None:
+    """The taint of :func:`evicting` for which the pod would be evicted right after it is scheduled, if any."""
+    for result in outcome.results:
+        for given in result.devices.results:
+            for taint in taints.get(DeviceID(given.driver, given.pool, given.device), ()):
+                if not any(_survives(tolerated, taint) for tolerated in given.tolerations):
                     return taint
     return None
 
