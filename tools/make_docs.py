@@ -75,37 +75,59 @@ def index() -> str:
 
 
 def catalogues() -> str:
-    """The names by domain and kind, so that lint need not import the drivers."""
-    from dractl.drivers import find, names
+    """The catalogues as plain data, so that lint need not import the drivers."""
+    from dractl.drivers import Options, find, names
+    from dractl.drivers.hardware.products import products
+    from dractl.model import Target
 
-    published: dict[str, dict[str, set[str]]] = {
-        driver: {"attributes": set(), "capacity": set()} for driver in names() if driver != ANYBODYS
-    }
-    for driver in names():
-        catalogue = find(driver).catalogue
-        for kind, rows_ in (("attributes", catalogue.attributes), ("capacity", catalogue.capacities)):
-            for row in rows_:
-                domain, _, name = row.name.rpartition("/")
-                series = re.fullmatch(r"([A-Za-z]+)(\d+) to \1(\d+)", name)
-                every = [f"{series[1]}{n}" for n in range(int(series[2]), int(series[3]) + 1)] if series else [name]
-                if (domain or driver) in published:
-                    published[domain or driver][kind].update(every)
     lines = [
-        '"""What known drivers publish in any of their versions: names by domain, attributes apart from capacities.',
+        '"""What known drivers publish: versions, attributes and capacities by full name, and their device classes.',
         "",
-        "Made by tools/make_docs.py from the catalogues of dractl/drivers; not to be edited.",
+        "Made by tools/make_docs.py from the catalogues of dractl/drivers; not to be edited. A row has the fields of",
+        "dractl.lint.published.Row; what is empty at its end is left out.",
         '"""',
         "",
         "from __future__ import annotations",
         "",
         "# ruff: noqa: E501",
         "# fmt: off",
-        "PUBLISHED: dict[str, dict[str, tuple[str, ...]]] = {",
+        "Rows = tuple[tuple[object, ...], ...]",
+        "DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {",
     ]
-    for driver, kinds in published.items():
-        shown = {kind: tuple(sorted(found)) for kind, found in kinds.items()}
-        lines.append(f"    {driver!r}: {shown!r},".replace("'", '"'))
+    classes: dict[str, tuple[str, ...]] = {}
+    for driver in names():
+        if driver == ANYBODYS:
+            continue
+        catalogue = find(driver).catalogue
+        lines += [f"    {driver!r}: (", f"        {catalogue.versions!r}, {catalogue.released!r},", "        ("]
+        for row in catalogue.attributes:
+            cells = (row.type, row.since, row.removed, row.when, row.devices, row.values, row.list_with is not None)
+            lines.append(f"            {_row(driver, row.name, *cells)!r},")
+        lines += ["        ),", "        ("]
+        for capacity in catalogue.capacities:
+            cells = ("quantity", capacity.since, capacity.removed, capacity.when, capacity.devices)
+            lines.append(f"            {_row(driver, capacity.name, *cells)!r},")
+        lines += ["        ),", "    ),"]
+        for item in find(driver).device_classes(Options(node_name="node", target=Target.of())):
+            selectors = item["spec"]["selectors"]
+            classes[item["metadata"]["name"]] = tuple(selector["cel"]["expression"] for selector in selectors)
+    lines += ["}", "", "CLASSES: dict[str, tuple[str, ...]] = {"]
+    lines += [f"    {name!r}: {expressions!r}," for name, expressions in classes.items()]
+    drivers = {"nvidia": "gpu.nvidia.com", "amd": "gpu.amd.com"}
+    known: dict[str, set[str]] = {driver: set() for driver in drivers.values()}
+    for product in products().values():
+        if product.kind in drivers and "name" in product.facts:
+            known[drivers[product.kind]].add(product.facts["name"])
+    lines += ["}", "", "PRODUCTS: dict[str, tuple[str, ...]] = {"]
+    lines += [f"    {driver!r}: {tuple(sorted(found))!r}," for driver, found in known.items()]
     return "\n".join([*lines, "}", "# fmt: on", ""])
+
+
+def _row(driver: str, name: str, *cells: object) -> tuple[object, ...]:
+    row = (name if "/" in name else f"{driver}/{name}", *cells)
+    while not row[-1]:
+        row = row[:-1]
+    return row
 
 
 def docs() -> str:

@@ -47,7 +47,7 @@ spec:
 
 ## Source
 
-The catalogues of dractl/drivers, each with its driver's source; api.md section 6, rows 10 and 20
+The catalogues of dractl/drivers, each with its driver's source;
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
-from dractl.lint.catalogues import PUBLISHED
+from dractl.lint.published import in_domain, nearest_published
 from dractl.objects import text
 
 if TYPE_CHECKING:
@@ -72,16 +72,16 @@ def check(run: Run) -> Iterator[Advice]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
     for subject, expression in run.expressions:
         for found in run.program(expression).lookups:
-            if found.name is None or found.domain not in PUBLISHED or found.domain in asked:
+            if found.name is None or not in_domain(found.domain) or found.domain in asked:
                 continue
             end = found.name_start + len(found.name)
-            meant = _meant(found.kind, found.domain, found.name)
+            meant = nearest_published(found.kind, found.domain, found.name)
             if meant:
                 fix = Replacement(
                     f"replace by {meant}", expression.path, meant, start=found.name_start, end=end, safe=False
                 )
                 message = f"{found.domain} publishes no {_WORDS[found.kind]} {found.name}; did you mean {meant}?"
-            elif found.name in PUBLISHED[found.domain][_OTHER[found.kind]]:
+            elif found.name in in_domain(found.domain)[_OTHER[found.kind]]:
                 fix = None
                 message = (
                     f"{found.name} is {_A[_OTHER[found.kind]]} of {found.domain}: "
@@ -103,7 +103,8 @@ def check(run: Run) -> Iterator[Advice]:
         for constraint in claim.constraints:
             for field in ("matchAttribute", "distinctAttribute"):
                 domain, _, name = text(constraint.fields.get(field)).partition("/")
-                meant = _meant("attributes", domain, name) if domain in PUBLISHED and domain not in asked else None
+                known = in_domain(domain) and domain not in asked
+                meant = nearest_published("attributes", domain, name) if known else None
                 if meant:
                     path = (*constraint.path, field)
                     yield Advice(
@@ -119,16 +120,3 @@ def check(run: Run) -> Iterator[Advice]:
 _WORDS = {"attributes": "attribute", "capacity": "capacity"}
 _A = {"attributes": "an attribute", "capacity": "a capacity"}
 _OTHER = {"attributes": "capacity", "capacity": "attributes"}
-
-
-def _meant(kind: str, domain: str, name: str) -> str | None:
-    """The one published name that a name is nearly, or begins; None if it is published, or none or several are near."""
-    known = PUBLISHED[domain][kind]
-    if name in known or name in PUBLISHED[domain][_OTHER[kind]] or len(name) < 3:
-        return None
-    from dractl.model.nearest import nearest_names
-
-    near = nearest_names(name, known, 0.8, 2)
-    near = [other for other in near if other.lower() == name.lower()] or near
-    near = near or [other for other in known if other.startswith(name)]
-    return near[0] if len(near) == 1 else None

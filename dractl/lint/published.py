@@ -1,0 +1,323 @@
+"""What the drivers that dractl knows publish, as rules ask for it: by class, by domain, by version."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.lint.advice import Advice
+from dractl.lint.catalogues import CLASSES, DRIVERS, PRODUCTS
+from dractl.objects import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dractl.cel import Program
+    from dractl.cel.lookups import Lookup
+    from dractl.lint.finding import Confidence
+    from dractl.lint.model import Claim, Run, Subject
+    from dractl.objects import Constraint, Expression, Request
+
+__all__ = ["CLASSES", "PRODUCTS"]
+
+
+class Row(NamedTuple):
+    """An attribute or a capacity that a driver publishes, by its full name.
+
+    ``since`` is the first version that publishes it, ``removed`` the first that does not. ``when`` says under which
+    condition a device has it; empty: always. ``devices`` are the values of the attribute ``type`` of those that have
+    it, empty: all. ``values`` are all the values that it can have; empty: any. ``becomes_list``: with an option of the
+    driver the value is a list.
+    """
+
+    name: str
+    type: str
+    since: str | None = None
+    removed: str | None = None
+    when: str = ""
+    devices: tuple[str, ...] = ()
+    values: tuple[str | int | bool, ...] = ()
+    becomes_list: bool = False
+
+
+class Driver(NamedTuple):
+    """The catalogue of one driver. ``versions`` are in order; ``released`` is the newest release among them."""
+
+    name: str
+    versions: tuple[str, ...]
+    released: str
+    attributes: dict[str, Row]
+    capacities: dict[str, Row]
+
+    def rows(self, kind: str) -> dict[str, Row]:
+        """``attributes`` or ``capacity``."""
+        return self.attributes if kind == "attributes" else self.capacities
+
+    @property
+    def domains(self) -> frozenset[str]:
+        """The domains of everything that it publishes."""
+        return frozenset(name.partition("/")[0] for name in (*self.attributes, *self.capacities))
+
+    def last_with(self, row: Row) -> str | None:
+        """The last version with an attribute that the released one no longer has; None if the released one has it."""
+        if row.removed is None or self._index(row.removed) > self._index(self.released):
+            return None
+        return self.versions[self._index(row.removed) - 1]
+
+    def is_later(self, row: Row) -> bool:
+        """True if only versions after the released one have it."""
+        return row.since is not None and self._index(row.since) > self._index(self.released)
+
+    def _index(self, version: str) -> int:
+        return self.versions.index(version)
+
+
+@cache
+def in_domain(domain: str) -> dict[str, frozenset[str]]:
+    """Bare names in the domain of a known driver, whoever publishes them, by kind; empty for other domains."""
+    if domain not in DRIVERS:
+        return {}
+    return {
+        kind: frozenset(
+            name.partition("/")[2]
+            for known in drivers().values()
+            for name in known.rows(kind)
+            if name.startswith(f"{domain}/")
+        )
+        for kind in ("attributes", "capacity")
+    }
+
+
+def nearest_published(kind: str, domain: str, name: str) -> str | None:
+    """The one published name that a name is nearly, or begins; None if it is published, or none or several are near."""
+    if name in in_domain(domain)["attributes"] | in_domain(domain)["capacity"] or len(name) < 3:
+        return None
+    from dractl.model.nearest import nearest_names
+
+    known = sorted(in_domain(domain)[kind])
+    near = nearest_names(name, known, 0.8, 2)
+    near = [other for other in near if other.lower() == name.lower()] or near
+    near = near or [other for other in known if other.startswith(name)]
+    return near[0] if len(near) == 1 else None
+
+
+@cache
+def drivers() -> dict[str, Driver]:
+    """Every known driver but the example's, whose name everybody uses for examples."""
+    found = {}
+    for name, (versions, released, attributes, capacities) in DRIVERS.items():
+        rows = ({str(row[0]): Row(*row) for row in part} for part in (attributes, capacities))  # type: ignore[arg-type]
+        found[name] = Driver(name, versions, released, *rows)
+    return found
+
+
+def driver(name: str | None) -> Driver | None:
+    """A known driver."""
+    return drivers().get(name or "")
+
+
+class Wanted(NamedTuple):
+    """The devices that a request, or a class, can get, as far as the driver is known.
+
+    ``classes`` are the selectors of the class, those of a class that only its driver's installation has included;
+    ``types`` are the values of the driver's attribute ``type`` that they leave, empty: any.
+    """
+
+    driver: Driver
+    classes: tuple[Program, ...]
+    types: tuple[str, ...]
+
+    def row(self, kind: str, name: str) -> Row | None:
+        """What the driver says of an attribute or capacity by its full name."""
+        return self.driver.rows(kind).get(name)
+
+    def narrowed(self, selectors: Iterable[Program]) -> Wanted:
+        """The devices after further selectors; the same where these leave none of the types (DRA721)."""
+        own = pinned(self.driver, selectors)
+        both = tuple(sorted(set(own) & set(self.types))) if own and self.types else own
+        return self._replace(types=both or self.types)
+
+    def lacks(self, row: Row) -> bool:
+        """True if devices of these types never have it."""
+        return bool(row.devices and self.types) and not set(row.devices) & set(self.types)
+
+
+def _types(known: Driver) -> tuple[str, ...]:
+    row = known.attributes.get(f"{known.name}/type")
+    return tuple(str(value) for value in row.values) if row else ()
+
+
+def wanted(run: Run, request: Request) -> Wanted | None:
+    """What a request's class says about its devices; None where the class or its driver is not known.
+
+    A class of the run counts before the one that a driver installs under that name.
+    """
+    if request.device_class in run.classes:
+        selectors = [run.program(item) for item in run.classes[request.device_class].selectors]
+    elif request.device_class in CLASSES:
+        selectors = [_compiled(run, written) for written in CLASSES[request.device_class]]
+    else:
+        return None
+    return of_selectors(selectors)
+
+
+def of_selectors(selectors: Iterable[Program]) -> Wanted | None:
+    """The devices that the selectors of a class leave; None where they name no known driver."""
+    programs = tuple(selectors)
+    known = driver(next((program.driver for program in programs if program.driver), None))
+    return None if known is None else Wanted(known, programs, pinned(known, programs))
+
+
+def pinned(known: Driver, programs: Iterable[Program]) -> tuple[str, ...]:
+    """The values of the attribute ``type`` that selectors leave; empty: any."""
+    kinds = set(_types(known))
+    demands = [
+        {str(literal.value) for literal in found.literals}
+        for program in programs
+        for found in program.comparisons
+        if found.required and found.operator in ("==", "in")
+        if found.lookup and found.lookup.kind == "attributes" and found.lookup.full_name == f"{known.name}/type"
+    ]
+    for values in demands:
+        kinds &= values
+    return tuple(sorted(kinds)) if demands else ()
+
+
+def _compiled(run: Run, written: str) -> Program:
+    from dractl.cel import environment
+
+    return environment(run.target, "stored").compile(written)
+
+
+class Selection(NamedTuple):
+    """The selectors of one request, or of one class, in the order in which they are evaluated.
+
+    ``request`` is None for a class. ``wanted``: what is known of the devices before them (of a class: of those that it
+    leaves).
+    """
+
+    subject: Subject
+    request: Request | None
+    selectors: tuple[tuple[Expression, Program], ...]
+    wanted: Wanted | None
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The values of the attribute ``type`` that class and selectors leave together; empty: any, or none."""
+        if self.wanted is None:
+            return ()
+        own = pinned(self.wanted.driver, (program for _, program in self.selectors))
+        return (
+            tuple(sorted(set(own) & set(self.wanted.types))) if own and self.wanted.types else own or self.wanted.types
+        )
+
+
+def selections(run: Run) -> Iterator[Selection]:
+    """Those of all classes and requests, but for drivers whose devices are asked instead (``--devices``)."""
+    asked = {device.driver for device in run.devices.devices} if run.devices else set()
+    for subject in run.of("DeviceClass"):
+        programs = tuple((expression, run.program(expression)) for expression in subject.selectors)
+        known = of_selectors(program for _, program in programs)
+        if known is None or known.driver.name not in asked:
+            yield Selection(subject, None, programs, known)
+    for claim in run.claims:
+        for request in claim.alternatives:
+            known = wanted(run, request)
+            if known is None or known.driver.name not in asked:
+                programs = tuple((expression, run.program(expression)) for expression in request.selectors)
+                yield Selection(claim.subject, request, programs, known)
+
+
+class Read(NamedTuple):
+    """One lookup of an attribute or a capacity by its name, on devices of a known driver."""
+
+    selection: Selection
+    expression: Expression
+    program: Program
+    lookup: Lookup
+    driver: Driver
+
+    @property
+    def row(self) -> Row | None:
+        """What the driver says of it; None where it publishes nothing of that name."""
+        return self.driver.rows(self.lookup.kind).get(self.lookup.full_name)
+
+    @property
+    def guarded(self) -> bool:
+        """True if a device without it is no error here: written with ``?``, or asked for before."""
+        if self.lookup.optional or self.lookup.tested:
+            return True
+        before = [program for _, program in self.selection.selectors]
+        before = before[: before.index(self.program) + 1] + list(
+            self.selection.wanted.classes if self.selection.wanted else ()
+        )
+        return any(
+            other.tested and other.domain == self.lookup.domain and other.name in (None, self.lookup.name)
+            for program in before
+            for other in program.lookups
+        )
+
+    def advice(self, message: str, *, help: str | None = None, confidence: Confidence = "likely") -> Advice:  # noqa: A002
+        """What is said about it, at its name."""
+        return Advice(
+            self.selection.subject,
+            self.expression.path,
+            message,
+            help=help or f"`dractl rule {self.driver.name}` lists what its devices have",
+            offset=self.lookup.name_start,
+            end=self.lookup.name_end,
+            confidence=confidence,
+        )
+
+
+def reads(run: Run) -> Iterator[Read]:
+    """Every lookup by name whose driver is known: that of the class, else the one that the selector names, else the one
+    whose domain it is."""
+    asked = {device.driver for device in run.devices.devices} if run.devices else set()
+    for selection in selections(run):
+        for expression, program in selection.selectors:
+            for lookup in program.lookups:
+                known = selection.wanted.driver if selection.wanted else driver(program.driver) or driver(lookup.domain)
+                if program.drivers and known is not None and program.drivers != {known.name}:
+                    known = driver(lookup.domain)  # the part of a selector that is for another driver
+                if known is not None and lookup.name is not None and known.name not in asked:
+                    yield Read(selection, expression, program, lookup, known)
+
+
+class Constrained(NamedTuple):
+    """A constraint and the devices that it compares. ``sides`` are those of each request whose driver is known, by the
+    request's reference; ``whole``: all of them are."""
+
+    claim: Claim
+    constraint: Constraint
+    field: str
+    attribute: str
+    sides: dict[str, Wanted]
+    whole: bool
+
+    def advice(self, message: str, *, help: str | None = None) -> Advice:  # noqa: A002
+        """What is said about it, at its attribute."""
+        path = (*self.constraint.path, self.field)
+        return Advice(self.claim.subject, path, message, help=help, confidence="likely")
+
+
+def constrained(run: Run) -> Iterator[Constrained]:
+    """Every constraint over devices of known drivers, but for drivers whose devices are asked instead."""
+    asked = {device.driver for device in run.devices.devices} if run.devices else set()
+    for claim in run.claims:
+        for constraint in claim.constraints:
+            field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
+            attribute = text(constraint.fields.get(field))
+            targets = claim.targets(constraint.requests)
+            found = {request.reference: known for request in targets if (known := _narrowed(run, request))}
+            sides = {reference: side for reference, side in found.items() if side.driver.name not in asked}
+            if sides and "/" in attribute:
+                yield Constrained(claim, constraint, field, attribute, sides, len(sides) == len(targets))
+
+
+def _narrowed(run: Run, request: Request) -> Wanted | None:
+    """The devices of a request after its own selectors."""
+    known = wanted(run, request)
+    if known is None:
+        return None
+    return known.narrowed(run.program(item) for item in request.selectors)

@@ -1,0 +1,107 @@
+"""A selector reads an attribute or capacity that the driver does not publish.
+
+## What it does
+
+Looks up what selectors read in the catalogue of the driver: that of the class if it is known (of the run, or one that
+a known driver installs), else the driver that the selector names, else the one whose domain it is. It reports names
+that no version of the driver publishes and that are not nearly those of another (DRA713). Where `--devices` has
+devices of the driver, they are asked instead (DRA751).
+
+## Why is this bad
+
+Nobody checks that an attribute exists. On a device without it the selector is an error, which stops the scheduling of
+the pod on all nodes; with a guard it never matches.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.nvidia.com"].model == "H100"'
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.nvidia.com"].productName == "NVIDIA H100 80GB HBM3"'
+```
+
+## Source
+
+The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.published import in_domain, nearest_published, reads
+from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.advice import Advice
+    from dractl.lint.model import Run
+    from dractl.lint.published import Read
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("selectors",)
+_WORDS = {"attributes": "attribute", "capacity": "capacity"}
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for read in reads(run):
+        if read.row is None and read.lookup.domain in read.driver.domains and not _said_elsewhere(read):
+            what = _WORDS[read.lookup.kind]
+            effect = "never matches" if read.guarded else "fails on each of its devices"
+            yield read.advice(
+                f"{read.driver.name} publishes no {what} {read.lookup.full_name}: the selector {effect}",
+                help=f"{_have(read)}; `dractl rule {read.driver.name}` describes them",
+            )
+
+
+def _said_elsewhere(read: Read) -> bool:
+    """What DRA701 and DRA713 report: names that are nearly others, and capacities that are taken for attributes."""
+    lookup = read.lookup
+    if lookup.domain == STANDARD_DOMAIN:
+        return meant_standard(lookup.domain, lookup.name or "") is not None
+    names = in_domain(lookup.domain)
+    if not names:
+        return False
+    other = "capacity" if lookup.kind == "attributes" else "attributes"
+    near = nearest_published(lookup.kind, lookup.domain, lookup.name or "")
+    return near is not None or lookup.name in names[other]
+
+
+def _have(read: Read) -> str:
+    domain = f"{read.lookup.domain}/"
+    rows = read.driver.rows(read.lookup.kind).values()
+    names = [row.name.removeprefix(domain) for row in rows if row.name.startswith(domain)]
+    current = [
+        name for name in names if read.driver.last_with(read.driver.rows(read.lookup.kind)[domain + name]) is None
+    ]
+    if not current:
+        return f"its devices have no {read.lookup.kind} in that domain"
+    return f"its devices have {', '.join(current[:12])}" + (" ..." if len(current) > 12 else "")

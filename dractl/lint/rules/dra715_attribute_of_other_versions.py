@@ -1,0 +1,96 @@
+"""A selector or constraint reads an attribute that only other versions of the driver publish.
+
+## What it does
+
+Looks up what selectors and constraints read in the catalogue of the driver, and compares the versions: a warning if
+the attribute or capacity is gone in the current release, an info if only later versions have it.
+
+## Why is this bad
+
+On devices of a driver that does not publish the attribute the selector is an error, which stops the scheduling of the
+pod on all nodes; a constraint is never satisfied. NVIDIA's driver, for one, published `index` in its first release
+only.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.nvidia.com"].index == 0'
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"'
+```
+
+## Source
+
+The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.published import constrained, reads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.finding import Severity
+    from dractl.lint.model import Run
+    from dractl.lint.published import Driver, Row
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("selectors", "constraints")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for read in reads(run):
+        if read.row is not None and not read.guarded and (said := _versions(read.driver, read.row)):
+            message, severity = said
+            yield read.advice(message)._replace(severity=severity)
+    for item in constrained(run):
+        for wanted in {side.driver.name: side for side in item.sides.values()}.values():
+            row = wanted.row("attributes", item.attribute)
+            if row is not None and (said := _versions(wanted.driver, row)):
+                message, severity = said
+                yield item.advice(message)._replace(severity=severity)
+
+
+def _versions(driver: Driver, row: Row) -> tuple[str, Severity] | None:
+    last = driver.last_with(row)
+    if last is not None:
+        since = f"since {row.since} " if row.since else ""
+        gone = f"{driver.name} no longer publishes {row.name}: version {last} was the last with it"
+        return f"{gone}, {since}{driver.released} is current".replace("  ", " "), "warning"
+    if driver.is_later(row):
+        return (
+            f"{driver.name} publishes {row.name} only from {row.since} on; the current release is {driver.released}",
+            "info",
+        )
+    return None

@@ -1,0 +1,102 @@
+"""A selector reads an attribute that devices of the driver may lack.
+
+## What it does
+
+Looks up what selectors read in the catalogue of the driver, and reports attributes and capacities that only some of
+its devices have, unless the selector or one before it asks whether they are there: `"name" in
+device.attributes[...]`, `has(...)`, or `.?name.orValue(...)`.
+
+## Why is this bad
+
+On a device without the attribute the selector is an error, not false, and one error stops the scheduling of the pod
+on all nodes: a network card without an interface name is enough.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: nic
+      exactly:
+        deviceClassName: dranet
+        selectors:
+        - cel:
+            expression: 'device.attributes["dra.net"].ifName == "eth1"'
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: nic
+      exactly:
+        deviceClassName: dranet
+        selectors:
+        - cel:
+            expression: 'device.attributes["dra.net"].?ifName.orValue("") == "eth1"'
+```
+
+## Source
+
+The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`;
+dynamic-resource-allocation/cel/compile.go DeviceMatches
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dractl.lint.published import pinned, reads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.advice import Advice
+    from dractl.lint.model import Run
+    from dractl.lint.published import Read, Row
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("selectors",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for read in reads(run):
+        row = read.row
+        if row is None or read.guarded or read.driver.last_with(row) or read.driver.is_later(row):
+            continue
+        if (missing := _missing(read, row)) and not _implied(read, row):
+            lookup = read.lookup
+            yield read.advice(
+                f"devices of {read.driver.name} may lack {row.name} ({missing}): the selector fails on them",
+                help=f'write "{lookup.name}" in device.{lookup.kind}["{lookup.domain}"] && ... before it',
+            )
+
+
+def _missing(read: Read, row: Row) -> str:
+    """Which devices have it, where not all do that come to the selector."""
+    wanted = read.selection.wanted
+    kinds = read.selection.types
+    if row.when:
+        return f"they have it {row.when}"
+    if row.devices and wanted is not None and kinds and not set(kinds) <= set(row.devices):
+        return f"only those of type {', '.join(row.devices)} have it"
+    return ""
+
+
+def _implied(read: Read, row: Row) -> bool:
+    """True if the selector compares something else first that the condition is about (``rdma`` for ``rdmaDevice``), or
+    the kind of device."""
+    names = {found.name for found in read.program.lookups if found.name and found.start < read.lookup.start}
+    named = any(re.search(rf"\b{re.escape(name)}\b", row.when) for name in names)
+    return named or bool(row.devices and pinned(read.driver, (program for _, program in read.selection.selectors)))

@@ -1,0 +1,92 @@
+"""A selector reads a domain in which the driver of the class publishes nothing.
+
+## What it does
+
+Compares the domains of a selector's lookups with those that the driver of the request's class publishes, as far as
+class and driver are known.
+
+## Why is this bad
+
+Attributes have the domain of their driver, `gpu.nvidia.com`, or of Kubernetes. In another domain no device of the
+class has anything: the selector is an error on each of them, or never matches.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["nvidia.com"].productName == "NVIDIA H100 80GB HBM3"'
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.nvidia.com"].productName == "NVIDIA H100 80GB HBM3"'
+```
+
+## Source
+
+The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Replacement
+from dractl.lint.published import reads
+from dractl.lint.standard import meant_standard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.advice import Advice
+    from dractl.lint.model import Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("selectors",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for read in reads(run):
+        lookup, wanted = read.lookup, read.selection.wanted
+        if wanted is None or lookup.domain in wanted.driver.domains or read.program.drivers - {wanted.driver.name}:
+            continue
+        if "." not in lookup.domain or "/" in lookup.domain or meant_standard(lookup.domain, lookup.name or ""):
+            continue  # DRA603, DRA604, DRA701
+        known, kind = wanted.driver, lookup.kind
+        own = known.rows(kind).get(f"{known.name}/{lookup.name}")
+        fix = None
+        if own is not None:
+            title = f"replace by {known.name}"
+            start, end = lookup.domain_start, lookup.domain_end
+            fix = Replacement(title, read.expression.path, known.name, start=start, end=end, safe=False)
+        effect = "never matches" if read.guarded else "fails on each of them"
+        message = (
+            f"the devices of this class are of {known.name}, which publishes nothing in the domain {lookup.domain}"
+        )
+        yield read.advice(
+            f"{message}: the selector {effect}",
+            help=f"its domains are {', '.join(sorted(known.domains))}",
+        )._replace(offset=lookup.domain_start, end=lookup.domain_end, fix=fix)

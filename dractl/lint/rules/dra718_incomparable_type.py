@@ -1,0 +1,150 @@
+"""A selector compares an attribute with a literal of another type.
+
+## What it does
+
+Tries each comparison of an attribute or capacity with a literal on a device that has it, of the type that the driver
+publishes. It reports those that are an error, and those that are false for every value.
+
+## Why is this bad
+
+A version is compared by `compareTo(semver("..."))`, not by `==` with a string. `==` between a number and a string is
+never true, and `<` or `>` between them is an error, which stops the scheduling of the pod on all nodes.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.nvidia.com"].driverVersion >= "580"'
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.nvidia.com"].driverVersion.compareTo(semver("580.0.0")) >= 0'
+```
+
+## Source
+
+The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`; cel-go common/types,
+k8s.io/apiserver/pkg/cel/library/semverlib.go
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.cel import EvalError
+from dractl.lint.published import reads
+from dractl.model import Device
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.cel.conditions import Comparison
+    from dractl.lint.advice import Advice
+    from dractl.lint.model import Run
+    from dractl.lint.published import Read, Row
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("selectors",)
+
+_TYPES = {"string": "string", "int": "int", "bool": "bool", "semver": "version"}
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for read in reads(run):
+        row = read.row
+        for found in read.program.comparisons if row is not None else ():
+            if (
+                found.lookup != read.lookup
+                or row is None
+                or all(_fits(row, literal.kind) for literal in found.literals)
+            ):
+                continue
+            result = _tried(run, read, row, found)
+            if result is None:
+                continue
+            effect = "never true" if result is False else f"an error on every device ({result})"
+            yield read.advice(
+                f"{row.name} is of type {row.type}: this comparison is {effect}", help=_help(row, found)
+            )._replace(offset=found.start, end=found.end)
+
+
+def _fits(row: Row, kind: str) -> bool:
+    return _TYPES.get(kind, kind) == row.type
+
+
+def _tried(run: Run, read: Read, row: Row, found: Comparison) -> str | bool | None:
+    """The error, or False if it holds for no value, on a device that has the attribute; None if it can hold."""
+    from dractl.cel import environment
+
+    text = read.program.text[found.start : found.end]
+    program = environment(run.target, "stored").compile(text)
+    sample = {"string": "x", "int": 1, "bool": True, "version": "1.2.3"}.get(row.type)
+    if not program.ok or sample is None:
+        return None
+    results: list[Any] = []
+    for value in (sample, *row.values, *(_as(row, literal.value) for literal in found.literals)):
+        if value is not None:
+            device = Device({"name": "device", "attributes": {row.name: {row.type: value}}})
+            results.append(program.evaluate(read.driver.name, device))
+    errors = [result.text for result in results if isinstance(result, EvalError)]
+    if errors and len(errors) == len(results):
+        return str(errors[0])
+    return False if not errors and not any(results) else None
+
+
+def _as(row: Row, value: Any) -> Any:
+    """A literal as a value of the attribute's type, so that it is equal if anything is."""
+    if row.type == "int":
+        text = str(value)
+        return int(text) if text.lstrip("-").isdigit() and len(text) < 19 else None
+    if row.type == "bool":
+        return {"true": True, "false": False}.get(str(value).lower())
+    return str(value) if row.type == "string" else None
+
+
+def _help(row: Row, found: Comparison) -> str:
+    literal = found.literals[0]
+    lookup = found.lookup
+    operand = f'device.{lookup.kind}["{lookup.domain}"].{lookup.name}' if lookup else ""
+    match row.type:
+        case "version":
+            operator = "==" if found.operator == "in" else found.operator
+            return f'write {operand}.compareTo(semver("{_version(literal.value)}")) {operator} 0'
+        case "int":
+            return f"compare it with a number without quotes: {literal.value}"
+        case "bool":
+            return f"write {operand} or !{operand}"
+    return f'compare it with a string: "{literal.value}"'
+
+
+def _version(text: Any) -> str:
+    from dractl.model import Version
+
+    try:
+        return Version.parse_tolerant(str(text)).text
+    except ValueError:
+        return "1.2.3"

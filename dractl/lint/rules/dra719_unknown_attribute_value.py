@@ -1,0 +1,117 @@
+"""A selector compares an attribute with a value that no device has.
+
+## What it does
+
+Compares the literals of `==` and `in` with the values that the driver can publish, where its catalogue has all of
+them (`architecture`, `type`, `addressingMode`), and product names with those that are known: `"H100"` is not the name
+of a product but part of `NVIDIA H100 80GB HBM3`.
+
+## Why is this bad
+
+Strings are compared with case and spaces, so the comparison is false on every device, and the pod stays pending.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.nvidia.com"].architecture == "hopper"'
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"'
+```
+
+## Source
+
+The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Replacement
+from dractl.lint.published import PRODUCTS, reads
+from dractl.model.nearest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.cel.conditions import Literal
+    from dractl.lint.advice import Advice
+    from dractl.lint.model import Run
+    from dractl.lint.published import Read, Row
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("selectors",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for read in reads(run):
+        row = read.row
+        if row is None or row.type != "string":
+            continue
+        for found in read.program.comparisons:
+            if found.lookup != read.lookup or found.operator not in ("==", "!=", "in"):
+                continue
+            for literal in found.literals:
+                if literal.kind == "string" and literal.key != (found.default and found.default.key):
+                    yield from _value(read, row, literal)
+
+
+def _value(read: Read, row: Row, literal: Literal) -> Iterator[Advice]:
+    value = str(literal.value)
+    if row.values and value not in row.values:
+        values = [str(known) for known in row.values]
+        same = [known for known in values if known.lower() == value.lower()]
+        meant = same[0] if same else nearest(value, values)
+        near = f"; did you mean {meant}?" if meant else ""
+        yield _placed(read, literal, meant)(
+            f'{row.name} is never "{value}"{near}',
+            help=f"{read.driver.name} publishes {', '.join(values)}",
+        )
+    elif row.name == f"{read.driver.name}/productName" and (products := PRODUCTS.get(read.driver.name, ())):
+        part = [known for known in products if value.lower() in known.lower() and value != known]
+        if part and value not in products and len(value) > 1:
+            yield _placed(read, literal, part[0] if len(part) == 1 else None)(
+                f'{row.name} is the whole name of a product, such as {part[0]}: "{value}" is only part of one',
+                help=f'known names with it: {", ".join(part[:6])}; or write .contains("{value}")',
+            )
+
+
+def _placed(read: Read, literal: Literal, meant: str | None):  # type: ignore[no-untyped-def]
+    """Makes the advice at the literal, with a fix where one value was probably meant."""
+    quote = literal.text[0]
+    start, end = literal.start + 1, literal.end - 1
+    fixes = meant is not None and len(literal.text) == len(str(literal.value)) + 2 and quote in "'\""
+    title = f"replace by {meant}"
+    fix = Replacement(title, read.expression.path, meant or "", start=start, end=end, safe=False) if fixes else None
+
+    def made(message: str, help: str) -> Advice:  # noqa: A002
+        return read.advice(message, help=help)._replace(offset=literal.start, end=literal.end, fix=fix)
+
+    return made

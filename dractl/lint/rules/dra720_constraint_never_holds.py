@@ -1,0 +1,140 @@
+"""A constraint compares what the devices of a request never have, or what is never equal.
+
+## What it does
+
+Looks up the attribute of a constraint in the catalogues of the drivers that the requests' classes belong to. It
+reports attributes that a driver does not publish for these devices, capacities, attributes of different types, and
+the identity of devices (`uuid`, `pciBusID`) over several of them.
+
+## Why is this bad
+
+A device without the attribute never satisfies a constraint, and no two devices have the same identity: the claim is
+never allocated.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+    - name: nic
+      exactly:
+        deviceClassName: dranet
+    constraints:
+    - matchAttribute: gpu.nvidia.com/parentUUID
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+    - name: nic
+      exactly:
+        deviceClassName: dranet
+    constraints:
+    - matchAttribute: resource.kubernetes.io/pcieRoot
+```
+
+## Source
+
+The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`;
+dynamic-resource-allocation/structured lookupAttribute, matchAttributeConstraint
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.published import constrained, nearest_published
+from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.advice import Advice
+    from dractl.lint.model import Run
+    from dractl.lint.published import Constrained, Wanted
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("constraints",)
+
+_IDENTITY = ("gpu.nvidia.com/uuid", "dra.cpu/cpuID")
+_ADDRESS = f"{STANDARD_DOMAIN}/pciBusID"
+_WHOLE = (("gpu",), ("vfio",))  # MIG devices have the PCI address of their GPU
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for item in constrained(run):
+        domain, _, name = item.attribute.partition("/")
+        if meant_standard(domain, name):
+            continue  # DRA701
+        said = next((said for side in item.sides.items() if (said := _lacking(item, *side))), None)
+        said = said or _types(item) or _identity(item)
+        if said:
+            yield item.advice(said[0], help=said[1])
+
+
+def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str | None] | None:
+    driver = side.driver
+    row = side.row("attributes", item.attribute)
+    domain, _, name = item.attribute.partition("/")
+    shared = _shared(item)
+    if row is not None:
+        if side.lacks(row):
+            kinds = f"only devices of type {', '.join(row.devices)} have it, not those of type {', '.join(side.types)}"
+            return f"no device for request {reference} has {item.attribute}: {kinds}", shared
+        return None
+    if item.attribute in driver.capacities:
+        return f"{item.attribute} is a capacity of {driver.name}: constraints compare attributes", shared
+    if domain == driver.name and nearest_published("attributes", domain, name):
+        return None  # DRA713
+    return f"no device for request {reference} has {item.attribute}: {driver.name} does not publish it", shared
+
+
+def _shared(item: Constrained) -> str | None:
+    """The attributes by which devices lie close to each other, as far as all drivers publish them."""
+    near = [f"{STANDARD_DOMAIN}/{name}" for name in ("pcieRoot", "numaNode")]
+    there = [
+        name for name in near if item.whole and all(name in side.driver.attributes for side in item.sides.values())
+    ]
+    return f"all of these drivers publish {' and '.join(there)}" if there else None
+
+
+def _types(item: Constrained) -> tuple[str, str | None] | None:
+    """Types that never match; a list and a single value can, where list attributes are on."""
+    found: dict[str, str] = {}
+    for reference, side in item.sides.items():
+        row = side.row("attributes", item.attribute)
+        if row is not None and item.field == "matchAttribute":
+            kind = row.type.removesuffix("s") if row.type != "ints" else "int"
+            other = next((known for known in found if known != kind), None)
+            if other:
+                message = f"{item.attribute} is of type {other} for request {found[other]} and {kind} for {reference}"
+                return f"{message}: they never match", None
+            found.setdefault(kind, reference)
+    return None
+
+
+def _identity(item: Constrained) -> tuple[str, str | None] | None:
+    if item.field != "matchAttribute" or not item.whole or item.claim.binds_one(item.constraint):
+        return None
+    drivers = {side.driver.name for side in item.sides.values()}
+    own = len(drivers) > 1 or (drivers == {"gpu.nvidia.com"} and all(s.types in _WHOLE for s in item.sides.values()))
+    if item.attribute in _IDENTITY or (item.attribute == _ADDRESS and own):
+        return f"no two devices have the same {item.attribute}", "compare pcieRoot or numaNode, or leave it out"
+    return None

@@ -1,0 +1,167 @@
+"""A selector holds on no device, whatever a driver publishes.
+
+## What it does
+
+Reports selectors that are false or an error without reading anything of the device, conditions on another driver than
+that of the class, types of devices that the class excludes, and conditions that hold for none of the values that an
+attribute can have. What two selectors in the files demand of each other is DRA606.
+
+## Why is this bad
+
+All selectors of a class and of a request have to hold, so the request is never satisfied. A selector that is always
+true is only superfluous and reported as info.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.nvidia.com"].type == "mig"'
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: mig.nvidia.com
+        selectors:
+        - cel:
+            expression: 'device.attributes["gpu.nvidia.com"].type == "mig"'
+```
+
+## Source
+
+The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.cel import EvalError, reading
+from dractl.lint.advice import Advice
+from dractl.lint.published import CLASSES, pinned, selections
+from dractl.model import Device
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.cel import Program
+    from dractl.cel.conditions import Part
+    from dractl.lint.model import Run
+    from dractl.lint.published import Driver, Selection
+    from dractl.objects import Expression
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("selectors",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for selection in selections(run):
+        for expression, program in selection.selectors:
+            if program.admission != "ok":
+                continue
+            if program.reads == frozenset():
+                yield from _constant(selection, expression, program)
+            elif selection.request is not None and selection.request.device_class not in run.classes:
+                yield from _against_class(selection, expression, program)
+            yield from _values(selection, expression, program)
+
+
+def _constant(selection: Selection, expression: Expression, program: Program) -> Iterator[Advice]:
+    """One that reads nothing of the device; a class that takes all devices is DRA210."""
+    result = program.evaluate("driver", Device({"name": "device"}))
+    if result is True:
+        if selection.request is not None:
+            message = "the selector is true for every device"
+            yield Advice(selection.subject, expression.path, message, help="remove it", severity="info")
+        return
+    why = f"fails on every device: {result.text}" if isinstance(result, EvalError) else "is false for every device"
+    yield Advice(selection.subject, expression.path, f"the selector {why}")
+
+
+def _against_class(selection: Selection, expression: Expression, program: Program) -> Iterator[Advice]:
+    """What a class that a driver installs excludes."""
+    wanted, request = selection.wanted, selection.request
+    if wanted is None or request is None or request.device_class not in CLASSES:
+        return
+    for found in program.comparisons:
+        if not found.required or found.operator not in ("==", "in"):
+            continue
+        values = {str(literal.value) for literal in found.literals}
+        if found.lookup is None and wanted.driver.name not in values:
+            said = f"the devices of class {request.device_class} are of driver {wanted.driver.name}"
+        elif found.lookup and found.lookup.full_name == f"{wanted.driver.name}/type" and wanted.types:
+            if values & set(wanted.types) or not pinned(wanted.driver, [program]):
+                continue
+            said = f"class {request.device_class} has devices of type {', '.join(wanted.types)} only"
+        else:
+            continue
+        yield Advice(
+            selection.subject,
+            expression.path,
+            f"no device satisfies this: {said}",
+            help=_other_class(wanted.driver, values),
+            offset=found.start,
+            end=found.end,
+            confidence="likely",
+        )
+
+
+def _other_class(driver: Driver, values: set[str]) -> str | None:
+    fitting = [
+        name
+        for name, texts in CLASSES.items()
+        if any(reading(text).driver == driver.name for text in texts)
+        and set(pinned(driver, map(reading, texts))) & values
+    ]
+    return f"{driver.name} installs a class for them: {', '.join(fitting)}" if fitting else None
+
+
+def _values(selection: Selection, expression: Expression, program: Program) -> Iterator[Advice]:
+    """Conditions on one attribute, all of whose values are known, other than the comparisons of DRA719."""
+    known = selection.wanted.driver if selection.wanted else None
+    if known is None:
+        return
+    for part in program.conjuncts:
+        condition = reading(part.text)
+        rows = {known.attributes.get(found.full_name) for found in condition.lookups if found.kind == "attributes"}
+        row = next(iter(rows)) if len(rows) == 1 else None
+        fields = {field.kind for field in condition.reads or ()}
+        if row is None or not row.values or row.type != "string" or condition.comparisons or not condition.ok:
+            continue
+        if fields <= {"attributes", "driver"} and not _holds(condition, known, row.name, row.values):
+            yield _never(selection, expression, part, f"{row.name} is one of {', '.join(map(str, row.values))}")
+
+
+def _holds(condition: Program, known: Driver, name: str, values: tuple[str | int | bool, ...]) -> bool:
+    devices = (Device({"name": "device", "attributes": {name: {"string": str(value)}}}) for value in values)
+    return any(condition.evaluate(known.name, device) is True for device in devices)
+
+
+def _never(selection: Selection, expression: Expression, part: Part, why: str) -> Advice:
+    return Advice(
+        selection.subject,
+        expression.path,
+        f"no device satisfies this: {why}",
+        offset=part.start,
+        end=part.end,
+        confidence="likely",
+    )

@@ -1,0 +1,103 @@
+"""A device class is not defined in the files and is nearly one that a driver installs.
+
+## What it does
+
+Compares the device classes that requests name with those of the files and those that known drivers install. It
+reports names that are nearly one of the latter, and classes that a driver once had: `imex.nvidia.com` went when
+ComputeDomains came. Where `--devices` has classes, they are asked instead (DRA755).
+
+## Why is this bad
+
+Nobody checks that a class exists when a claim is created. The pod stays pending until somebody creates it.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvida.com
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+```
+
+## Source
+
+The classes of the drivers in dractl/drivers; kubernetes-sigs/dra-driver-nvidia-gpu f3afd1a4 (2025-02-06) removed
+`imex.nvidia.com`
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice, Replacement
+from dractl.lint.published import CLASSES
+from dractl.model.nearest import nearest_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.model import Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+
+_GONE = {
+    "imex.nvidia.com": "a ComputeDomain makes the template of the claim for its channels (class "
+    "compute-domain-default-channel.nvidia.com)",
+}
+_SHORTEST = 8  # of shorter names nearly all others are near
+
+
+def check(run: Run) -> Iterator[Advice]:
+    if run.devices is not None and run.devices.classes:
+        return
+    for claim in run.claims:
+        for request in claim.alternatives:
+            name = request.device_class
+            if not name or name in CLASSES or run.named("DeviceClass", name):
+                continue
+            path = (*request.path, "deviceClassName")
+            if name in _GONE:
+                message = f"today's driver has no class {name}"
+                yield Advice(claim.subject, path, message, help=_GONE[name], confidence="likely")
+                continue
+            meant = _meant(name)
+            if meant:
+                yield Advice(
+                    claim.subject,
+                    path,
+                    f"unknown device class {name}; did you mean {meant}?",
+                    help=f"no DeviceClass {name} is in the files, and {meant} is one that its driver installs",
+                    confidence="likely",
+                    fix=Replacement(f"replace by {meant}", path, meant, safe=False),
+                )
+
+
+def _meant(name: str) -> str | None:
+    """The one installed class that a name is a misspelling of."""
+    near = [known for known in nearest_names(name, CLASSES, 0.9, 2) if _shape(known) == _shape(name)]
+    return near[0] if len(name) >= _SHORTEST and near else None
+
+
+def _shape(name: str) -> str:
+    """Digits are not misspelt, they are chosen."""
+    return "".join(character for character in name if character.isdigit())

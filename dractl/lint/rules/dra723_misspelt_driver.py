@@ -1,0 +1,128 @@
+"""A selector or a configuration names a driver that is nearly a known one.
+
+## What it does
+
+Compares the drivers that selectors ask for and that configurations are for with the known ones and with those that
+the files mention. Reports configurations for another driver than that of the request's class, where that class is one
+that a driver installs (of classes in the files: DRA709).
+
+## Why is this bad
+
+No device is of a driver that does not exist, and nobody reads the configuration of another driver: it is passed over
+without a word.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+    config:
+    - requests: [gpu]
+      opaque:
+        driver: gpu.nvidia.io
+        parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+    config:
+    - requests: [gpu]
+      opaque:
+        driver: gpu.nvidia.com
+        parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig}
+```
+
+## Source
+
+The drivers in dractl/drivers; dynamic-resource-allocation/structured, configurations in AllocationResult
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice, Replacement
+from dractl.lint.published import CLASSES, drivers, wanted
+from dractl.model.nearest import nearest_names
+from dractl.objects import items, mapping, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.model import Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("config", "selectors")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    real = {subject.slice.driver for subject in run.of("ResourceSlice")}
+    for subject, expression in run.expressions:
+        for found in run.program(expression).comparisons:
+            for literal in found.literals if found.lookup is None and found.operator in ("==", "in") else ():
+                meant = _meant(str(literal.value), real)
+                if meant:
+                    start, end = literal.start + 1, literal.end - 1
+                    fix = Replacement(f"replace by {meant}", expression.path, meant, start=start, end=end, safe=False)
+                    yield Advice(
+                        subject,
+                        expression.path,
+                        f"unknown driver {literal.value}; did you mean {meant}?",
+                        help="device.driver is the name of the driver, as in the ResourceSlices",
+                        offset=literal.start,
+                        end=literal.end,
+                        confidence="likely",
+                        fix=fix,
+                    )
+    yield from _configurations(run, real)
+
+
+def _configurations(run: Run, real: set[str]) -> Iterator[Advice]:
+    for claim in run.claims:
+        for at, item in enumerate(items(claim.devices.get("config"))):
+            name = text(mapping(mapping(item).get("opaque")).get("driver"))
+            path = (*claim.path, "config", at, "opaque", "driver")
+            targets = claim.targets([text(request) for request in items(mapping(item).get("requests"))])
+            known = [wanted(run, request) for request in targets]
+            installed = all(r.device_class in CLASSES and r.device_class not in run.classes for r in targets)
+            owners = sorted({side.driver.name for side in known if side is not None})
+            meant = owners[0] if len(owners) == 1 else None
+            if name and targets and installed and owners and name not in owners:
+                classes = ", ".join(sorted({request.device_class for request in targets}))
+                yield Advice(
+                    claim.subject,
+                    path,
+                    f"devices of class {classes} are of {' and '.join(owners)}: {name} never gets the configuration",
+                    help=f"write driver: {meant}" if meant else None,
+                    confidence="likely",
+                    fix=Replacement(f"replace by {meant}", path, meant, safe=False) if meant else None,
+                )
+            elif name and (near := _meant(name, real)):
+                fix = Replacement(f"replace by {near}", path, near, safe=False)
+                message = f"unknown driver {name}; did you mean {near}?"
+                yield Advice(claim.subject, path, message, confidence="likely", fix=fix)
+
+
+def _meant(name: str, real: set[str]) -> str | None:
+    if name in drivers() or name in real:
+        return None
+    near = nearest_names(name, drivers(), 0.9, 2)
+    return near[0] if near else None

@@ -1,0 +1,81 @@
+"""A selector takes an attribute for a single value that drivers may publish as a list.
+
+## What it does
+
+Reports comparisons of attributes that an option of the driver turns into lists (KEP-5491), such as
+`resource.kubernetes.io/numaNode`, for releases in which the API knows lists (feature gate DRAListTypeAttributes).
+
+## Why is this bad
+
+A device between two NUMA nodes is near both, and its driver publishes `ints: [0, 1]`. `== 0` is then false, and `<`
+an error, which stops the scheduling of the pod on all nodes. `includes(0)`, which needs the feature gate too, holds for
+both forms.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: nic
+      exactly:
+        deviceClassName: dranet
+        selectors:
+        - cel:
+            expression: 'device.attributes["resource.kubernetes.io"].?numaNode.orValue(-1) == 0'
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: nic
+      exactly:
+        deviceClassName: dranet
+        selectors:
+        - cel:
+            expression: 'device.attributes["dra.net"].?virtual.orValue(true) == false'
+```
+
+## Source
+
+The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`; KEP-5491
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.published import reads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.advice import Advice
+    from dractl.lint.model import Run
+
+SEVERITY = "info"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("selectors",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    if not run.target.at_least("1.36"):
+        return
+    for read in reads(run):
+        row = read.row
+        for found in read.program.comparisons:
+            if row is not None and row.becomes_list and found.lookup == read.lookup:
+                yield read.advice(
+                    f"{read.driver.name} publishes {row.name} as a list where it is told to and the feature gate "
+                    "DRAListTypeAttributes is on: the comparison does not hold then",
+                    confidence="possible",
+                )._replace(offset=found.start, end=found.end)

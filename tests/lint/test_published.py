@@ -1,0 +1,262 @@
+"""What the catalogues of drivers say about selectors, constraints, classes and configurations, without any device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from dractl.drivers import find, names
+from dractl.lint import lint
+from dractl.lint.inventory import Inventory
+from dractl.lint.published import driver, drivers
+from dractl.manifests import load
+from dractl.model import Target
+
+if TYPE_CHECKING:
+    from dractl.lint.finding import Finding
+
+RULES = [f"DRA{number}" for number in range(714, 725)]
+GPU = 'device.attributes["gpu.nvidia.com"]'
+NET = 'device.attributes["dra.net"]'
+
+
+def claim(*requests: tuple[str, str, str], count: int = 1, **devices: object) -> dict[str, object]:
+    """A claim; a request is its name, its class and its selector."""
+    listed = [
+        {
+            "name": name,
+            "exactly": {
+                "deviceClassName": device_class,
+                **({"count": count} if count > 1 else {}),
+                **({"selectors": [{"cel": {"expression": selector}}]} if selector else {}),
+            },
+        }
+        for name, device_class, selector in requests
+    ]
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c"},
+        "spec": {"devices": {"requests": listed, **devices}},
+    }
+
+
+def device_class(name: str, *selectors: str) -> dict[str, object]:
+    spec = {"selectors": [{"cel": {"expression": selector}} for selector in selectors]}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name}, "spec": spec}
+
+
+def found(*documents: dict[str, object], devices: Inventory | None = None, release: str = "1.37") -> list[Finding]:
+    inputs = load(["-"], stdin=yaml.safe_dump_all(documents, width=10_000).encode())
+    report = lint(inputs, Target.of(release), devices=devices)
+    return [finding for finding in report.findings if finding.code in RULES]
+
+
+def said(selector: str, device_class: str = "gpu.nvidia.com") -> list[str]:
+    return [f"{finding.code} {finding.message}" for finding in found(claim(("r", device_class, selector)))]
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        (f'{GPU}.model == "H100"', ["DRA714 gpu.nvidia.com publishes no attribute gpu.nvidia.com/model"]),
+        (f'{GPU}.?model.orValue("") == "H100"', ["DRA714"]),
+        (f'{GPU}["family"] == "x"', ["DRA714"]),
+        ('device.capacity["gpu.nvidia.com"].cores.isGreaterThan(quantity("1"))', ["DRA714"]),
+        (f"{GPU}.index == 0 || {GPU}.index == 1", ["DRA715", "DRA715"]),
+        ('device.attributes["nvidia.com"].productName == "x"', ["DRA717"]),
+        ('device.attributes["gpu.amd.com"].productName == "x"', ["DRA717"]),
+        (f'{GPU}.driverVersion == "580.65.6"', ["DRA718"]),
+        (f'{GPU}.driverVersion > "580"', ["DRA718"]),
+        (f'{GPU}.architecture == "hopper"', ['DRA719 gpu.nvidia.com/architecture is never "hopper"; did you']),
+        (f'{GPU}.architecture in ["Hopper", "blackwell"]', ["DRA719"]),
+        (f'{GPU}.productName == "H100"', ["DRA719"]),
+        (f'{GPU}.architecture.startsWith("hop")', ["DRA721"]),
+        (f'{GPU}.type == "mig"', ["DRA721"]),
+        ('device.driver == "gpu.amd.com"', ["DRA721"]),
+        ("false", ["DRA721 the selector is false for every device"]),
+        (f"{GPU}.parentUUID == 'x'", ["DRA716"]),
+        ('device.driver == "gpu.nvida.com"', ["DRA721", "DRA723"]),
+    ],
+)
+def test_selectors_that_cannot_hold(selector: str, expected: list[str]) -> None:
+    findings = said(selector)
+    assert len(findings) == len(expected), findings
+    for finding, beginning in zip(findings, expected, strict=True):
+        assert finding.startswith(beginning)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        f'{GPU}.architecture == "Hopper"',
+        f'{GPU}.architecture.lowerAscii() == "hopper"',
+        f'{GPU}.productName.lowerAscii().matches("^.*a100.*$")',
+        f'{GPU}.productName == "NVIDIA H100 80GB HBM3"',
+        f'{GPU}.productName == "NVIDIA Some Future GPU"',
+        f'{GPU}.driverVersion.compareTo(semver("580.0.0")) >= 0',
+        f'{GPU}.architecture != "Ampere"',
+        f'"addressingMode" in {GPU} && {GPU}.addressingMode == "ATS"',
+        f'{GPU}.?addressingMode.orValue("") == "ATS"',
+        f'{GPU}.uuid == "GPU-1"',
+        'device.capacity["gpu.nvidia.com"].memory.isGreaterThan(quantity("40Gi"))',
+        'device.driver == "gpu.nvidia.com"',
+        f'device.driver == "gpu.nvidia.com" && {GPU}.type == "gpu"',
+        (
+            f'device.driver == "gpu.nvidia.com" && {GPU}.architecture == "Hopper" || device.driver == "gpu.amd.com" && '
+            'device.attributes["gpu.amd.com"].productName == "AMD Instinct MI300X OAM"'
+        ),
+        'device.attributes["resource.kubernetes.io"].pciBusID == "0000:17:00.0"',
+        f"{GPU}.model == ",  # the API server says so
+    ],
+)
+def test_selectors_that_are_right(selector: str) -> None:
+    assert [finding for finding in said(selector) if not finding.startswith("DRA716")] == []
+
+
+@pytest.mark.parametrize(
+    ("selector", "count"),
+    [
+        (f'{NET}.ifName == "eth1"', 1),
+        (f'"ifName" in {NET} && {NET}.ifName == "eth1"', 0),
+        (f'has({NET}.ifName) && {NET}.ifName == "eth1"', 0),
+        (f'{NET}.?ifName.orValue("") == "eth1"', 0),
+        (f'{NET}.ifName == "eth1" && "ifName" in {NET}', 0),  # a false operand absorbs the error of the other
+        (f'{NET}.rdma == true && {NET}.rdmaDevice == "mlx5_0"', 0),
+        (f'{NET}.rdmaDevice == "mlx5_0"', 1),
+    ],
+)
+def test_an_attribute_that_may_be_absent_needs_a_guard(selector: str, count: int) -> None:
+    findings = found(claim(("nic", "dranet", selector)))
+    assert [finding.code for finding in findings] == ["DRA716"] * count
+
+
+def test_the_kind_of_device_guards_what_only_such_devices_have() -> None:
+    own = device_class("any", 'device.driver == "gpu.nvidia.com"')
+    profile = f'{GPU}.profile == "1g.5gb"'
+    assert found(own, claim(("r", "any", f'{GPU}.type == "mig" && {profile}'))) == []
+    assert found(claim(("r", "mig.nvidia.com", profile))) == []
+
+
+def test_a_class_of_the_files_counts_before_the_installed_one() -> None:
+    own = device_class("gpu.nvidia.com", 'device.driver == "gpu.amd.com"')
+    selector = 'device.attributes["gpu.amd.com"].productName == "AMD Instinct MI300X OAM"'
+    assert found(own, claim(("r", "gpu.nvidia.com", selector))) == []
+
+
+def test_an_unknown_class_says_nothing_of_the_driver() -> None:
+    assert said('device.attributes["gpu.example.org"].model == "x"', "mine") == []
+    assert [finding[:6] for finding in said(f'{GPU}.model == "x"', "mine")] == ["DRA714"]
+
+
+def test_published_devices_are_asked_instead() -> None:
+    slice_ = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "s"},
+        "spec": {
+            "driver": "gpu.nvidia.com",
+            "pool": {"name": "n", "generation": 1, "resourceSliceCount": 1},
+            "nodeName": "n",
+            "devices": [{"name": "gpu-0", "attributes": {"model": {"string": "fake"}, "type": {"string": "gpu"}}}],
+        },
+    }
+    devices = Inventory([slice_], {})
+    assert found(claim(("r", "gpu.nvidia.com", f'{GPU}.model == "fake"')), devices=devices) == []
+
+
+@pytest.mark.parametrize(
+    ("attribute", "requests", "expected"),
+    [
+        ("gpu.nvidia.com/memory", [("gpu", "gpu.nvidia.com", "")], "is a capacity"),
+        ("gpu.nvidia.com/parentUUID", [("a", "gpu.nvidia.com", ""), ("b", "dranet", "")], "only devices of type mig"),
+        ("gpu.nvidia.com/uuid", [("gpu", "gpu.nvidia.com", "")], "no two devices have the same"),
+        ("resource.kubernetes.io/pciBusID", [("gpu", "gpu.nvidia.com", "")], "no two devices have the same"),
+        ("resource.kubernetes.io/pciBusID", [("mig", "mig.nvidia.com", "")], None),
+        ("resource.kubernetes.io/pcieRoot", [("gpu", "gpu.nvidia.com", ""), ("nic", "dranet", "")], None),
+        ("gpu.nvidia.com/productName", [("gpu", "gpu.nvidia.com", "")], None),
+        ("gpu.nvidia.com/uuid", [("gpu", "somebodys", "")], None),
+        ("gpu.nvidia.com/productName", [("gpu", "gpu.nvidia.com", ""), ("nic", "dranet", "")], "does not publish it"),
+    ],
+)
+def test_constraints(attribute: str, requests: list[tuple[str, str, str]], expected: str | None) -> None:
+    findings = found(claim(*requests, count=2, constraints=[{"matchAttribute": attribute}]))
+    assert len(findings) == (expected is not None)
+    if expected:
+        assert findings[0].code == "DRA720"
+        assert expected in findings[0].message
+
+
+def test_a_constraint_on_an_attribute_that_is_gone() -> None:
+    constraints = [{"matchAttribute": "gpu.nvidia.com/pcieBusID"}]
+    (finding,) = found(claim(("gpu", "gpu.nvidia.com", ""), count=2, constraints=constraints))
+    assert (finding.code, finding.severity) == ("DRA715", "warning")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("gpu.nvida.com", "gpu.nvidia.com"),
+        ("gpu.nvidia.co", "gpu.nvidia.com"),
+        ("mig.nvidia.con", "mig.nvidia.com"),
+        ("imex.nvidia.com", "ComputeDomain"),
+        ("gpu.example.com", None),
+        ("dra.hugepages-4m", None),
+        ("my-gpus", None),
+        ("large.gpu.nvidia.com", None),
+    ],
+)
+def test_classes(name: str, meant: str | None) -> None:
+    findings = found(claim(("r", name, "")))
+    assert [finding.code for finding in findings] == (["DRA722"] if meant else [])
+    assert not meant or meant in findings[0].message + (findings[0].help or "")
+    assert found(device_class(name, 'device.driver == "x.example.com"'), claim(("r", name, ""))) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("gpu.nvidia.io", "DRA723"), ("gpu.nvidia.com", None), ("gpu.amd.com", "DRA723")],
+)
+def test_configurations_for_another_driver(name: str, code: str | None) -> None:
+    parameters = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig"}
+    config = [{"opaque": {"driver": name, "parameters": parameters}}]
+    findings = found(claim(("r", "gpu.nvidia.com", ""), config=config))
+    assert [finding.code for finding in findings] == ([code] if code else [])
+
+
+def test_lists_are_of_later_releases() -> None:
+    selector = 'device.attributes["resource.kubernetes.io"].?numaNode.orValue(-1) == 0'
+    assert [finding.code for finding in found(claim(("nic", "dranet", selector)))] == ["DRA724"]
+    assert found(claim(("nic", "dranet", selector)), release="1.35") == []
+
+
+def test_places_are_those_of_the_names_and_fixes_are_offered() -> None:
+    (finding,) = found(claim(("r", "gpu.nvidia.com", f'{GPU}.architecture == "hopper"')))
+    assert finding.fix is not None
+    assert not finding.fix.safe
+    (edit,) = finding.fix.edits
+    assert edit.text == "Hopper"
+    assert finding.severity == "warning"
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name != "gpu.example.com"])
+def test_the_table_is_that_of_the_catalogues(name: str) -> None:
+    known, catalogue = driver(name), find(name).catalogue
+    assert known is not None
+    assert (known.versions, known.released) == (catalogue.versions, catalogue.released)
+    for row in catalogue.attributes:
+        full = row.name if "/" in row.name else f"{name}/{row.name}"
+        made = known.attributes[full]
+        assert (made.type, made.since, made.removed, made.when) == (row.type, row.since, row.removed, row.when)
+        assert made.values == row.values
+    assert len(known.capacities) == len(catalogue.capacities)
+
+
+def test_versions() -> None:
+    nvidia = drivers()["gpu.nvidia.com"]
+    row = nvidia.attributes["gpu.nvidia.com/index"]
+    assert nvidia.last_with(row) == "0.1"
+    assert nvidia.last_with(row._replace(removed=None)) is None
+    assert nvidia.is_later(row._replace(since="0.5"))
