@@ -54,12 +54,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.lint.advice import Advice
 from dractl.lint.published import constrained, reads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dractl.lint.advice import Advice
     from dractl.lint.finding import Severity
     from dractl.lint.model import Run
     from dractl.lint.published import Driver, Row
