@@ -138,13 +138,13 @@ def _diff(sides: tuple[Path, Path], output: str, output_file: Path | None) -> in
 
     if output not in ("tree", "json"):
         raise UsageError(f"--diff cannot print {output}; it prints text, or JSON with -o json")
-    found = differences(*(read_node(None, None if str(side) == "local" else side) for side in sides))
+    changes = differences(*(read_node(None, None if str(side) == "local" else side) for side in sides))
     if output == "json":
-        text = json.dumps({"schema": "dractl/machine-diff/v1", "differences": [encode(d) for d in found]}, indent=1)
+        text = json.dumps({"schema": "dractl/machine-diff/v1", "differences": [encode(d) for d in changes]}, indent=1)
     else:
-        text = machine_diff.render(found, (str(sides[0]), str(sides[1])), _canvas())
+        text = machine_diff.render(changes, (str(sides[0]), str(sides[1])), _canvas())
     common.write_report(text, output_file)
-    return 1 if found else 0
+    return 1 if changes else 0
 
 
 def _check(sysfs_root: Path | None, snapshot: Path | None, cluster: bool, output: str, output_file: Path | None) -> int:
@@ -161,13 +161,13 @@ def _check(sysfs_root: Path | None, snapshot: Path | None, cluster: bool, output
             "--check reads files that a snapshot does not have",
             hint="run it on the node itself, or give the node's mounted root with --root DIR",
         )
-    found = _cluster_checks() if cluster else _node_checks(sysfs_root)
+    checks = _cluster_checks() if cluster else _node_checks(sysfs_root)
     if output == "json":
-        text = json.dumps({"schema": "dractl/check/v1", "checks": [encode(c) for c in found]}, indent=1)
+        text = json.dumps({"schema": "dractl/check/v1", "checks": [encode(c) for c in checks]}, indent=1)
     else:
-        text = machine_check.render(found, _canvas())
+        text = machine_check.render(checks, _canvas())
     common.write_report(text, output_file)
-    return 1 if any(c.state == "missing" for c in found) else 0
+    return 1 if any(c.state == "missing" for c in checks) else 0
 
 
 def _node_checks(sysfs_root: Path | None) -> tuple[readiness.Check, ...]:
@@ -181,8 +181,8 @@ def _node_checks(sysfs_root: Path | None) -> tuple[readiness.Check, ...]:
 
 
 def _cluster_checks() -> tuple[readiness.Check, ...]:
+    from dractl.cluster.conformance import cluster_checks
     from dractl.cluster.kubectl import get, served
-    from dractl.drivers.conformance import cluster_checks
 
     kinds = served("resource.k8s.io", "v1")
     group = "resource.k8s.io"

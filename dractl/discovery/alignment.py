@@ -43,7 +43,7 @@ def _count(number: int, word: str) -> str:
 
 def alignments(devices: tuple[Published, ...]) -> tuple[Alignment, ...]:
     """The alignments that the devices allow: 1, 2, 4 or 8 GPUs, alone, with one NIC, and with a NIC for each."""
-    found: dict[tuple[str, int, int], Alignment] = {}
+    by_shape: dict[tuple[str, int, int], Alignment] = {}
     for attribute in PLACES:
         gpus, nics = (
             Counter(d.place(attribute) for d in devices if d.kind == kind and d.place(attribute) is not None)
@@ -55,8 +55,8 @@ def alignments(devices: tuple[Published, ...]) -> tuple[Alignment, ...]:
                     continue
                 ways = [comb(gpus[place], g) * comb(nics[place], n) for place in gpus]
                 if any(ways):
-                    found[attribute, g, n] = Alignment(attribute, g, n, sum(ways), sum(w > 0 for w in ways))
-    return tuple(found.values())
+                    by_shape[attribute, g, n] = Alignment(attribute, g, n, sum(ways), sum(w > 0 for w in ways))
+    return tuple(by_shape.values())
 
 
 def obstacles(devices: tuple[Published, ...]) -> tuple[str, ...]:
@@ -65,13 +65,13 @@ def obstacles(devices: tuple[Published, ...]) -> tuple[str, ...]:
     nics = [d for d in devices if d.kind == "nic"]
     if not gpus or not nics:
         return ()
-    found = []
+    texts = []
     for attribute, word in PLACES.items():
         drivers = sorted({d.driver for d in (*gpus, *nics)})
         without = [x for x in drivers if all(d.place(attribute) is None for d in (*gpus, *nics) if d.driver == x)]
         if without:
             verb = "does" if len(without) == 1 else "do"
-            found.append(f"claims cannot match {attribute}: {' and '.join(without)} {verb} not publish it on this node")
+            texts.append(f"claims cannot match {attribute}: {' and '.join(without)} {verb} not publish it on this node")
         elif not {d.place(attribute) for d in gpus} & {d.place(attribute) for d in nics} - {None}:
-            found.append(f"no {word} has both a GPU and a NIC")
-    return tuple(found)
+            texts.append(f"no {word} has both a GPU and a NIC")
+    return tuple(texts)

@@ -77,8 +77,8 @@ class Publication:
         NVIDIA's driver names a MIG device after its GPU (``gpu-0-mig-1g5gb-19-3``, mig.go ToCanonicalName), so a GPU
         in MIG mode still has a name: ``gpu-0``.
         """
-        found = self.of(bdf)
-        names = {device.name.partition("-mig-")[0] if device.kind == "mig" else device.shown for device in found}
+        devices = self.of(bdf)
+        names = {device.name.partition("-mig-")[0] if device.kind == "mig" else device.shown for device in devices}
         return names.pop() if len(names) == 1 else None
 
 
@@ -128,19 +128,19 @@ def _published(rendering: Rendering, machine: Machine) -> Iterable[Published]:
 
 def _assumed(machine: Machine, silent: Mapping[str, str]) -> dict[str, str]:
     """Why functions would not be published whose drivers say nothing about them."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for device in machine.pci_devices:
         if device.kind not in ("gpu", "accelerator") or (device.sriov and device.sriov.physical_function):
             continue
         gone = next((driver for driver in silent if device.kind == "gpu" and driver in GPU_DRIVERS), None)
-        found[device.bdf] = (
+        reasons[device.bdf] = (
             f"{gone} publishes nothing on this node" if gone else "no DRA driver known to dractl publishes it"
         )
     for net in machine.net_interfaces:
         # dranet pkg/inventory/net.go, getExcludedUplinkInterfaces
         if net.bdf is not None and net.uplink:
-            found[net.bdf] = f"{net.name} carries the node's default route, so dra.net leaves it out"
-    return found
+            reasons[net.bdf] = f"{net.name} carries the node's default route, so dra.net leaves it out"
+    return reasons
 
 
 def _address(name: str, attributes: Mapping[str, Any]) -> str | None:

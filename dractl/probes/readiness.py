@@ -103,13 +103,13 @@ def _nvidia_library(machine: Machine, root: SysRoot) -> Iterator[Check]:
     if machine.nvidia is not None and machine.nvidia.driver_version:
         yield Check("NVML", "ok", f"driver {machine.nvidia.driver_version}, CUDA {machine.nvidia.cuda_driver_version}")
     else:
-        found = [f"{folder}/{name}" for folder in _LIBRARIES for name in root.names(folder) if _is_nvml(name)]
-        versions = {found_version for path in found if (found_version := _version(path))}
+        libraries = [f"{folder}/{name}" for folder in _LIBRARIES for name in root.names(folder) if _is_nvml(name)]
+        versions = {version for path in libraries if (version := _version(path))}
         advice = "install the NVIDIA driver's libraries in the version of the loaded kernel module"
-        if not found and not root.is_directory("usr"):
+        if not libraries and not root.is_directory("usr"):
             advice = "give the host's whole root with --root DIR, or run on the node itself"
             yield Check("NVML", "unknown", "there is no /usr here in which to look for libnvidia-ml.so", advice)
-        elif not found:
+        elif not libraries:
             why = next(
                 (n.message for n in machine.notes if n.about == "nvml"), "no libnvidia-ml.so in the usual folders"
             )
@@ -118,7 +118,7 @@ def _nvidia_library(machine: Machine, root: SysRoot) -> Iterator[Check]:
             said = f"library {', '.join(sorted(versions))}, kernel module {module}"
             yield Check("NVML", "missing", said, "reload the kernel module or reboot: both must have the same version")
         else:
-            yield Check("NVML", "ok", f"/{found[0]}")
+            yield Check("NVML", "ok", f"/{libraries[0]}")
     for gpu in machine.gpus:
         if gpu.health in ("lost", "reset-required"):
             yield Check("GPU health", "missing", f"{gpu.bdf}: {gpu.health}", "reset the GPU or reboot the node")
@@ -297,11 +297,13 @@ def _sriov(machine: Machine) -> Iterator[Check]:
 
 
 def _huge_pages(machine: Machine) -> Check:
-    found = [
+    reserved = [
         f"node {node.id}: {pages.total} of {show_bytes(pages.size_bytes)}"
         for node in machine.numa_nodes
         for pages in node.huge_pages
         if pages.total
     ]
     advice = "reserve some (vm.nr_hugepages, hugepagesz=1G hugepages=N) if workloads request them"
-    return Check("huge pages", "ok", ", ".join(found)) if found else Check("huge pages", "warning", "none", advice)
+    return (
+        Check("huge pages", "ok", ", ".join(reserved)) if reserved else Check("huge pages", "warning", "none", advice)
+    )

@@ -85,13 +85,13 @@ class Picture:
 
     def levels(self) -> tuple[str, ...]:
         """Every level that the picture mentions, nearest first."""
-        found = set(self.between)
+        mentioned = set(self.between)
         pending = list(self.boxes)
         while pending:
             box = pending.pop()
-            found.update(box.levels)
+            mentioned.update(box.levels)
             pending += [item for item in box.inside if isinstance(item, Box)]
-        return tuple(sorted(found, key=rank))
+        return tuple(sorted(mentioned, key=rank))
 
 
 def picture(machine: Machine, publication: Publication, canvas: Canvas) -> Picture:

@@ -155,10 +155,10 @@ def _disagreements(machine: Machine, labels: dict[str, str], canvas: Canvas) -> 
         "NVML and sysfs differ": {pair: levels["nvml"] for pair, levels in pairs.items() if "nvml" in levels},
         "Through the NIC's Data Direct function": data_direct(machine),
     }
-    for title, found in by_source.items():
+    for title, levels_of in by_source.items():
         differ = [
             f"{labels[a]}-{labels[b]} {level} (sysfs: {sysfs[frozenset((a, b))]})"
-            for (a, b), level in found.items()
+            for (a, b), level in levels_of.items()
             if level != sysfs.get(frozenset((a, b)), level)
         ]
         if differ:

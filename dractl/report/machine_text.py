@@ -66,12 +66,12 @@ def parts(device: PciDevice, gpu: Gpu | None, publication: Publication) -> list[
         whole = len(devices) == 1 and devices[0].kind != "mig"
         return [] if whole else [(part.name, "") for part in devices]
     names = {part.uuid: part.name for part in devices if part.kind == "mig"}
-    found = []
+    named = []
     for mig in gpu.mig_devices:
         start, end = mig.placement.start, mig.placement.start + mig.placement.size - 1
         slices = f"memory slice {start}" if start == end else f"memory slices {start}-{end}"
-        found.append((names.get(mig.uuid, ""), f"{mig.profile or f'MIG profile {mig.profile_id}'}, {slices}"))
-    return found
+        named.append((names.get(mig.uuid, ""), f"{mig.profile or f'MIG profile {mig.profile_id}'}, {slices}"))
+    return named
 
 
 def profiles(gpu: Gpu) -> str:

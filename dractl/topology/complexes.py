@@ -49,9 +49,9 @@ def is_connectx(device: PciDevice) -> bool:
 
 def complexes(machine: Machine) -> tuple[Complex, ...]:
     """The machine's complexes by the address of their NIC: Data Direct ones, or else inline ones, as in rdma_topo."""
-    found = tuple(_data_direct(machine)) or tuple(_inline(machine))
+    pairs = tuple(_data_direct(machine)) or tuple(_inline(machine))
     order = {device.bdf: number for number, device in enumerate(machine.pci_devices)}
-    return tuple(sorted(found, key=lambda item: (order[item.nics[0]], order[item.gpu])))
+    return tuple(sorted(pairs, key=lambda item: (order[item.nics[0]], order[item.gpu])))
 
 
 def _data_direct(machine: Machine) -> Iterator[Complex]:

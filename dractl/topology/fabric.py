@@ -29,7 +29,7 @@ class Clique:
 
 def meshes(machine: Machine) -> tuple[Mesh, ...]:
     """All direct links, as one mesh where all GPUs are linked equally, else as pairs."""
-    found: list[Mesh] = []
+    linked: list[Mesh] = []
     order = [gpu.bdf for gpu in machine.gpus if gpu.bdf is not None]
     for kind in ("nvlink", "xgmi"):
         links = [link for link in machine.links if link.kind == kind and (kind == "xgmi" or link.count)]
@@ -37,10 +37,10 @@ def meshes(machine: Machine) -> tuple[Mesh, ...]:
         gpus = tuple(bdf for bdf in order if bdf in ends)
         levels = {_level(link) for link in links}
         if len(levels) == 1 and len(links) == len(gpus) * (len(gpus) - 1) // 2:
-            found.append(Mesh(levels.pop(), gpus))
+            linked.append(Mesh(levels.pop(), gpus))
         else:
-            found += [Mesh(_level(link), (link.a, link.b)) for link in links]
-    return tuple(found)
+            linked += [Mesh(_level(link), (link.a, link.b)) for link in links]
+    return tuple(linked)
 
 
 def _level(link: Link) -> str:
@@ -51,9 +51,9 @@ def cliques(machine: Machine) -> tuple[Clique, ...]:
     """The cliques of GPUs that belong to an NVLink domain. A cluster UUID of zeros means that they do not (go-nvlib,
     IsFabricAttached).
     """
-    found: dict[str, list[str]] = {}
+    members: dict[str, list[str]] = {}
     for gpu in machine.gpus:
         fabric = gpu.fabric
         if gpu.bdf is not None and fabric is not None and fabric.cluster_uuid not in (None, _NO_CLUSTER):
-            found.setdefault(f"{fabric.cluster_uuid}.{fabric.clique_id}", []).append(gpu.bdf)
-    return tuple(Clique(name, tuple(gpus)) for name, gpus in found.items())
+            members.setdefault(f"{fabric.cluster_uuid}.{fabric.clique_id}", []).append(gpu.bdf)
+    return tuple(Clique(name, tuple(gpus)) for name, gpus in members.items())

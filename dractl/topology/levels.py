@@ -105,12 +105,12 @@ def affinity(machine: Machine) -> Iterator[Affinity]:
 
 def data_direct(machine: Machine) -> dict[tuple[str, str], str]:
     """The level between a GPU and a NIC (in this order) through the NIC's Data Direct function."""
-    found = {}
+    levels = {}
     for item in complexes(machine):
         if item.data_direct is not None:
             through = level(machine.pci[item.gpu], machine.pci[item.data_direct], machine)
-            found.update({(item.gpu, nic): through for nic in item.nics})
-    return found
+            levels.update({(item.gpu, nic): through for nic in item.nics})
+    return levels
 
 
 def nearest(machine: Machine) -> dict[tuple[str, str], str]:

@@ -48,8 +48,8 @@ class SlowLink:
 
 def slow_links(machine: Machine) -> tuple[SlowLink, ...]:
     """The slow links of GPUs, NICs, NVMe controllers and accelerators."""
-    found = (_slow(device, machine) for device in endpoints(machine))
-    return tuple(link for link in found if link is not None)
+    links = (_slow(device, machine) for device in endpoints(machine))
+    return tuple(link for link in links if link is not None)
 
 
 def has_link(device: PciDevice) -> bool:

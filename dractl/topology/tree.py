@@ -48,11 +48,12 @@ class _Bridge:
 
 def groups(machine: Machine) -> tuple[Group, ...]:
     """The whole tree: nodes by id, then the roots whose node is unknown."""
-    found: dict[int | None, list[Root]] = {}
+    roots_by_node: dict[int | None, list[Root]] = {}
     for name, top in _roots(machine).items():
-        found.setdefault(_node_of(top), []).append(Root(name, _inside(top), _below(machine, name)))
+        roots_by_node.setdefault(_node_of(top), []).append(Root(name, _inside(top), _below(machine, name)))
     return tuple(
-        Group(node, tuple(found[node])) for node in sorted(found, key=lambda n: (n is None, 0 if n is None else n))
+        Group(node, tuple(roots_by_node[node]))
+        for node in sorted(roots_by_node, key=lambda n: (n is None, 0 if n is None else n))
     )
 
 
@@ -89,12 +90,12 @@ def _below(machine: Machine, root: str) -> str | None:
 
 def _inside(bridge: _Bridge) -> tuple[Switch | PciDevice, ...]:
     """The devices and switches below a bridge. Ports that lead to a single slot are skipped: they add no choice."""
-    found: list[Switch | PciDevice] = list(bridge.devices)
+    items: list[Switch | PciDevice] = list(bridge.devices)
     for below in bridge.bridges.values():
         inner = _inside(below)
         slots = {item.bdf.rpartition(".")[0] if isinstance(item, PciDevice) else id(item) for item in inner}
         if len(slots) <= 1:
-            found += inner
+            items += inner
         else:
-            found.append(Switch(below.device, inner))
-    return tuple(found)
+            items.append(Switch(below.device, inner))
+    return tuple(items)

@@ -1,8 +1,8 @@
-"""What the Kubernetes AI Conformance programme asks of DRA, as far as a cluster's objects show it.
+"""The Kubernetes AI Conformance programme's requirements on DRA that a cluster's objects can show.
 
 github.com/cncf/k8s-ai-conformance, docs/AIConformance-1.35.md: "dra_support" (MUST: the DRA APIs),
 "driver_runtime_management" (SHOULD).
-The checklist of 1.37 no longer has an entry of its own for the APIs, which every conformant cluster serves by then.
+The checklist of 1.37 has no entry for the APIs any more, because every conformant cluster serves them by then.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _KINDS = ("deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices")
 
-# Extended resources and labels by which a node says that it has accelerators.
+# Extended resources and labels of nodes with accelerators.
 _RESOURCES = ("nvidia.com/", "amd.com/", "gpu.intel.com/", "habana.ai/", "google.com/tpu", "aws.amazon.com/neuron")
 _LABELS = (
     "nvidia.com/gpu.present",
@@ -37,7 +37,7 @@ def cluster_checks(
     slices: Iterable[Mapping[str, Any]],
     nodes: Iterable[Mapping[str, Any]],
 ) -> tuple[Check, ...]:
-    """``served`` are the resources of resource.k8s.io/v1; the others are objects as the API server returns them."""
+    """The checks of a cluster. ``served`` are the resources of resource.k8s.io/v1; the others are objects as served."""
     slices = list(slices)
     return (_served(set(served)), _classes(list(classes)), *_pools(slices), *_nodes(slices, list(nodes)))
 
@@ -46,7 +46,7 @@ def _served(served: set[str]) -> Check:
     missing = [kind for kind in _KINDS if kind not in served]
     if not missing:
         return Check("resource.k8s.io/v1", "ok", f"serves {', '.join(_KINDS)}")
-    advice = "Kubernetes 1.34 and later serve it; on older ones and where it is switched off, set --runtime-config"
+    advice = "upgrade to Kubernetes 1.34 or later, or enable the API with --runtime-config"
     return Check("resource.k8s.io/v1", "missing", f"not served: {', '.join(missing)}", advice)
 
 
@@ -55,7 +55,7 @@ def _classes(classes: list[Mapping[str, Any]]) -> Check:
     if names:
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         return Check("DeviceClasses", "ok", shown)
-    return Check("DeviceClasses", "missing", "none", "DRA drivers bring theirs: install one")
+    return Check("DeviceClasses", "missing", "none", "install a DRA driver: drivers come with their classes")
 
 
 def _pools(slices: list[Mapping[str, Any]]) -> Iterable[Check]:
@@ -71,7 +71,7 @@ def _pools(slices: list[Mapping[str, Any]]) -> Iterable[Check]:
     for driver, states in by_driver.items():
         broken = [state for state in states if state]
         if broken:
-            advice = "the scheduler does not use incomplete pools: look at the driver's pod on that node"
+            advice = "check the driver's pod on that node: the scheduler does not use incomplete pools"
             yield Check("pools", "missing", f"{driver}: incomplete: {', '.join(broken[:5])}", advice)
         else:
             plural = "" if len(states) == 1 else "s"
@@ -93,11 +93,11 @@ def _nodes(slices: list[Mapping[str, Any]], nodes: list[Mapping[str, Any]]) -> I
             if metadata.get("name") not in publishing:
                 silent.append(str(metadata.get("name")))
     if silent:
-        advice = "no DRA driver publishes their devices: check that its DaemonSet selects and tolerates these nodes"
+        advice = "check that the DRA driver's DaemonSet selects and tolerates these nodes"
         shown = ", ".join(silent[:5]) + (" ..." if len(silent) > 5 else "")
         yield Check("nodes with accelerators", "missing", f"{len(silent)} of {having} publish nothing: {shown}", advice)
     elif having:
         yield Check("nodes with accelerators", "ok", f"all {having} publish devices")
     else:
-        advice = "node-feature-discovery or a device plugin would mark them"
-        yield Check("nodes with accelerators", "unknown", "no node says that it has any", advice)
+        advice = "install node-feature-discovery or a device plugin, which mark such nodes"
+        yield Check("nodes with accelerators", "unknown", "no node is marked as having any", advice)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dractl.drivers.conformance import cluster_checks
+from dractl.cluster.conformance import cluster_checks
 
 SERVED = ("deviceclasses", "resourceclaims", "resourceclaims/status", "resourceclaimtemplates", "resourceslices")
 CLASS = {"metadata": {"name": "gpu.nvidia.com"}}
