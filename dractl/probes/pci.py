@@ -129,6 +129,7 @@ def _device(root: SysRoot, bdf: str, path: str | None) -> PciDevice:
         iommu_group=int(number) if group and (number := group.rpartition("/")[2]).isdecimal() else None,
         bars=tuple(size for size, _ in bars),
         bars_64bit=tuple(size for size, wide in bars if wide),
+        qat_services=root.text(f"{base}/qat/cfg_services"),
     )
 
 

@@ -153,7 +153,8 @@ class PciDevice:
     RDMA, block and DRM devices of the function, ``vfio`` those of vfio-dev. ``link_speed`` is in GT/s. ``bars`` are the
     sizes of a GPU's or accelerator's memory regions, ``bars_64bit`` those of them that have 64-bit addresses.
     ``data_direct_of`` are the functions of the NIC whose Data Direct function this is
-    (:mod:`dractl.topology.complexes`).
+    (:mod:`dractl.topology.complexes`). ``qat_services`` is what a QuickAssist function is configured for, such as
+    ``sym;asym``.
     """
 
     bdf: str
@@ -184,6 +185,7 @@ class PciDevice:
     bars: tuple[int, ...] = ()
     bars_64bit: tuple[int, ...] = ()
     data_direct_of: tuple[str, ...] = ()
+    qat_services: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,67 @@
+"""Drivers whose devices only a vendor's agent knows: rendered from what a machine file reports, and from nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers import reported
+from dractl.drivers.profile import Catalogue, Inventory, Options, one_slice, version_index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dractl.topology.machine import Machine
+
+
+def unchanged(device: dict[str, Any]) -> dict[str, Any]:
+    """The device as the file has it."""
+    return device
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """The profile of such a driver. ``shape`` completes a device with what the driver always adds."""
+
+    name: str
+    catalogue: Catalogue
+    classes: tuple[dict[str, Any], ...] = ()
+    shape: Callable[[dict[str, Any]], dict[str, Any]] = unchanged
+
+    def present(self, machine: Machine) -> bool:
+        return any(item.driver == self.name for item in machine.reported)
+
+    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
+        return self.classes
+
+    def inventory(self, machine: Machine, options: Options) -> Inventory:
+        version_index(self.catalogue, self.name, options.versions.get(self.name))
+        devices = [self.shape(device) for device in reported.devices(machine, self.name, self.catalogue)]
+        if not devices:
+            said = f"{self.name}: only its own agent knows the devices; list them as `reported` in a machine file"
+            return Inventory(notices=(said,))
+        return Inventory(one_slice(devices))
+
+
+def shared(device: dict[str, Any], policies: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A device that several claims hold at once, with the request policies of its capacities.
+
+    A policy's ``all`` stands for the whole capacity of the device.
+    """
+    capacity = {
+        name: {**value, "requestPolicy": _filled(policies[name], value["value"])} if name in policies else value
+        for name, value in device.get("capacity", {}).items()
+    }
+    return {**device, "allowMultipleAllocations": True, **({"capacity": capacity} if capacity else {})}
+
+
+def _filled(policy: Any, whole: str) -> Any:
+    if isinstance(policy, dict):
+        return {key: _filled(value, whole) for key, value in policy.items()}
+    return whole if policy == "all" else policy
+
+
+def steps(least: str, step: str, *, default: str = "all", most: str | None = "all") -> dict[str, Any]:
+    """The policy of a capacity that is given out in steps, between ``least`` and ``most``."""
+    valid = {"min": least, **({"max": most} if most is not None else {}), "step": step}
+    return {"default": default, "validRange": valid}

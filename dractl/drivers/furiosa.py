@@ -1,0 +1,26 @@
+"""``npu.furiosa.ai``: FuriosaAI NPUs. The driver is not open source: what is here is all that its documents tell.
+
+Source: image furiosaai/furiosa-dra-driver:2026.1.1; furiosa-ai/helm-charts@cb66c5b; FuriosaAI's installation guide.
+"""
+
+from __future__ import annotations
+
+from dractl.drivers.agent import Agent
+from dractl.drivers.profile import Attribute, Catalogue, device_class
+
+NAME = "npu.furiosa.ai"
+
+CATALOGUE = Catalogue(
+    title="FuriosaAI NPUs (partly known)",
+    source="furiosa-ai/helm-charts@cb66c5b, FuriosaAI's installation guide",
+    versions=("2026.1",),
+    released="2026.1",
+    attributes=(Attribute("uuid", "string", "UUID in upper case, without a prefix"),),
+    notes=(
+        "nothing more is public: the source is closed, and the guide says only that name, NUMA node, driver version and "
+        "firmware version can be selected, without the names of the attributes",
+        "devices are named npuN; the name of the DeviceClass can be configured",
+    ),
+)
+
+PROFILE = Agent(NAME, CATALOGUE, (device_class(NAME, f"device.driver == '{NAME}'"),))

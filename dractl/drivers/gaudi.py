@@ -1,0 +1,113 @@
+"""``gaudi.intel.com``: Intel Gaudi accelerators that the kernel driver habanalabs is bound to.
+
+Source: intel/intel-resource-drivers-for-kubernetes@1da939f cmd/kubelet-gaudi-plugin/node_state.go,
+pkg/gaudi/{discovery/discovery.go,device/device.go}.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.profile import (
+    Attribute,
+    Catalogue,
+    Inventory,
+    Options,
+    Setting,
+    device_class,
+    one_slice,
+    version_index,
+)
+from dractl.drivers.standard import PCIE_ROOT
+from dractl.drivers.values import typed
+from dractl.errors import UsageError
+from dractl.topology.pcie_root import published
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Machine, PciDevice
+
+NAME = "gaudi.intel.com"
+_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
+_NAMING = ("machine", "classic")
+
+_MODELS = {
+    "0x1000": "Gaudi",
+    "0x1001": "Gaudi",
+    "0x1010": "Gaudi",
+    "0x1011": "Gaudi",
+    "0x1020": "Gaudi2",
+    "0x1030": "Gaudi3",
+    "0x1060": "Gaudi3",
+    "0x1061": "Gaudi3",
+    "0x1062": "Gaudi3",
+    "0x1063": "Gaudi3",
+}
+
+CATALOGUE = Catalogue(
+    title="Intel Gaudi",
+    source="intel/intel-resource-drivers-for-kubernetes@1da939f cmd/kubelet-gaudi-plugin/node_state.go",
+    versions=("0.7",),
+    released="0.7",
+    attributes=(
+        Attribute("model", "string", "Gaudi, Gaudi2 or Gaudi3; the PCI device id for others"),
+        Attribute("serial", "string", "serial number, which HLML tells; empty without it"),
+        Attribute("healthy", "bool", "whether HLML has reported no critical event"),
+        Attribute("pciRoot", "string", "bus of the PCIe root; deprecated", when="where the root can be told"),
+        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17; empty where it cannot be told"),
+    ),
+    settings=(Setting("namingStyle", "machine, classic", "names by PCI address and device id, or accelN"),),
+    notes=(
+        "devices are named by PCI address and device id, such as 0000-19-00-0-0x1020",
+        "serial needs HLML: rendered devices have it empty, as the driver publishes without the library",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gaudi:
+    name: str = NAME
+    catalogue: Catalogue = CATALOGUE
+
+    def present(self, machine: Machine) -> bool:
+        return any(_is_gaudi(pci) for pci in machine.pci_devices)
+
+    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
+        return (device_class(NAME, f'device.driver == "{NAME}"'),)
+
+    def inventory(self, machine: Machine, options: Options) -> Inventory:
+        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+        naming = options.setting(NAME, "namingStyle") or _NAMING[0]
+        if naming not in _NAMING:
+            raise UsageError(f"{NAME}: namingStyle must be {' or '.join(_NAMING)}, not {naming!r}")
+        devices, notices = [], []
+        for pci in sorted(machine.pci_devices, key=lambda pci: pci.bdf):
+            if not _is_gaudi(pci):
+                continue
+            accel = next((name for name in pci.names if name.startswith("accel")), None)
+            if accel is None and naming == "classic":
+                notices.append(f"{NAME}: {pci.bdf} is not published: it has no accel device")
+                continue
+            name = f"{pci.bdf.replace(':', '-').replace('.', '-')}-{pci.device}"
+            devices.append(_device(pci, accel if naming == "classic" and accel else name))
+        return Inventory(one_slice(devices), notices=tuple(notices))
+
+
+PROFILE = _Gaudi()
+
+
+def _is_gaudi(pci: PciDevice) -> bool:
+    return pci.driver == "habanalabs" and _ADDRESS.match(pci.bdf) is not None and pci.device is not None
+
+
+def _device(pci: PciDevice, name: str) -> dict[str, Any]:
+    root = published(pci)
+    found = {
+        "model": _MODELS.get(pci.device or "", pci.device),
+        PCIE_ROOT: root or "",
+        "serial": "",
+        "healthy": True,
+        "pciRoot": root.partition(":")[2] if root and root.count(":") == 1 else None,
+    }
+    return {"name": name, "attributes": typed(found)}

@@ -1,0 +1,91 @@
+"""``qat.intel.com``: virtual functions of Intel QuickAssist cards.
+
+Source: intel/intel-resource-drivers-for-kubernetes@1da939f cmd/kubelet-qat-plugin/deviceresources.go,
+pkg/qat/device/device.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.profile import (
+    Attribute,
+    Catalogue,
+    Inventory,
+    Options,
+    device_class,
+    one_slice,
+    version_index,
+)
+from dractl.drivers.values import typed
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Machine, PciDevice
+
+NAME = "qat.intel.com"
+_SERVICES = ("sym", "asym", "dc", "dcc")
+
+CATALOGUE = Catalogue(
+    title="Intel QuickAssist",
+    source="intel/intel-resource-drivers-for-kubernetes@1da939f cmd/kubelet-qat-plugin/deviceresources.go",
+    versions=("0.4",),
+    released="0.4",
+    attributes=(
+        Attribute(
+            "services", "string", "those of sym, asym, dc and dcc that the card is configured for, joined by semicolons"
+        ),
+    ),
+    notes=(
+        "devices are virtual functions, named such as qatvf-0000-6b-00-1",
+        "only functions of cards that the kernel driver 4xxx is bound to are seen",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Qat:
+    name: str = NAME
+    catalogue: Catalogue = CATALOGUE
+
+    def present(self, machine: Machine) -> bool:
+        return any(_is_card(pci) for pci in machine.pci_devices)
+
+    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
+        return (device_class(NAME, f'device.driver == "{NAME}"'),)
+
+    def inventory(self, machine: Machine, options: Options) -> Inventory:
+        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+        devices: list[dict[str, Any]] = []
+        notices: list[str] = []
+        for card in machine.pci_devices:
+            if not _is_card(card):
+                continue
+            services = _services(card.qat_services)
+            if services is None:
+                notices.append(f"{NAME}: {card.bdf} is left out: its services are {card.qat_services or 'unknown'}")
+                continue
+            functions = [pci for pci in machine.pci_devices if pci.sriov and pci.sriov.physical_function == card.bdf]
+            if not functions:
+                notices.append(f"{NAME}: {card.bdf} has no virtual functions; the driver makes them when it starts")
+            devices += ({"name": _name(pci), "attributes": typed({"services": services})} for pci in functions)
+        return Inventory(one_slice(devices), notices=tuple(notices))
+
+
+PROFILE = _Qat()
+
+
+def _is_card(pci: PciDevice) -> bool:
+    return pci.driver == "4xxx"
+
+
+def _services(text: str | None) -> str | None:
+    """The services in the driver's order; None for what it does not know."""
+    if text is None:
+        return None
+    found = [name for name in text.strip().split(";") if name]
+    return ";".join(name for name in _SERVICES if name in found) if set(found) <= set(_SERVICES) else None
+
+
+def _name(pci: PciDevice) -> str:
+    return "qatvf-" + pci.bdf.replace(":", "-").replace(".", "-")

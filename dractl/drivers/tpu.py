@@ -1,0 +1,155 @@
+"""``tpu.google.com``: Google TPUs, from their PCI functions and what the node's labels say about its slice.
+
+Source: kubernetes-sigs/dra-driver-google-tpu@f5a9d8c cmd/tpu-dra-kubeletplugin/{manager.go,hardware.go,util.go}.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.profile import (
+    Attribute,
+    Catalogue,
+    Inventory,
+    Options,
+    Setting,
+    device_class,
+    one_slice,
+    version_index,
+)
+from dractl.drivers.values import typed
+from dractl.errors import UsageError
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Machine, PciDevice
+
+NAME = "tpu.google.com"
+_VENDOR = "0x1ae0"
+_NO_TPU = ("0x001f", "0x0042", "0xabcd")  # NVMe and network functions of the same vendor
+
+# Accelerator names, as node labels have them, and the generation; tpuN is its own generation.
+_GENERATIONS = {
+    "tpu-v3-slice": "v3",
+    "tpu-v3-device": "v3",
+    "tpu-v4-podslice": "v4",
+    "tpu-v4-lite-device": "v4lite",
+    "tpu-v5-lite-device": "v5lite",
+    "tpu-v5-lite-podslice": "v5litepod",
+    "tpu-v5p-slice": "v5p",
+    "tpu-v6e-slice": "v6e",
+}
+_OWN_GENERATION = re.compile(r"tpu\d+[a-z]?\Z")
+
+# What GKE labels the nodes of a machine family with (GKE's table of TPU machine types).
+_FAMILIES = {
+    "ct4p": "tpu-v4-podslice",
+    "ct5lp": "tpu-v5-lite-podslice",
+    "ct5p": "tpu-v5p-slice",
+    "ct6e": "tpu-v6e-slice",
+}
+
+_ONE_HOST = {1: "1x1", 2: "1x2", 4: "2x2", 8: "2x4"}
+
+CATALOGUE = Catalogue(
+    title="Google TPUs",
+    source="kubernetes-sigs/dra-driver-google-tpu@f5a9d8c cmd/tpu-dra-kubeletplugin/manager.go",
+    versions=("0.1", "0.2"),
+    released="0.2",
+    attributes=(
+        Attribute("index", "int", "position among the names, in the order of text: 10 comes before 2"),
+        Attribute("uuid", "string", "tpu- and 16 bytes made of the node's name; not rendered"),
+        Attribute(
+            "tpuGen",
+            "string",
+            "generation: one of these, or the accelerator itself if it has the form tpu7x",
+        ),
+        Attribute("brand", "string", "always Google", "0.2", values=("Google",)),
+        Attribute("accelerator", "string", "what the node's label says, such as tpu-v6e-slice", "0.2"),
+        Attribute("chipCount", "int", "chips of the node", "0.2"),
+        Attribute("topology", "string", "such as 2x2", "0.2", when="where the labels or the chip count tell it"),
+    ),
+    settings=(
+        Setting("accelerator", "TEXT", "the node's label tpu.google.com/accelerator (default: by the machine type)"),
+        Setting("chipCount", "NUMBER", "the node's label tpu.google.com/chip-count (default: the chips there are)"),
+        Setting("topology", "TEXT", "the node's label tpu.google.com/topology (default: that of a single host)"),
+    ),
+    notes=(
+        "devices are named by /dev/accelN, or by the number of the IOMMU group under vfio-pci",
+        "with more or fewer chips than chipCount nothing is published",
+        "a pod must claim all chips of the node: fewer are refused when the pod starts",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tpu:
+    name: str = NAME
+    catalogue: Catalogue = CATALOGUE
+
+    def present(self, machine: Machine) -> bool:
+        return any(_is_tpu(pci) for pci in machine.pci_devices)
+
+    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
+        return (device_class(NAME, f'device.driver == "{NAME}"'),)
+
+    def inventory(self, machine: Machine, options: Options) -> Inventory:
+        first = version_index(CATALOGUE, NAME, options.versions.get(NAME)) == 0
+        names = sorted(name for pci in machine.pci_devices if _is_tpu(pci) and (name := _device_file(pci)) is not None)
+        if not names:
+            return Inventory(unpublished="no TPU has a device file: neither /dev/accelN nor vfio-pci")
+        accelerator = options.setting(NAME, "accelerator") or _accelerator(machine.host.instance_type)
+        if accelerator is None:
+            how = "name it: --driver-option tpu.google.com:accelerator=tpu-v6e-slice"
+            return Inventory(unpublished=f"the accelerator is unknown here, the node's labels tell it; {how}")
+        count = _count(options) or len(names)
+        if count != len(names):
+            return Inventory(unpublished=f"the node's labels say {count} chips, and there are {len(names)}")
+        common: dict[str, Any] = {"tpuGen": _generation(accelerator)}
+        if not first:
+            common |= {
+                "brand": "Google",
+                "accelerator": accelerator,
+                "chipCount": count,
+                "topology": options.setting(NAME, "topology") or _ONE_HOST.get(count),
+            }
+        devices = [{"name": name, "attributes": typed({"index": i, **common})} for i, name in enumerate(names)]
+        return Inventory(one_slice(devices), {name: "unknown here: uuid" for name in names})
+
+
+PROFILE = _Tpu()
+
+
+def _is_tpu(pci: PciDevice) -> bool:
+    return pci.vendor == _VENDOR and pci.device is not None and pci.device not in _NO_TPU
+
+
+def _device_file(pci: PciDevice) -> str | None:
+    """The entry of /dev or /dev/vfio."""
+    accel = next((name for name in pci.names if name.startswith("accel")), None)
+    if accel is None and pci.driver == "vfio-pci" and pci.iommu_group is not None:
+        return str(pci.iommu_group)
+    return accel
+
+
+def _accelerator(instance_type: str | None) -> str | None:
+    return _FAMILIES.get((instance_type or "").partition("-")[0])
+
+
+def _generation(accelerator: str) -> str:
+    if _OWN_GENERATION.match(accelerator):
+        return accelerator
+    if accelerator not in _GENERATIONS:
+        raise UsageError(
+            f"{NAME}: accelerator {accelerator!r} is not one that the driver knows",
+            hint=f"it knows {', '.join(_GENERATIONS)} and names such as tpu7x",
+        )
+    return _GENERATIONS[accelerator]
+
+
+def _count(options: Options) -> int | None:
+    text = options.setting(NAME, "chipCount")
+    if text is not None and not text.isdecimal():
+        raise UsageError(f"{NAME}: chipCount must be a number, not {text!r}")
+    return int(text) if text else None
