@@ -27,7 +27,8 @@ Driver = Annotated[
         "--driver",
         metavar="NAME,...",
         help="These drivers; default: all whose hardware is present, but for "
-        "sriovnetwork.k8snetworkplumbingwg.io, dra.memory, dra.nvme and gpu.example.com, which have to be named.",
+        "sriovnetwork.k8snetworkplumbingwg.io, dra.memory, dra.nvme, hami-core-gpu.project-hami.io and "
+        "gpu.example.com, which have to be named.",
     ),
 ]
 NodeName = Annotated[str | None, typer.Option("--node-name", metavar="NAME", help="The node that the slices are of.")]
@@ -109,7 +110,8 @@ def command(
     for driver_name, why in rendering.unpublished.items():
         terminal.complain(f"{driver_name} publishes nothing: {why}")
     if not (rendering.slices or rendering.notices or rendering.unpublished):
-        terminal.notice(f"nothing to publish: no hardware found for {', '.join(drivers or by_default())}")
+        wanted = ", ".join(drivers) if drivers else "any driver that is rendered by default"
+        terminal.notice(f"nothing to publish: no hardware found for {wanted}")
     if diff is not None:
         found = _compare(diff, rendering, name, drivers or list(by_default()), output, output_file)
         raise typer.Exit(1 if found else 0)

@@ -1,4 +1,4 @@
-"""Drivers whose devices only a vendor's agent knows: rendered from what a machine file reports, and from nothing else."""
+"""Drivers whose devices only a vendor's agent knows: rendered from what a machine file reports, and nothing else."""
 
 from __future__ import annotations
 

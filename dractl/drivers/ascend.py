@@ -18,7 +18,6 @@ from dractl.drivers.profile import (
     Inventory,
     Options,
     Setting,
-    device_class,
     one_slice,
     version_index,
 )
@@ -52,8 +51,8 @@ CATALOGUE = Catalogue(
     settings=(Setting("hamiVNPUCore", "false, true", "the feature gate HAMivNPUCore: claims share NPUs by capacity"),),
     notes=(
         "devices are named npu-<logical id>-0; earlier the driver was called npu.project-hami.io",
-        "the driver makes a DeviceClass for each model (npu-<model>.project-hami.io) and for each template of memory "
-        "or AI cores; their selectors do not ask for the driver",
+        "the driver makes a DeviceClass npu-<model>.project-hami.io for each model, and one for each template",
+        "the selectors of its classes do not ask for the driver",
         "with the gate, memory is 32Gi where it cannot be read",
     ),
 )
@@ -68,7 +67,7 @@ class _Ascend:
         return any(item.driver == NAME for item in machine.reported)
 
     def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
-        """None: the driver makes its classes itself, for the models that it finds (:func:`model_class`)."""
+        """None: the driver makes its classes itself, for the models that it finds."""
         return ()
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
@@ -82,15 +81,6 @@ class _Ascend:
 
 
 PROFILE = _Ascend()
-
-
-def model_class(model: str) -> dict[str, Any]:
-    """The DeviceClass that the driver makes for whole cards of a model."""
-    attributes = f'device.attributes["{NAME}"]'
-    return device_class(
-        f"npu-{model.lower()}.project-hami.io",
-        f'{attributes}.productName == "{model}" && {attributes}.type == "NPU"',
-    )
 
 
 def _device(device: dict[str, Any], node: str, *, core: bool) -> dict[str, Any]:

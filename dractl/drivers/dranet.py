@@ -1,7 +1,7 @@
 """``dra.net``: dranet, network interfaces and RDMA devices.
 
-Source: kubernetes-sigs/dranet, pkg/inventory (db.go, net.go, sysfs.go), pkg/names, pkg/apis/attributes.go. Cloud
-providers' attributes come from metadata services and are not rendered. dractl does not ask the kernel for eBPF
+Source: kubernetes-sigs/dranet, pkg/inventory (db.go, net.go, sysfs.go), pkg/names, pkg/apis/attributes.go. What cloud
+providers' metadata services add is :mod:`dractl.drivers.dranet_cloud`. dractl does not ask the kernel for eBPF
 programs: an interface is rendered as one without.
 """
 
@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers import ghw
+from dractl.drivers import dranet_cloud, ghw
 from dractl.drivers.ghw import UNKNOWN, network_functions
 from dractl.drivers.profile import (
     Attribute,
@@ -117,10 +117,12 @@ CATALOGUE = Catalogue(
             when="of PCI functions with a NUMA node",
             list_with="listTypeAttributes",
         ),
+        *dranet_cloud.ATTRIBUTES,
     ),
     settings=(
         Setting("moveIBInterfaces", "true, false", "--move-ib-interfaces: false leaves IPoIB interfaces out"),
         Setting("listTypeAttributes", "false, true", "feature gate DRAListTypeAttributes (main): NUMA nodes as a list"),
+        *dranet_cloud.SETTINGS,
     ),
     notes=(
         "PCI functions are named pci-<address>, other interfaces by their own name or net-<base32 of it>",
@@ -129,6 +131,7 @@ CATALOGUE = Catalogue(
         "pciVendor and pciDevice are names of the pci.ids that dranet embeds, of 2024-11-25",
         "all devices are in one slice: with more than 128, or a name over 64 bytes, nothing is published",
         "dranet ships no DeviceClass: its examples call theirs dranet or dra.net",
+        "AWS's chart brings the class efa.networking.k8s.aws: --driver-option dra.net:cloud=aws",
     ),
 )
 
@@ -141,8 +144,9 @@ class _Dranet:
     def present(self, machine: Machine) -> bool:
         return any(map(_allocatable, network_functions(machine))) or any(d.bdf for d in machine.rdma_devices)
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
-        return (device_class("dranet", 'device.driver == "dra.net"'),)
+    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:
+        own = device_class("dranet", 'device.driver == "dra.net"')
+        return (own, dranet_cloud.EFA_CLASS) if options.setting(NAME, "cloud") == "aws" else (own,)
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
         """DB.scan: PCI functions, RDMA devices of other classes, interfaces; then what the host's uplink uses goes."""
@@ -166,8 +170,9 @@ class _Dranet:
             for interface in machine.net_interfaces
             if interface.kind == "veth" or (interface.uplink if as_of.since("1.3") else interface.gateway)
         }
+        of_cloud = dranet_cloud.attributes(machine, options, as_of.since)
         devices = [
-            {"name": name, "attributes": typed(facts)}
+            {"name": name, "attributes": typed({**facts, **of_cloud(facts.get("dra.net/pciAddress", ""))})}
             for name, facts in sorted(found.items())
             if facts.get("dra.net/ifName") not in left_out
         ]

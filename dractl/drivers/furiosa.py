@@ -17,8 +17,8 @@ CATALOGUE = Catalogue(
     released="2026.1",
     attributes=(Attribute("uuid", "string", "UUID in upper case, without a prefix"),),
     notes=(
-        "nothing more is public: the source is closed, and the guide says only that name, NUMA node, driver version and "
-        "firmware version can be selected, without the names of the attributes",
+        "nothing more is public: the source is closed",
+        "the guide says that NUMA node, driver and firmware version can be selected, but not by which attributes",
         "devices are named npuN; the name of the DeviceClass can be configured",
     ),
 )

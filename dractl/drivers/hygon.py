@@ -1,6 +1,7 @@
 """``dra.hygon.com``: Hygon HCUs, as dcgm lists them.
 
-Source: HYGON-AI/k8s-hcu-dra-driver@643ba6d internal/driver/allocatable_device.go, @5ad3464 internal/driver/device_enum.go.
+Source: HYGON-AI/k8s-hcu-dra-driver@643ba6d internal/driver/allocatable_device.go;
+@5ad3464 internal/driver/device_enum.go.
 """
 
 from __future__ import annotations

@@ -82,8 +82,8 @@ class _Neuron:
             {"name": f"neurondevice{number}", "attributes": typed(_facts(number, instance_type))}
             for number in range(sum(_is_neuron(pci) for pci in machine.pci_devices))
         ]
-        unknown = "unknown here: versions of the drivers, networkNodeLayer*, topology*"
-        return Inventory(one_slice(devices), {device["name"]: unknown for device in devices})
+        unknown = f"{NAME}: unknown here, so not rendered: versions of the drivers, networkNodeLayer*, topology*"
+        return Inventory(one_slice(devices), notices=(unknown,))
 
 
 PROFILE = _Neuron()

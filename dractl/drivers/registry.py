@@ -22,11 +22,34 @@ _MODULES = {
     "sriovnetwork.k8snetworkplumbingwg.io": "sriov",
     "dra.memory": "memory",
     "dra.nvme": "nvme",
+    "tpu.google.com": "tpu",
+    "neuron.aws.com": "neuron",
+    "gaudi.intel.com": "gaudi",
+    "qat.intel.com": "qat",
+    "spyre.ibm.com": "spyre",
+    "npu.rebellions.ai": "rebellions",
+    "dra.hygon.com": "hygon",
+    "tenstorrent.com": "tenstorrent",
+    "dra.rockchip.com": "rockchip",
+    "npu.furiosa.ai": "furiosa",
+    "npu.huawei.com": "huawei",
+    "ascend.project-hami.io": "ascend",
+    "hami-core-gpu.project-hami.io": "hami_gpu",
+    "ovsdpdk.k8snetworkplumbingwg.io": "ovsdpdk",
+    "composite.dra.example.io": "composite",
     "gpu.example.com": "example",
 }
 
 # What few nodes run although most have the hardware, what shows nothing without policies, what is no hardware.
-_ONLY_NAMED = frozenset({"sriovnetwork.k8snetworkplumbingwg.io", "dra.memory", "dra.nvme", "gpu.example.com"})
+_ONLY_NAMED = frozenset(
+    {
+        "sriovnetwork.k8snetworkplumbingwg.io",
+        "dra.memory",
+        "dra.nvme",
+        "hami-core-gpu.project-hami.io",
+        "gpu.example.com",
+    }
+)
 
 
 def names() -> tuple[str, ...]:

@@ -60,11 +60,7 @@ CATALOGUE = Catalogue(
     attributes=(
         Attribute("index", "int", "position among the names, in the order of text: 10 comes before 2"),
         Attribute("uuid", "string", "tpu- and 16 bytes made of the node's name; not rendered"),
-        Attribute(
-            "tpuGen",
-            "string",
-            "generation: one of these, or the accelerator itself if it has the form tpu7x",
-        ),
+        Attribute("tpuGen", "string", "generation, such as v5litepod or v6e; accelerators such as tpu7x are their own"),
         Attribute("brand", "string", "always Google", "0.2", values=("Google",)),
         Attribute("accelerator", "string", "what the node's label says, such as tpu-v6e-slice", "0.2"),
         Attribute("chipCount", "int", "chips of the node", "0.2"),
@@ -115,7 +111,7 @@ class _Tpu:
                 "topology": options.setting(NAME, "topology") or _ONE_HOST.get(count),
             }
         devices = [{"name": name, "attributes": typed({"index": i, **common})} for i, name in enumerate(names)]
-        return Inventory(one_slice(devices), {name: "unknown here: uuid" for name in names})
+        return Inventory(one_slice(devices), notices=(f"{NAME}: uuid is not rendered: it is made of the node's name",))
 
 
 PROFILE = _Tpu()

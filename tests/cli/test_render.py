@@ -227,7 +227,7 @@ def test_nothing_to_publish_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--hardware", "nvme") == 0
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "no hardware found for gpu.nvidia.com, " in captured.err
+    assert "no hardware found for any driver that is rendered by default" in captured.err
 
 
 def test_help_names_the_drivers_that_have_to_be_named() -> None:

@@ -88,7 +88,7 @@ def test_drivers_whose_hardware_is_absent_are_not_rendered_unless_named() -> Non
 def test_drivers_that_are_rendered_only_when_they_are_named() -> None:
     """Their hardware is common, and those who run them are few: nothing else would change without being asked for."""
     node = machine("2xH100,2xnic,nvme,cpus=16,memory=64Gi,vfs=2")
-    named = {"sriovnetwork.k8snetworkplumbingwg.io", "dra.memory", "dra.nvme"}
+    named = {"sriovnetwork.k8snetworkplumbingwg.io", "dra.memory", "dra.nvme", "hami-core-gpu.project-hami.io"}
     assert all(find(name).present(node) for name in named)
     shown = {item["spec"]["driver"] for item in render(node, options()).slices}
     assert shown == {"gpu.nvidia.com", "dra.net", "dra.cpu"}

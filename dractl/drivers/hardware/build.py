@@ -258,7 +258,7 @@ def _parts(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
     if product.kind == "amd":
         return _amd(function, product, plan)
     if product.kind == "intel":
-        return _intel(function, product)
+        return _intel(function, product, plan)
     if product.kind == "nic":
         return _nic(function, product, plan)
     if product.kind == "nvme":
@@ -346,8 +346,8 @@ def _amd(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
     return _Parts((pci,), gpus=(gpu,))
 
 
-def _intel(function: PciDevice, product: Product) -> _Parts:
-    facts = product.facts
+def _intel(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
+    facts, number = product.facts, plan.take("card")
     pci = replace(
         function,
         class_code=facts.get("class", "0x038000"),
@@ -356,6 +356,7 @@ def _intel(function: PciDevice, product: Product) -> _Parts:
         vendor_name="Intel Corporation",
         driver=facts["driver"],
         kind="gpu",
+        names=(f"card{number}", f"renderD{128 + number}"),
     )
     return _Parts((pci,), gpus=(Gpu(bdf=function.bdf, vendor="0x8086", source="pci"),))
 
