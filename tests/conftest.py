@@ -18,28 +18,44 @@ for _name in set(os.environ) - set(_FOR_TESTS):
         del os.environ[_name]
 
 
-def shared_dir() -> Path | None:
-    """The folder with conformance data and machines: ``$DRACTL_SHARED``, else ``../shared`` beside the repository."""
-    for candidate in (os.environ.get("DRACTL_SHARED"), ROOT.parent / "shared"):
-        if candidate and Path(candidate, "conformance").is_dir():
-            return Path(candidate)
-    return None
+SAMPLE_DIR = ROOT / "tests" / "data" / "recorded"
+
+
+def whole_dir() -> Path | None:
+    """The folder with all recorded data, machines and oracles: ``$DRACTL_SHARED``, else ``../shared`` beside the
+    repository. ``DRACTL_SHARED=tests/data/recorded`` asks for the sample."""
+    named = os.environ.get("DRACTL_SHARED")
+    found = Path(named) if named else ROOT.parent / "shared"
+    return found if (found / "conformance").is_dir() and found.resolve() != SAMPLE_DIR else None
+
+
+def shared_dir() -> Path:
+    """The recorded verdicts: all of them where they are, else the sample that every checkout has."""
+    return whole_dir() or SAMPLE_DIR
+
+
+SAMPLE = 20 if whole_dir() else 1
+"""The default run takes every 20th recorded verdict, or the whole sample of the checkout."""
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    found = shared_dir()
+    return shared_dir()
+
+
+@pytest.fixture(scope="session")
+def whole() -> Path:
+    """What only the whole data has: machines, the servers' OpenAPI, oracles."""
+    found = whole_dir()
     if found is None:
-        pytest.skip("no conformance data: neither $DRACTL_SHARED nor ../shared beside the repository")
+        pytest.skip("only a sample of the recorded data: neither $DRACTL_SHARED nor ../shared beside the repository")
     return found
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """One line that says how many recorded verdicts were compared: tests report theirs with
     ``record_property("cases", n)``."""
-    if shared_dir() is None:
-        terminalreporter.write_line("conformance: SKIPPED, no data")
-        return
     reports = [r for outcome in ("passed", "failed") for r in terminalreporter.stats.get(outcome, [])]
     cases = sum(n for r in reports for name, n in r.user_properties if name == "cases")
-    terminalreporter.write_line(f"conformance: {cases} cases run")
+    source = "" if whole_dir() else " (of the sample in tests/data; the whole is not here)"
+    terminalreporter.write_line(f"conformance: {cases} cases run{source}")

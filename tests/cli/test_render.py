@@ -51,13 +51,13 @@ def devices(objects: list[dict], driver: str) -> dict[str, dict]:
 @pytest.mark.parametrize("release", ["1.34", "1.37"])
 @pytest.mark.parametrize("archive", ARCHIVES)
 def test_what_is_rendered_is_clean(
-    archive: str, release: str, shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    archive: str, release: str, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "slices.yaml"
     assert (
         run(
             "--from",
-            shared / "machines" / archive,
+            whole / "machines" / archive,
             "--device-classes",
             "--kubernetes-version",
             release,
@@ -80,11 +80,11 @@ def roots_of(archive: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("archive", ARCHIVES)
 def test_a_gathered_machine_gives_the_roots_of_its_own_links(
-    archive: str, shared: Path, capsys: pytest.CaptureFixture[str]
+    archive: str, whole: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("--from", shared / "machines" / archive, "--driver", "dra.net") == 0
+    assert run("--from", whole / "machines" / archive, "--driver", "dra.net") == 0
     nics = devices(rendered(capsys), "dra.net")
-    roots = roots_of(shared / "machines" / archive)
+    roots = roots_of(whole / "machines" / archive)
     physical = {name: d["attributes"] for name, d in nics.items() if "dra.net/pciAddress" in d["attributes"]}
     assert physical
     for attributes in physical.values():
@@ -94,8 +94,8 @@ def test_a_gathered_machine_gives_the_roots_of_its_own_links(
         assert published == (roots[bdf] if len(bdf) == len("0000:00:00.0") else None)
 
 
-def test_cpus_by_numa_node(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--from", shared / "machines" / ARCHIVES[1], "--driver", "dra.cpu") == 0
+def test_cpus_by_numa_node(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--from", whole / "machines" / ARCHIVES[1], "--driver", "dra.cpu") == 0
     cpus = devices(rendered(capsys), "dra.cpu")
     # sys/devices/system/node/node0/cpulist is 0-7,16-23, node1's 8-15,24-31
     assert {name: d["capacity"]["dra.cpu/cpu"]["value"] for name, d in cpus.items()} == {
@@ -304,7 +304,7 @@ def test_drivers_that_must_be_named_are_clean_too(
     source: str, release: str, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if source in ARCHIVES:
-        where: list[object] = ["--from", request.getfixturevalue("shared") / "machines" / source]
+        where: list[object] = ["--from", request.getfixturevalue("whole") / "machines" / source]
     elif source in machines.NAMES:
         where = ["--sysfs-root", machines.build(machines.describe(source), tmp_path / "root")]
     else:

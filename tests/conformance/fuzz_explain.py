@@ -32,7 +32,7 @@ from dractl.cluster import ClusterState  # noqa: E402
 from dractl.explain import Explainer, find  # noqa: E402
 from dractl.manifests import load  # noqa: E402
 from dractl.report.explain_json import as_json  # noqa: E402
-from tests.conftest import shared_dir  # noqa: E402
+from tests.conftest import whole_dir  # noqa: E402
 from tests.oracle import control_plane  # noqa: E402
 
 if TYPE_CHECKING:
@@ -743,7 +743,7 @@ def main() -> int:
     parser.add_argument("--save", type=Path, help="a folder for the dumps of cases that differ")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the control plane goes down with us
-    shared = shared_dir()
+    shared = whole_dir()
     if shared is None:
         print("fuzz_explain: no shared folder", file=sys.stderr)
         return 3

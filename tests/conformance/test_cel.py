@@ -10,13 +10,13 @@ import pytest
 
 from dractl.model.releases import COMPARED
 from tests.conformance import replay_cel
+from tests.conftest import SAMPLE
 
 DIFFERENCES: dict[str, str] = {
     case: reason
     for case, reason in json.loads(Path(__file__).with_name("cel_differences.json").read_text("utf-8")).items()
     if case != "comment"
 }
-SAMPLE = 20
 
 
 def test_differences_are_few(shared: Path) -> None:

@@ -16,13 +16,12 @@ from dractl.manifests import load
 from dractl.model import Target
 from dractl.model.releases import COMPARED
 from dractl.validation.decoding import decode, identify
+from tests.conftest import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dractl.validation.violation import Violation
-
-SAMPLE = 20
 
 
 def verdicts(shared: Path, release: str, step: int) -> list[tuple[dict[str, Any], dict[str, Any]]]:

@@ -94,8 +94,8 @@ class Maker:
 
 
 @pytest.fixture(params=COMPARED)
-def cluster(request: pytest.FixtureRequest, shared: Path, tmp_path: Path) -> Iterator[Any]:
-    with control_plane(shared, request.param, tmp_path) as running:
+def cluster(request: pytest.FixtureRequest, whole: Path, tmp_path: Path) -> Iterator[Any]:
+    with control_plane(whole, request.param, tmp_path) as running:
         yield running
 
 

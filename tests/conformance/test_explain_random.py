@@ -20,7 +20,7 @@ from dractl.cluster.state import add
 from dractl.explain import Explainer, Options, find
 from dractl.report.explain_json import plain
 from dractl.scheduler.preenqueue import enter
-from tests.conftest import shared_dir
+from tests.conftest import SAMPLE, shared_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from dractl.explain import Explanation
 
 RELEASES = ("1.34", "1.35", "1.36", "1.37")
-SAMPLE = 20
 # 1.35: v0.35.4 refuses a fractional amount (0.5Gi) where it grants the larger 1Gi; dractl adds as the API says.
 # 1.34: an invalid pool is an error only if the search reaches it, and v0.34.4 walks pools in random order.
 KNOWN = {("1.35", "all-00054"), ("1.34", "default-00403")}
@@ -37,8 +36,8 @@ KNOWN = {("1.35", "all-00054"), ("1.34", "default-00403")}
 def cases(release: str) -> list[dict[str, Any]]:
     """The cases that upstream's allocator refuses."""
     root = shared_dir()
-    path = root / f"conformance/allocator-random/{release}.jsonl" if root else None
-    if path is None or not path.exists():
+    path = root / f"conformance/allocator-random/{release}.jsonl"
+    if not path.exists():
         return []
     read = [json.loads(line) for line in path.read_bytes().splitlines()]
     return [case for case in read if case["expected"]["verdict"] != "allocated"]

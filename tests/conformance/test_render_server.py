@@ -31,9 +31,9 @@ GATES = {"DRAPartitionableDevices": True, "DRAConsumableCapacity": True, "DRAExt
 
 
 @pytest.fixture(scope="module", params=[(release, gates) for release in COMPARED for gates in (False, True)], ids=str)
-def server(request: pytest.FixtureRequest, shared: Path) -> Iterator[tuple[Any, Target]]:
+def server(request: pytest.FixtureRequest, whole: Path) -> Iterator[tuple[Any, Target]]:
     release, with_gates = request.param
-    spec = importlib.util.spec_from_file_location("cluster", shared / "oracle" / "cluster.py")
+    spec = importlib.util.spec_from_file_location("cluster", whole / "oracle" / "cluster.py")
     assert spec is not None
     assert spec.loader is not None
     oracle = importlib.util.module_from_spec(spec)
@@ -83,8 +83,8 @@ def test_the_example_driver_with_counters(server: tuple[Any, Target]) -> None:
     "archive",
     ["2pa-pcidomain32bits.tar.bz2", "32intel64-2p8co2t+8ve.tar.bz2", "40intel64-2g2n4c+pcilocality.tar.bz2"],
 )
-def test_gathered_machines(server: tuple[Any, Target], shared: Path, archive: str) -> None:
-    accepted(*server, read(shared / "machines" / archive))
+def test_gathered_machines(server: tuple[Any, Target], whole: Path, archive: str) -> None:
+    accepted(*server, read(whole / "machines" / archive))
 
 
 def test_partitions_of_mig(server: tuple[Any, Target]) -> None:

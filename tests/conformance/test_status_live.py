@@ -39,11 +39,11 @@ def update_status(cluster: Any, claim: dict[str, Any]) -> tuple[int, set[tuple[s
 
 
 @pytest.mark.parametrize("release", COMPARED)
-def test_a_running_server_says_the_same(shared: Path, release: str, tmp_path: Path, record_property: Any) -> None:
-    gates: str = json.loads((shared / "conformance" / "validation" / "gates.json").read_bytes())[release]
+def test_a_running_server_says_the_same(whole: Path, release: str, tmp_path: Path, record_property: Any) -> None:
+    gates: str = json.loads((whole / "conformance" / "validation" / "gates.json").read_bytes())[release]
     target = Target.of(release, parse_gates(gates))
     asked, wrong = 0, {}
-    with control_plane(shared, release, tmp_path, gates) as cluster:
+    with control_plane(whole, release, tmp_path, gates) as cluster:
         cluster.request("POST", CLAIMS, json.dumps({**ROWS[0].document, "status": {}}))
         for row in ROWS:
             if any(v.type for v in validate(row.document, target)):

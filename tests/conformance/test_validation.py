@@ -11,11 +11,11 @@ from dractl.manifests import load
 from dractl.model import Target
 from dractl.model.releases import COMPARED, parse_gates
 from dractl.validation.validate import validate
+from tests.conftest import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SAMPLE = 20
 GATES = ("default", "all")
 
 Said = set[tuple[str, str | None]]

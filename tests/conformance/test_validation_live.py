@@ -396,7 +396,7 @@ class Maker:
         return name | basic
 
     def slice_spec(self) -> Any:
-        shared = self.random.random() < 0.2
+        whole = self.random.random() < 0.2
         self.counting = self.random.random() < 0.4
         self.per_device = self.random.random() < 0.2
         since_37 = self.release >= "1.37"
@@ -415,9 +415,9 @@ class Maker:
             nodeSelector=(float(where == "nodeSelector" and not self.per_device), self.node_selector),
             allNodes=(float(where == "allNodes" and not self.per_device), lambda: self.pick(FLAGS)),
             perDeviceNodeSelection=(float(self.per_device), lambda: self.pick(FLAGS)),
-            devices=(0.0 if shared else 1.0, lambda: self.some(self.device, 3, 128)),
+            devices=(0.0 if whole else 1.0, lambda: self.some(self.device, 3, 128)),
             sharedCounters=(
-                float(shared),
+                float(whole),
                 lambda: self.some(
                     lambda i: self.fields(
                         name=(0.98, lambda: self.pick(NAMES, f"s{i}")), counters=(0.98, self.counters)
@@ -594,10 +594,10 @@ class Maker:
 
 
 @pytest.fixture(params=[(release, gates) for release in COMPARED for gates in ("default", "all")], ids="-".join)
-def cluster(request: pytest.FixtureRequest, shared: Path, tmp_path: Path) -> Iterator[Any]:
+def cluster(request: pytest.FixtureRequest, whole: Path, tmp_path: Path) -> Iterator[Any]:
     release, gates = request.param
-    switches = all_gates(shared, release) if gates == "all" else ""
-    with control_plane(shared, release, tmp_path, switches) as running:
+    switches = all_gates(whole, release) if gates == "all" else ""
+    with control_plane(whole, release, tmp_path, switches) as running:
         node = {
             "apiVersion": "v1",
             "kind": "Node",
@@ -608,8 +608,8 @@ def cluster(request: pytest.FixtureRequest, shared: Path, tmp_path: Path) -> Ite
         yield running, Target.of(release, parse_gates(switches))
 
 
-def all_gates(shared: Path, release: str) -> str:
-    gates: str = json.loads((shared / "conformance" / "validation" / "gates.json").read_bytes())[release]
+def all_gates(whole: Path, release: str) -> str:
+    gates: str = json.loads((whole / "conformance" / "validation" / "gates.json").read_bytes())[release]
     return gates
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.conftest import ROOT, shared_dir
+from tests.conftest import ROOT, shared_dir, whole_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ AFTER = ("ResourceClaimTemplate", "ResourceClaim")
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    shared = shared_dir()
+    shared = whole_dir()
     if shared is None:
         pytest.skip("no conformance data, no cluster program")
     spec = importlib.util.spec_from_file_location("oracle_cluster", shared / "oracle" / "cluster.py")
@@ -168,7 +168,7 @@ def apply(cluster: Any, script: str) -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_printed_fix_makes_the_pod_schedule(cluster: Any, scenario: str) -> None:
-    folder = shared_dir() / "conformance/scheduling" / scenario  # type: ignore[operator]
+    folder = shared_dir() / "conformance/scheduling" / scenario
     expected = json.loads((folder / "expected.json").read_text())
     namespace, name = expected["pod"]["namespace"], expected["pod"]["name"]
     try:
@@ -223,7 +223,7 @@ def workload(kind: str, replicas: int, **resources: Any) -> dict[str, Any]:
 
 def set_up_free_gpus(cluster: Any) -> None:
     """The objects of a small cluster whose GPUs are all free, with a template for one."""
-    folder = shared_dir() / "conformance/scheduling/in-use-by-other-namespace"  # type: ignore[operator]
+    folder = shared_dir() / "conformance/scheduling/in-use-by-other-namespace"
     objects = json.loads((folder / "objects.json").read_text())["items"]
     set_up(cluster, [o for o in objects if o["kind"] not in ("Pod", "ResourceClaim")], ("", ""))
 
@@ -281,7 +281,7 @@ def test_a_deployment_is_changed_where_it_is_written(cluster: Any) -> None:
 
 
 def test_as_a_plug_in_of_kubectl(cluster: Any) -> None:
-    folder = shared_dir() / "conformance/scheduling/class-name-typo"  # type: ignore[operator]
+    folder = shared_dir() / "conformance/scheduling/class-name-typo"
     try:
         set_up(cluster, json.loads((folder / "objects.json").read_text())["items"], ("ml", "train-0"))
         wait(cluster, "ml", "train-0", scheduled=False)

@@ -15,12 +15,12 @@ GATHERED = ("32intel64-2p8co2t+8ve", "2pa-pcidomain32bits", "40intel64-2g2n4c+pc
 
 
 @pytest.fixture(scope="session")
-def gathered(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Path]]:
+def gathered(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Path]]:
     """The archive of a name and the tree that it holds; its folder is not always named like the archive."""
     trees: dict[str, Path] = {}
 
     def find(name: str) -> tuple[Path, Path]:
-        archive = shared / "machines" / f"{name}.tar.bz2"
+        archive = whole / "machines" / f"{name}.tar.bz2"
         if name not in trees:
             top = tmp_path_factory.mktemp("gathered")
             with tarfile.open(archive) as tar:

@@ -51,8 +51,8 @@ def test_this_machine() -> None:
     check("machine-v1", dractl("discover", "-o", "json"))
 
 
-def test_gathered_machines(shared: Path) -> None:
-    archives = sorted(path for path in (shared / "machines").iterdir() if ".tar" in path.name)
+def test_gathered_machines(whole: Path) -> None:
+    archives = sorted(path for path in (whole / "machines").iterdir() if ".tar" in path.name)
     for archive in archives[:2]:
         check("machine-v1", dractl("discover", "--from", archive, "-o", "json"))
 
