@@ -34,7 +34,8 @@ def shared_dir() -> Path:
     return whole_dir() or SAMPLE_DIR
 
 
-SAMPLE = 20 if whole_dir() else 1
+WHOLE = whole_dir() is not None
+SAMPLE = 20 if WHOLE else 1
 """The default run takes every 20th recorded verdict, or the whole sample of the checkout."""
 
 

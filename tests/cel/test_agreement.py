@@ -129,7 +129,7 @@ def test_verdict_and_trace_agree(text: str, device: Device) -> None:
     verdict = program.evaluate(DRIVER, device)
     trace = program.trace(DRIVER, device)
     if isinstance(verdict, EvalError):
-        assert trace.error == verdict.message
+        assert trace.error == verdict.text
     else:
         assert trace.error is None
         assert trace.value is verdict

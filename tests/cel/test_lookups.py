@@ -9,6 +9,7 @@ import pytest
 
 from dractl.cel.lookups import from_tokens
 from tests.cel.conftest import compiled
+from tests.conftest import WHOLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,7 +106,7 @@ def test_tree_and_tokens_agree_on_the_recorded_expressions(shared: Path) -> None
                 text
             )
             compared += bool(tokens)
-    assert compared > 50
+    assert compared > (50 if WHOLE else 0)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.conftest import WHOLE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import ModuleType
@@ -96,7 +98,7 @@ def test_new_random_cases(release: str) -> None:
         pytest.skip(f"no {program.name}: upstream's allocator is not built here")
     counts = fuzz.run(release, range(300), show=0, save=None)
     assert {name: n for name, n in counts.items() if name.startswith("DIFFERENT")} == {}
-    assert counts["allocated"] > 30
+    assert counts["allocated"] > (30 if WHOLE else 0)
 
 
 def test_replay_answers_every_line() -> None:

@@ -58,11 +58,11 @@ def differences(case: dict[str, Any], verdict: dict[str, Any], release: str) -> 
         return [f"{sorted(map(str, types))} where the server says {verdict['code']} {message}: {found}"]
     if verdict["code"] != 400:
         return []
-    words = [v.message for v in found if v.rule == "wrong-type"]
+    words = [v.said for v in found if v.rule == "wrong-type"]
     texts = [text for text in words if not text.endswith(message.partition(": ")[2])]
     unknown = sorted(v.field or "" for v in found if v.rule == "unknown-field")
     wanted_unknown = sorted(re.findall(r'unknown field "([^"]*)"', message))
-    doubles = sum(v.rule == "duplicate-key" for v in found)
+    doubles = sum(v.rule in ("duplicate-key", "merged-key") for v in found)
     wrong = []
     if words and len(texts) == len(words):
         wrong.append(f"{words} where the server says {message}")

@@ -12,6 +12,7 @@ from dractl.model import Target, to_v1
 from dractl.model.releases import COMPARED, parse_gates
 from dractl.validation.conversion import source_path
 from dractl.validation.drop import drop
+from tests.conftest import WHOLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,4 +57,4 @@ def test_a_field_is_dropped_exactly_where_the_server_dropped_it(
             wrong[case["id"]] = (sorted(found ^ theirs)[:3], len(found), len(theirs))
     record_property("cases", compared)
     assert not wrong
-    assert compared > 500
+    assert compared > (500 if WHOLE else 0)

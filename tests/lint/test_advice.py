@@ -19,6 +19,7 @@ from dractl.manifests import load
 from dractl.model import Target, decode
 from dractl.model.releases import COMPARED
 from dractl.objects import Expression
+from tests.conftest import WHOLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -855,5 +856,5 @@ def test_no_device_satisfies_what_is_said_to_contradict(
             if dra606._contradiction(run, [(subject, first), (subject, second)]):
                 said += 1
                 assert not here & there, (first.text, second.text)
-    assert said > 100
+    assert said > (100 if WHOLE else -1)
     record_property("cases", said)

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 from dractl.lint import config
 from dractl.resources import data_dir
+from tests.conftest import WHOLE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -63,7 +64,7 @@ def test_findings_of_every_kind(shared: Path, tmp_path: Path) -> None:
         (tmp_path / f"{case['id']}.yaml").write_text(case["yaml"], encoding="utf-8")
     report = dractl("lint", "--isolated", "-o", "json", tmp_path, "examples")
     check("lint-v1", report)
-    assert len({finding["code"] for finding in report["findings"]}) > 20
+    assert len({finding["code"] for finding in report["findings"]}) > (20 if WHOLE else 0)
 
 
 def test_answers() -> None:
@@ -80,7 +81,7 @@ def test_answers_about_recorded_clusters(shared: Path) -> None:
             continue
         check("explain-v1", json.loads(done.stdout))
         compared += 1
-    assert compared > 15
+    assert compared > (15 if WHOLE else 0)
 
 
 def test_the_configuration_that_the_docstring_shows(tmp_path: Path) -> None:
