@@ -80,7 +80,7 @@ def command(
     settings, variables = common.configuration(config, isolated), common.environment(isolated)
     target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
     text = _read(expression)
-    answer = _answer(text, target, devices or (), _split(hardware), _split(driver))
+    answer = _answer(text, target, devices or (), hardware or (), _split(driver))
     if output == "json":
         common.write_report(cel_json.render(answer), output_file)
     else:
@@ -120,7 +120,7 @@ def _answer(
     stored = environment(target, "stored").compile(text)
     wanted = [] if list(drivers) == ["all"] else list(drivers)
     states = [published.read(source, target) for source in devices]
-    states += [published.described(spec, target, wanted) for spec in hardware]
+    states += [published.described(spec, target, wanted) for spec in published.machines(hardware)]
     if not states and drivers:
         states = published.every_machine(target, wanted)
     found = list(_published(states))

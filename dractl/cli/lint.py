@@ -73,6 +73,14 @@ Devices = Annotated[
         help="Try selectors, constraints and capacities on these devices; repeatable.",
     ),
 ]
+Hardware = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hardware",
+        metavar="SPEC,...",
+        help="Try them on the devices of described machines, such as dgx-h100,p5.48xlarge; repeatable.",
+    ),
+]
 FixFiles = Annotated[bool, typer.Option("--fix", help="Write the safe fixes to the files; report what remains.")]
 UnsafeFixes = Annotated[
     bool, typer.Option("--unsafe-fixes", help="With --fix or --diff: make the fixes too that may not be meant.")
@@ -95,6 +103,7 @@ def command(
     render: Render = True,
     show_files: ShowFiles = False,
     devices: Devices = None,
+    hardware: Hardware = None,
     select: Select = None,
     ignore: Ignore = None,
     fail_on: FailOn = None,
@@ -148,7 +157,7 @@ def command(
         target=target,
         assumed=asked[0] is None,
         selection=_selection(settings, environment, select, ignore, baseline),
-        inventory=None if show_files else _inventory(devices or list(settings.devices), target),
+        inventory=None if show_files else _inventory(devices or list(settings.devices), hardware or [], target),
     )
     if show_files:
         _show_files(job, output_file)
@@ -225,7 +234,7 @@ class Job:
             names = ", ".join(devices.assumed)
             known = f"{names} are taken as their drivers install them; " if names else ""
             notice(
-                f"--devices: there are slices, but no DeviceClasses: {known}for other classes, only findings that hold "
+                f"no DeviceClasses came with the devices: {known}for other classes, only findings that hold "
                 "for all of a driver's devices are reported"
             )
 
@@ -351,18 +360,20 @@ def _end(report: Report, *, failed: bool = False, fail_on_skipped: bool = False)
     raise typer.Exit(InputError.exit_code if unread else 1 if failed else 0)
 
 
-def _inventory(sources: list[str], target: Target) -> Inventory | None:
-    """The devices that ``--devices`` names, with the classes that came with them."""
-    if not sources:
+def _inventory(sources: list[str], hardware: list[str], target: Target) -> Inventory | None:
+    """The devices that ``--devices`` and ``--hardware`` name, with the classes that came with the former."""
+    if not sources and not hardware:
         return None
     from dractl.cli import published
     from dractl.errors import Unsupported
     from dractl.lint.inventory import Inventory
 
     if not target.at_least("1.34"):
-        raise Unsupported(f"--devices needs Kubernetes 1.34 or later, not {target.release}", hint="leave it out")
+        option = "--devices" if sources else "--hardware"
+        raise Unsupported(f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="leave it out")
     states = [published.read(source, target) for source in sources]
-    slices = [value for state in states for value in state.all("ResourceSlice").values()]
+    described = [published.described(spec, target) for spec in published.machines(hardware)]
+    slices = [value for state in (*states, *described) for value in state.all("ResourceSlice").values()]
     classes = {name: value for state in states for (_, name), value in state.all("DeviceClass").items()}
     return Inventory(slices, classes, assumed={} if classes else published.installed(slices, target))
 

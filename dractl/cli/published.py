@@ -62,6 +62,22 @@ def described(spec: str, target: Target, drivers: Sequence[str] = ()) -> Cluster
     return _of_machine(found, _node_name(spec), f"--hardware {spec}", target, drivers)
 
 
+def machines(values: Iterable[str]) -> list[str]:
+    """The machines that ``--hardware`` values name: a known name or a YAML file begins another machine, other parts
+    between commas (``8xH100``, ``cpus=64``) belong to the one before them."""
+    from dractl.drivers.hardware.names import canonical
+    from dractl.drivers.hardware.products import find
+
+    found: list[list[str]] = []
+    for value in values:
+        parts = [part.strip() for part in value.split(",") if part.strip()]
+        for number, part in enumerate(parts):
+            if number == 0 or (canonical(part) and find(part) is None) or part.endswith((".yaml", ".yml")):
+                found.append([])
+            found[-1].append(part)
+    return [",".join(parts) for parts in found]
+
+
 def every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterState]:
     """What drivers would publish on every machine that ``--hardware`` knows by name, of those that have devices for
     them. Machines with the same devices are there once each."""

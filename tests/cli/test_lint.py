@@ -536,7 +536,7 @@ def test_slices_without_classes_are_tried_all_the_same(here: Path, capsys: pytes
         captured = capsys.readouterr()
         found = json.loads(captured.out)["findings"]
         assert [(item["code"], item["severity"]) for item in found] == [("DRA751", severity)][: bool(severity)]
-        assert captured.err.count("there are slices, but no DeviceClasses") == 1
+        assert captured.err.count("no DeviceClasses came with the devices") == 1
     own = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: our-own}\nspec: {}\n"
     (here / "claim.yaml").write_text(own + "---\n" + text.replace("CLASS", "our-own"))
     main(["lint", "claim.yaml", "--devices", "slices.yaml", "-o", "json"])
@@ -705,3 +705,20 @@ def test_a_folder_of_manifests_is_no_machine(here: Path, capsys: pytest.CaptureF
 def test_without_a_path_it_is_the_working_directory(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["lint", "-o", "concise"])
     assert capsys.readouterr().out.startswith("./claim.yaml:")
+
+
+def test_described_machines_are_devices_to_try_selectors_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    claim = tmp_path / "claim.yaml"
+    claim.write_text(
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\n"
+        "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 16, selectors: "
+        '[{cel: {expression: \'device.attributes["gpu.nvidia.com"].productName == "NVIDIA B200"\'}}]}}]}}\n'
+    )
+    assert main(["lint", str(claim), "--isolated", "-o", "json", "-q", "--hardware", "dgx-h100,p5.48xlarge"]) == 0
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert finding["code"] == "DRA752"
+    assert "NVIDIA H100 80GB HBM3 ×16" in finding["help"]
+    assert main(["lint", str(claim), "--isolated", "-o", "json", "-q", "--hardware", "dgx-b200"]) == 0
+    assert json.loads(capsys.readouterr().out)["findings"] == []
+    assert main(["lint", str(claim), "--hardware", "dgx-h1000"]) == 2
+    assert main(["lint", str(claim), "--hardware", "dgx-h100", "--kubernetes-version", "1.33"]) == 3
