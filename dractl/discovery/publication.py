@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT
@@ -52,7 +53,7 @@ class Published:
         return self.pcie_root if attribute == PCIE_ROOT else self.numa_node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Publication:
     """What the node's drivers would publish, and what they would not.
 
@@ -69,7 +70,14 @@ class Publication:
 
     def of(self, bdf: str) -> tuple[Published, ...]:
         """The devices that are, or are parts of, the function at ``bdf``."""
-        return tuple(device for device in self.devices if device.bdf == bdf)
+        return self._by_function.get(bdf, ())
+
+    @cached_property
+    def _by_function(self) -> dict[str | None, tuple[Published, ...]]:
+        functions: dict[str | None, list[Published]] = {}
+        for device in self.devices:
+            functions.setdefault(device.bdf, []).append(device)
+        return {bdf: tuple(devices) for bdf, devices in functions.items()}
 
     def name_of(self, bdf: str) -> str | None:
         """The published name of the function at ``bdf``; None if it is published in parts or not at all.

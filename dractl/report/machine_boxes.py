@@ -6,7 +6,6 @@ two devices on the smallest box that holds both.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -134,7 +133,7 @@ class _Maker:
 
     def _items(self, items: Iterable[Switch | PciDevice]) -> Iterator[Box | Card | Rest]:
         hidden = 0
-        virtual: Counter[str] = Counter()
+        virtual: dict[str, list[PciDevice]] = {}
         for item in items:
             if not isinstance(item, PciDevice):
                 address = f" {item.device.bdf}" if item.device else ""
@@ -142,13 +141,15 @@ class _Maker:
                 inside = tuple(self._items(item.inside))
                 yield Box("switch", f"switch{address}", product, inside, self.levels(inside))
             elif item.sriov and item.sriov.physical_function:
-                virtual[item.sriov.physical_function] += 1
+                virtual.setdefault(item.sriov.physical_function, []).append(item)
             elif words.is_shown(item):
                 yield self._card(item)
             else:
                 hidden += 1
-        for physical, number in virtual.items():
-            yield Rest(f"+ {words.count(number, 'virtual function')} of {physical}")
+        for physical, functions in virtual.items():
+            names = [part.shown for device in functions for part in self._publication.of(device.bdf)]
+            published = f", published as {words.span(names)}" if names else ""
+            yield Rest(f"+ {words.count(len(functions), 'virtual function')} of {physical}{published}")
         if hidden:
             yield Rest(f"+ {words.count(hidden, 'other function')}")
 

@@ -144,7 +144,9 @@ def _item(item: Box | Card | Rest, x: float, y: float, width: float) -> _Drawn:
         return _box(item, x, y, width)
     if isinstance(item, Card):
         return _card(item, x, y, width)
-    return _Drawn([_text(item.text, x + 10, y + 12, "soft")], _LINE)
+    lines = words.wrap(item.text, int((width - 20) / _PLAIN), "  ")
+    texts = [_text(line.strip(), x + (20 if i else 10), y + 12 + i * _LINE, "soft") for i, line in enumerate(lines)]
+    return _Drawn(texts, _LINE * len(lines))
 
 
 def _card(card: Card, x: float, y: float, width: float) -> _Drawn:

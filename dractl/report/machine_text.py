@@ -26,6 +26,7 @@ ORDER = {"gpu": 0, "accelerator": 1, "nic": 2, "rdma": 2, "nvme": 3}
 _SMT = {"notsupported": "not supported", "notimplemented": "not implemented", "forceoff": "forced off"}
 _LABELS = {"gpu": "GPU", "accelerator": "ACC", "nic": "NIC", "rdma": "NIC", "nvme": "NVME"}
 _MAX_LABEL = 10
+_MAX_NAMES = 4
 
 
 # --- names ---------------------------------------------------------------------------------------------------------
@@ -352,6 +353,11 @@ def unpublished_lines(publication: Publication) -> list[tuple[str, str]]:
 def count(number: int, word: str) -> str:
     """``1 way``, ``2 ways``."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def span(names: list[str]) -> str:
+    """Names separated by commas; of many only the first and the last, with their number."""
+    return ", ".join(names) if len(names) <= _MAX_NAMES else f"{names[0]} to {names[-1]} ({len(names)})"
 
 
 def wrap(text: str, width: int, indent: str) -> list[str]:

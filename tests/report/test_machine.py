@@ -19,6 +19,8 @@ from dractl.topology.levels import endpoints
 from tests import machines, nvml
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dractl.topology.machine import Machine
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -166,3 +168,16 @@ def test_a_page_shows_distances_in_words_and_to_the_keyboard(plx: Machine) -> No
 def test_a_page_names_the_node_only_with_identity(plx: Machine) -> None:
     assert "<h1>PCI topology of secret-host-name</h1>" in machine_html.render(plx)
     assert "<h1>PCI topology of this node</h1>" in machine_html.render(plx.without_identity())
+
+
+def test_pictures_name_the_virtual_functions_that_are_published(tmp_path: Path) -> None:
+    machine = probes.read(machines.build(machines.describe("sriov"), tmp_path))
+    line = "+ 4 virtual functions of 0000:3b:00.0, published as pci-0000-3b-00-2, pci-0000-3b-00-3"
+    texts = ElementTree.fromstring(machine_svg.render(machine, published(machine))).iter(f"{SVG}text")
+    assert line in " ".join("".join(text.itertext()) for text in texts)
+    assert line in machine_html.render(machine, published(machine))
+
+
+def test_long_lists_of_names_are_shortened() -> None:
+    assert machine_text.span(["a", "b"]) == "a, b"
+    assert machine_text.span(list("abcdefg")) == "a to g (7)"
