@@ -26,6 +26,7 @@ WIDTH = 548  # of a NUMA node's box
 _PAD, _GAP = 16, 8
 _HEAD = 26  # a box's title
 _LINE = 16
+_LEAST = 160  # of a box, however deep it lies
 _BOLD, _PLAIN, _MONO = 8.0, 6.9, 6.7  # an average character's width at 12 px (mono: 11 px), in a wide font
 _CANVAS = Canvas()
 
@@ -131,7 +132,7 @@ def _box(box: Box, x: float, y: float, width: float) -> _Drawn:
             at += _LINE
         at += 4
     for item in box.inside:
-        drawn = _item(item, x + _GAP, at, width - 2 * _GAP)
+        drawn = _item(item, x + _GAP, at, max(width - 2 * _GAP, _LEAST))
         parts += drawn.parts
         at += drawn.height + 6
     height = at - y + (2 if box.inside else 4)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCHEMA = "dractl/machine/v1"
+MAX_BRIDGES = 255
+"""Bridges above a function: a PCI domain has 256 buses."""
 
 _HEX = re.compile(r"^0x[0-9a-f]{1,8}$")
 
@@ -513,6 +515,10 @@ def _check(machine: Machine) -> None:
         ):
             if value is not None and not form.match(value):
                 raise InputError(f"pciDevices[{i}].{what} is {value[:40]!r}, but must be {right}")
+        if len(device.bridges) > MAX_BRIDGES:
+            raise InputError(
+                f"pciDevices[{i}].bridges has {len(device.bridges)} entries; at most {MAX_BRIDGES} are possible"
+            )
     lists = [("cpus.online", machine.cpus.online), ("cpus.present", machine.cpus.present)]
     lists += [(f"numaNodes[{i}].cpus", node.cpus) for i, node in enumerate(machine.numa_nodes)]
     lists += [(f"cpus.packages[{i}].cpus", package.cpus) for i, package in enumerate(machine.cpus.packages)]

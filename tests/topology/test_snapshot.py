@@ -85,6 +85,12 @@ def test_members_outside_the_tree_are_left_out(tmp_path: Path) -> None:
         (b"\x1f\x8b\x08\x00 broken", "neither a snapshot nor a readable archive"),
         (b"{", "not valid JSON"),
         (b'{"a": ' + b"[" * 200_000, "nested too deeply"),
+        (
+            b'{"schema": "dractl/machine/v1", "pciDevices": [{"bdf": "0000:00:00.0", "path": "", "bridges": ['
+            + b", ".join([b'"0000:00:01.0"'] * 256)
+            + b"]}]}",
+            "pciDevices[0].bridges has 256 entries; at most 255 are possible",
+        ),
         (b'{"schema": "dractl/explain/v1"}', "not a machine snapshot"),
         (b'{"schema": "dractl/machine/v1", "pciDevices": {}}', "pciDevices must be a list"),
         (b'{"schema": "dractl/machine/v1", "pciDevices": [{"bdf": "0000:00:01.0"}]}', "pciDevices[0].path is missing"),
