@@ -13,7 +13,7 @@ from dractl import objects
 from dractl.objects import CLAIMS, Expression, Slice, mapping, selectors_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from dractl.cel import Program
     from dractl.lint.inventory import Inventory
@@ -86,6 +86,7 @@ class Run:
     """Objects that belong together, such as those of a folder; ``devices`` is the inventory that they are tried on.
 
     ``others``: everything that is linted besides, where a name is looked up that the objects themselves lack.
+    ``applied_together``: a kustomization names them. ``namespaces``: the names of those that are part of the input.
     """
 
     def __init__(
@@ -94,11 +95,16 @@ class Run:
         target: Target,
         devices: Inventory | None = None,
         others: Run | None = None,
+        *,
+        applied_together: bool = False,
+        namespaces: Container[str | None] = (),
     ) -> None:
         self.subjects = subjects
         self.target = target
         self.devices = devices
         self.others = others
+        self.applied_together = applied_together
+        self.namespaces = namespaces
         self._kinds: dict[str, list[Subject]] = {}
         self._names: dict[tuple[str, str], list[Subject]] = {}
         for subject in subjects:
@@ -162,6 +168,19 @@ class Run:
     def driver_of(self, selectors: Iterable[Expression]) -> str | None:
         """The driver that every device of a class has, where one of its selectors demands it."""
         return next((driver for item in selectors if (driver := self.program(item).driver)), None)
+
+    def driver_at(self, subject: Subject, expression: Expression) -> str | None:
+        """The driver whose devices a selector sees, if the class says so: its own, or that of the request."""
+        from dractl.lint.catalogues import PUBLISHED
+
+        if subject.claim is None:
+            return self.driver_of(subject.selectors)
+        for request in subject.claim.alternatives:
+            if expression.path[: len(request.path)] == request.path:
+                name = request.device_class
+                known = self.classes.get(name)
+                return self.driver_of(known.selectors) if known else name if name in PUBLISHED else None
+        return None
 
     def program(self, expression: Expression) -> Program:
         """The expression as an API server of the run's release compiles it when it is created."""

@@ -19,7 +19,7 @@ from dractl.manifests import Document, read_text
 from dractl.manifests.kustomize import Kustomizations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from dractl.lint.advice import Advice
     from dractl.lint.inventory import Inventory
@@ -57,7 +57,7 @@ def lint(
         numbers[id(meant)] = reading.number
         (patches if reading.patch else whole).append(meant)
     advice = [
-        *_advice(whole, target, devices, config, kustomizations),
+        *_advice(whole, target, devices, config, kustomizations, namespaces),
         *_advice_on_patches(patches, target, config, kustomizations),
     ]
     found += (
@@ -122,13 +122,21 @@ def _advice(
     devices: Inventory | None,
     config: Selection,
     kustomizations: Kustomizations,
+    namespaces: Container[str | None],
 ) -> Iterator[tuple[registry.Rule, Advice]]:
     # Another group's kinds may have the names of ours; what matters there are the pods in it.
     ours = (GROUP, "", "apps", "batch")
     subjects = [Subject(d, (d.kind or "") if group(d.value) in ours else "") for d in documents]
     whole = Run(subjects, target, devices)
     for together in _apart(subjects, kustomizations):
-        run = Run(together, target, devices, whole) if len(together) < len(subjects) else whole
+        run = Run(
+            together,
+            target,
+            devices,
+            whole,
+            applied_together=kustomizations.naming(together[0].document.file) is not None,
+            namespaces=namespaces,
+        )
         for rule in registry.rules().values():
             if rule.concerns(run) and config.wants(rule.code):
                 for advice in rule.check(run):
@@ -148,7 +156,7 @@ def _advice_on_patches(
 ) -> Iterator[tuple[registry.Rule, Advice]]:
     """What a patch says in CEL can be judged without what it is applied to."""
     for document in documents:
-        for rule, advice in _advice([document], target, None, config, kustomizations):
+        for rule, advice in _advice([document], target, None, config, kustomizations, ()):
             if advice.path[-1:] == ("expression",):
                 yield rule, advice
 

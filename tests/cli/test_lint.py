@@ -581,8 +581,9 @@ def test_gitlab_fingerprints_differ(here: Path, capsys: pytest.CaptureFixture[st
     (here / "claim.yaml").write_text(CLAIM + "---\n" + CLAIM)
     main(["lint", "claim.yaml", "-o", "gitlab"])
     issues = json.loads(capsys.readouterr().out)
-    assert [issue["location"]["lines"]["begin"] for issue in issues] == [12, 25]
-    assert len({issue["fingerprint"] for issue in issues}) == 2
+    lines = [issue["location"]["lines"]["begin"] for issue in issues if issue["check_name"] == "DRA701"]
+    assert lines == [12, 25]
+    assert len({issue["fingerprint"] for issue in issues}) == len(issues)
 
 
 def test_text_from_files_cannot_steer_the_terminal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

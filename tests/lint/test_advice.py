@@ -87,10 +87,13 @@ def test_no_rule_is_imported_for_what_a_claim_does_not_say() -> None:
     )
     plain = claim("gpu gpu.example.com").encode()
     done = subprocess.run([sys.executable, "-c", program], input=plain, capture_output=True, check=True)
-    assert (
-        done.stdout.decode().strip()
-        == "['dractl.lint.rules.dra423_misspelt_reference', 'dractl.lint.rules.dra722_misspelt_device_class'] False"
+    imported = (
+        "dra151_claim_without_requests",
+        "dra423_misspelt_reference",
+        "dra535_duplicate_object",
+        "dra722_misspelt_device_class",
     )
+    assert done.stdout.decode().strip() == f"{[f'dractl.lint.rules.{name}' for name in imported]} False"
 
 
 # -- DRA354 --

@@ -266,3 +266,55 @@ def test_an_object_is_one_wherever_it_stands(found) -> None:
     ]
     (place,) = (f.position for f in findings if f.code == "DRA116")
     assert config.splitlines()[9][4:][place.column - 1 : place.end_column - 1] == "-1"
+
+
+# -- what belongs together --
+
+CLASS = """\
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: %s}
+spec:
+  selectors: [{cel: {expression: 'device.driver == "gpu.example.com"'}}]
+  extendedResourceName: example.com/gpu
+"""
+SLICE = """\
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: %s}
+spec:
+  driver: gpu.example.com
+  nodeName: node-1
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  devices: [{name: gpu-0}]
+"""
+
+
+def test_environments_do_not_collide(found) -> None:
+    assert found(dev__a_yaml=CLASS % "dev" + SLICE % "dev", prod__a_yaml=CLASS % "prod" + SLICE % "prod") == []
+
+
+def test_within_a_folder_they_do(found) -> None:
+    findings = found(a_yaml=CLASS % "dev" + SLICE % "dev", b_yaml=CLASS % "prod" + SLICE % "prod")
+    assert {"DRA212", "DRA351"} <= set(codes(findings))
+
+
+def test_an_object_twice_in_a_file_or_a_kustomization(found) -> None:
+    assert codes(found(a_yaml=f"{TEMPLATE}---\n{TEMPLATE}")) == ["DRA535"]
+    assert found(a_yaml=TEMPLATE, b_yaml=TEMPLATE) == []
+    both = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml, b.yaml]\n"
+    assert codes(found(kustomization_yaml=both, a_yaml=TEMPLATE, b_yaml=TEMPLATE)) == ["DRA535"]
+
+
+def test_a_template_in_another_folder_is_found_if_it_is_the_only_one(found) -> None:
+    pod = """\
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: p}
+    spec:
+      resourceClaims: [{name: g, resourceClaimTemplateName: one}]
+      containers: [{name: c, image: x, resources: {claims: [{name: g, request: gpx}]}}]
+    """
+    assert codes(found(claims__a_yaml=TEMPLATE, pods__a_yaml=pod)) == ["DRA422"]
+    assert found(claims__a_yaml=TEMPLATE, other__a_yaml=TEMPLATE, pods__a_yaml=pod) == []

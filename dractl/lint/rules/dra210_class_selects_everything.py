@@ -31,7 +31,7 @@ spec:
 
 ## Source
 
-k8s.io/api/resource/v1 DeviceClassSpec; api.md section 6, row 47
+k8s.io/api/resource/v1 DeviceClassSpec
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/structured: an error ends Allocate; api.md section 6, rows 11 and 48
+k8s.io/dynamic-resource-allocation/structured: an error ends Allocate
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache; api.md section 6, row 46
+k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/resourceslice/validation.go validatePool; api.md section 3.5 and section 6, row 42
+k8s.io/dynamic-resource-allocation/resourceslice/validation.go validatePool
 """
 
 from __future__ import annotations

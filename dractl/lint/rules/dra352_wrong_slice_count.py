@@ -61,7 +61,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/structured GatherPools; api.md section 6, row 42
+k8s.io/dynamic-resource-allocation/structured GatherPools
 """
 
 from __future__ import annotations

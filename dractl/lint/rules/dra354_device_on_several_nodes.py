@@ -60,7 +60,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/structured DeviceID; cilium/cilium#48923; api.md section 6, row 43
+k8s.io/dynamic-resource-allocation/structured DeviceID; cilium/cilium#48923
 """
 
 from __future__ import annotations

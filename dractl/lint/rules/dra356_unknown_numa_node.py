@@ -43,7 +43,7 @@ spec:
 
 ## Source
 
-KEP-6072; api.md section 2 and section 6, row 44
+KEP-6072
 """
 
 from __future__ import annotations

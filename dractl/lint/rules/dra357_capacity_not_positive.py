@@ -42,7 +42,7 @@ spec:
 
 ## Source
 
-api.md section 3.5
+kubernetes/kubernetes pkg/apis/resource/validation/validation.go (validateDeviceCapacity) takes any quantity
 """
 
 from __future__ import annotations

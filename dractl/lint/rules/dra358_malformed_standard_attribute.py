@@ -44,8 +44,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/deviceattribute pci_linux.go and attribute.go; api.md section 2 and section 6, rows
-22 and 44
+k8s.io/dynamic-resource-allocation/deviceattribute pci_linux.go and attribute.go
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ spec:
 
 ## Source
 
-kubernetes/kubernetes pkg/kubelet/cm/dra/claiminfo.go (cdiDevicesAsList); api.md section 5.2 and section 6, row 33
+kubernetes/kubernetes pkg/kubelet/cm/dra/claiminfo.go (cdiDevicesAsList)
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ spec:
 
 ## Source
 
-kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources; api.md section 6, rows 31 and 32
+kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Finds a DaemonSet, or a Deployment, StatefulSet or ReplicaSet with several replicas, whose pods name a claim
-(`resourceClaimName`) instead of a template.
+Finds workloads of several pods (DaemonSets, Jobs with parallelism, Deployments, StatefulSets and ReplicaSets with
+replicas, JobSets, LeaderWorkerSets, Ray clusters) whose pods name a claim (`resourceClaimName`) instead of a template.
 
 ## Why is this bad
 
@@ -52,7 +52,7 @@ spec:
 
 ## Source
 
-k8s.io/api/core/v1 PodResourceClaim; api.md section 6, row 34
+k8s.io/api/core/v1 PodResourceClaim
 """
 
 from __future__ import annotations
@@ -65,27 +65,33 @@ from dractl.objects import number, text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Run
+    from dractl.lint.model import Run, Subject
 
 SEVERITY = "info"
-KINDS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
+KINDS = ("DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet", "Pod template")
+_FOREIGN = ("JobSet", "LeaderWorkerSet", "RayCluster", "RayJob", "RayService", "MPIJob", "PyTorchJob")
 
 
 def check(run: Run) -> Iterator[Advice]:
-    for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"):
-        for subject in run.of(kind):
-            replicas = number(subject.spec.get("replicas"))
-            if kind != "DaemonSet" and replicas < 2:
-                continue
-            for pod in subject.pods:
-                for path, claim in pod.claims:
-                    name = text(claim.get("resourceClaimName"))
-                    if name:
-                        yield Advice(
-                            subject,
-                            (*path, "resourceClaimName"),
-                            f"all pods of the {kind} share the claim {name}, which is allocated once",
-                            help="name a template (resourceClaimTemplateName) to give each pod devices of its own",
-                            severity="warning" if kind == "DaemonSet" else "info",
-                            confidence="likely" if kind == "DaemonSet" else "possible",
-                        )
+    for subject in run.subjects:
+        kind = subject.kind or subject.document.kind or ""
+        if kind != "DaemonSet" and (kind not in (*KINDS, *_FOREIGN) or not _is_replicated(subject, kind)):
+            continue
+        for pod in subject.pods:
+            for path, claim in pod.claims:
+                name = text(claim.get("resourceClaimName"))
+                if name:
+                    yield Advice(
+                        subject,
+                        (*path, "resourceClaimName"),
+                        f"all pods of the {kind} share the claim {name}, which is allocated once",
+                        help="name a template (resourceClaimTemplateName) to give each pod devices of its own",
+                        severity="warning" if kind == "DaemonSet" else "info",
+                        confidence="likely" if kind == "DaemonSet" else "possible",
+                    )
+
+
+def _is_replicated(subject: Subject, kind: str) -> bool:
+    if kind == "Job":
+        return number(subject.spec.get("parallelism")) > 1
+    return number(subject.spec.get("replicas")) > 1 or kind in _FOREIGN

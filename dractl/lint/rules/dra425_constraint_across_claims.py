@@ -80,8 +80,7 @@ spec:
 
 ## Source
 
-k8s.io/api/resource/v1 DeviceClaim.constraints; k8s.io/dynamic-resource-allocation/structured Allocate; allocator.md
-section 1.2 and section 5, row B4
+k8s.io/api/resource/v1 DeviceClaim.constraints; k8s.io/dynamic-resource-allocation/structured Allocate
 """
 
 from __future__ import annotations

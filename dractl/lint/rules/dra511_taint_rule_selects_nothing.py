@@ -33,7 +33,7 @@ spec:
 ## Source
 
 k8s.io/api/resource/v1 DeviceTaintRuleSpec; k8s.io/dynamic-resource-allocation/resourceslice/tracker of 0.36 and 0.37;
-api.md section 6, row 51
+
 """
 
 from __future__ import annotations

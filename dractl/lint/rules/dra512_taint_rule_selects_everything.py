@@ -32,7 +32,7 @@ spec:
 
 ## Source
 
-k8s.io/api/resource/v1 DeviceTaintRuleSpec; api.md section 6, row 51
+k8s.io/api/resource/v1 DeviceTaintRuleSpec
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ spec:
 
 ## Source
 
-kubernetes/kubernetes pkg/quota/v1/evaluator/core/resource_claims.go; api.md section 6, row 54
+kubernetes/kubernetes pkg/quota/v1/evaluator/core/resource_claims.go
 """
 
 from __future__ import annotations

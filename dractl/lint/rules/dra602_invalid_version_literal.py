@@ -46,7 +46,7 @@ spec:
 
 ## Source
 
-k8s.io/apiserver/pkg/cel/library/semverlib.go; api.md section 4.4 and section 6, row 15
+k8s.io/apiserver/pkg/cel/library/semverlib.go
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/cel/compile.go; api.md section 6, row 12
+k8s.io/dynamic-resource-allocation/cel/compile.go
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
+from dractl.lint.catalogues import PUBLISHED
+from dractl.objects import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,13 +71,28 @@ def check(run: Run) -> Iterator[Advice]:
         lookups = run.program(expression).lookups
         for found in lookups:
             guarded = any(other.name is None and other.tested and other.domain == found.domain for other in lookups)
-            if found.domain and "." not in found.domain and not guarded:
+            name = found.domain
+            if name and "." not in name and not guarded and name in _names(run):
+                driver = run.driver_at(subject, expression) or "the driver's name"
+                kind = PUBLISHED.get(driver, {})
+                what = "capacity" if name in kind.get("capacity", ()) else found.kind
                 yield Advice(
                     subject,
                     expression.path,
-                    f'"{found.domain}" stands where the domain of an attribute belongs',
-                    help=f'write device.{found.kind}["the driver\'s name"].{found.domain}',
+                    f'"{name}" stands where the domain of an attribute belongs',
+                    help=f'write device.{what}["{driver}"].{name}',
                     offset=found.domain_start,
-                    end=found.domain_start + len(found.domain),
+                    end=found.domain_start + len(name),
                     confidence="likely",
                 )
+
+
+def _names(run: Run) -> set[str]:
+    """Attributes and capacities of known drivers and of the slices of the run, without their domains. A driver may have
+    a name without a dot, so that no other word is suspect."""
+    found = {name for kinds in PUBLISHED.values() for names in kinds.values() for name in names}
+    for subject in run.of("ResourceSlice"):
+        for device in subject.devices:
+            for field in ("attributes", "capacity"):
+                found.update(name.rpartition("/")[2] for name in mapping(device.fields.get(field)))
+    return found | {"model", "productName", "memory", "vendor"}

@@ -45,7 +45,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/cel/compile.go parseQualifiedName; api.md section 4.4 and section 6, row 12
+k8s.io/dynamic-resource-allocation/cel/compile.go parseQualifiedName
 """
 
 from __future__ import annotations
@@ -53,9 +53,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
+from dractl.lint.catalogues import PUBLISHED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dractl.lint.model import Run
 
@@ -69,11 +70,22 @@ def check(run: Run) -> Iterator[Advice]:
         for found in run.program(expression).lookups:
             domain, slash, name = found.domain.partition("/")
             if slash:
+                driver = run.driver_at(subject, expression)
                 yield Advice(
                     subject,
                     expression.path,
                     f'no device has a domain "{found.domain}": it is always empty',
-                    help=f'write device.{found.kind}["{domain}"].{name}',
+                    help=_meant(driver or domain, found.kind, (found.name or "", name, name.rpartition("-")[2])),
                     offset=found.domain_start,
                     end=found.domain_start + len(found.domain),
                 )
+
+
+def _meant(domain: str, kind: str, names: Sequence[str]) -> str:
+    """What to write: the name that the driver publishes, if it is known; else one that CEL can read at all."""
+    for what in (kind, "attributes", "capacity"):
+        for name in names:
+            if name in PUBLISHED.get(domain, {}).get(what, ()):
+                return f'write device.{what}["{domain}"].{name}'
+    name = next((name for name in names if name.isidentifier()), "NAME")
+    return f'write device.{kind}["{domain}"].{name}'

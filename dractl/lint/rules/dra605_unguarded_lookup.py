@@ -95,8 +95,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/structured: an error ends Allocate; kubernetes/kubernetes#125826; api.md section
-4.6 and section 6, row 11
+k8s.io/dynamic-resource-allocation/structured: an error ends Allocate; kubernetes/kubernetes#125826
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/structured isSelectable; api.md section 4.6 and section 6, row 19
+k8s.io/dynamic-resource-allocation/structured isSelectable
 """
 
 from __future__ import annotations

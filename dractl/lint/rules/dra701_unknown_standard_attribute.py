@@ -46,7 +46,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/deviceattribute; KEP-6072; api.md section 2 and section 6, row 20
+k8s.io/dynamic-resource-allocation/deviceattribute; KEP-6072
 """
 
 from __future__ import annotations

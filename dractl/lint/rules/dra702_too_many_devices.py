@@ -40,8 +40,7 @@ spec:
 
 ## Source
 
-k8s.io/api/resource/v1 AllocationResultsMaxSize; k8s.io/dynamic-resource-allocation/structured; api.md section 6, row
-8
+k8s.io/api/resource/v1 AllocationResultsMaxSize; k8s.io/dynamic-resource-allocation/structured
 """
 
 from __future__ import annotations

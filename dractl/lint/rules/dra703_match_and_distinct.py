@@ -47,7 +47,7 @@ spec:
 
 ## Source
 
-kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDeviceConstraint; api.md section 6, row 23
+kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDeviceConstraint
 """
 
 from __future__ import annotations

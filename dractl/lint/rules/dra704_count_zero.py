@@ -36,7 +36,7 @@ spec:
 
 ## Source
 
-kubernetes/kubernetes pkg/apis/resource/v1/defaults.go; api.md section 6, row 7
+kubernetes/kubernetes pkg/apis/resource/v1/defaults.go
 """
 
 from __future__ import annotations

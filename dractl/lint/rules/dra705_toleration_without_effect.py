@@ -44,7 +44,7 @@ spec:
 ## Source
 
 k8s.io/api/resource/v1 DeviceToleration; k8s.io/dynamic-resource-allocation/resourceclaim/devicetoleration.go;
-kubernetes/kubernetes pkg/controller/devicetainteviction of 1.33 to 1.37; api.md section 3.1 and section 6, row 27
+kubernetes/kubernetes pkg/controller/devicetainteviction of 1.33 to 1.37
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/structured (consumable capacity); api.md section 3.1 and section 6, row 28
+k8s.io/dynamic-resource-allocation/structured (consumable capacity)
 """
 
 from __future__ import annotations

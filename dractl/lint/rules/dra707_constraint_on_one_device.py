@@ -40,7 +40,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/structured; api.md section 6, row 24
+k8s.io/dynamic-resource-allocation/structured
 """
 
 from __future__ import annotations

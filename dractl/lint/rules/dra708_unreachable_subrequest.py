@@ -40,7 +40,7 @@ spec:
 
 ## Source
 
-k8s.io/api/resource/v1 DeviceRequest.firstAvailable; api.md section 6, row 53
+k8s.io/api/resource/v1 DeviceRequest.firstAvailable
 """
 
 from __future__ import annotations

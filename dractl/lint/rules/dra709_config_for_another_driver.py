@@ -55,7 +55,7 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/resourceclaim ConfigForResult; api.md section 6, row 37
+k8s.io/dynamic-resource-allocation/resourceclaim ConfigForResult
 """
 
 from __future__ import annotations

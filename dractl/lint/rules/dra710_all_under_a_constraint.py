@@ -42,7 +42,7 @@ spec:
 ## Source
 
 k8s.io/dynamic-resource-allocation/structured ("cannot add device ... because a claim constraint would not be
-satisfied"); api.md section 6, row 9
+satisfied")
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ spec:
 
 ## Source
 
-schemas/drivers names each driver's own types and validation; api.md section 6, row 37
+schemas/drivers names each driver's own types and validation
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ spec:
 
 ## Source
 
-k8s.io/api/resource/v1 DeviceConstraint.requests; api.md section 6, row 25
+k8s.io/api/resource/v1 DeviceConstraint.requests
 """
 
 from __future__ import annotations

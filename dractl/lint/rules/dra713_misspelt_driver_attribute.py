@@ -47,7 +47,7 @@ spec:
 
 ## Source
 
-The catalogues of dractl/drivers, each with its driver's source;
+The catalogues of dractl/drivers, each with its driver's source
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ One error on one device stops the scheduling of the pod on all nodes.
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/structured; api.md section 6, rows 10 to 16
+k8s.io/dynamic-resource-allocation/structured
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ If these are all the devices that there are, the claim is never allocated.
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/structured; api.md section 6, rows 10 to 16
+k8s.io/dynamic-resource-allocation/structured
 """
 
 from __future__ import annotations

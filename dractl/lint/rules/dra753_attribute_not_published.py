@@ -11,7 +11,7 @@ stays pending.
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/structured (constraints); api.md section 6, rows 20 and 22
+k8s.io/dynamic-resource-allocation/structured (constraints)
 """
 
 from __future__ import annotations

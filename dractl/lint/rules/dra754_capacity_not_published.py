@@ -10,7 +10,7 @@ Devices without that capacity, or with less of it, are passed over without a wor
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/structured (consumable capacity); api.md section 6, row 28
+k8s.io/dynamic-resource-allocation/structured (consumable capacity)
 """
 
 from __future__ import annotations

@@ -11,8 +11,7 @@ The claim is accepted, and the pod stays pending until somebody creates the clas
 
 ## Source
 
-kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources ("device class ... does not exist"); api.md
-section 6, row 31
+kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources ("device class ... does not exist")
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ request on, and in requests after one with two devices or more, earlier values m
 ## Source
 
 kubernetes/kubernetes#140438; k8s.io/dynamic-resource-allocation/structured/internal/experimental/constraint.go of
-0.34, 0.35 and 0.36; api.md section 6, row 26
+0.34, 0.35 and 0.36
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ to all of its devices of the claim.
 
 ## Source
 
-kubernetes/kubernetes#134789, mended in 1.34.2 and 1.35; api.md section 6, row 49
+kubernetes/kubernetes#134789, mended in 1.34.2 and 1.35
 """
 
 from __future__ import annotations

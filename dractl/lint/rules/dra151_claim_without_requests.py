@@ -1,0 +1,67 @@
+"""A claim asks for no device.
+
+## What it does
+
+Finds claims and templates whose `devices.requests` is missing or empty.
+
+## Why is this bad
+
+The API server takes the claim, and the scheduler allocates it without devices: the pod runs, and sees none.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests: []
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com}
+```
+
+## Source
+
+kubernetes/kubernetes pkg/apis/resource/validation/validation.go (validateDeviceClaim): requests may be empty
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.objects import items
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.model import Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for claim in run.claims:
+        spec = claim.subject.document.at(claim.path[:-1])
+        only_devices = spec is None or (isinstance(spec, dict) and set(spec) <= {"devices"})
+        if only_devices and not items(claim.devices.get("requests")):
+            yield Advice(
+                claim.subject,
+                (*claim.path, "requests"),
+                "the claim asks for no device: it is allocated without any",
+                help="add a request: {name: gpu, exactly: {deviceClassName: ...}}",
+                key=True,
+            )

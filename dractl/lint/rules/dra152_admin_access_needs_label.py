@@ -1,0 +1,78 @@
+"""A claim asks for admin access, which only namespaces with a label allow.
+
+## What it does
+
+Finds `adminAccess: true` where the namespace of the claim is not part of the input. If it is, DRA119 reports a missing
+label.
+
+## Why is this bad
+
+In a namespace without the label the API server rejects the claim, and the claims of a template.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: monitoring, namespace: observability}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com, allocationMode: All, adminAccess: true}
+```
+
+## Use instead
+
+```yaml
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: observability
+  labels: {resource.kubernetes.io/admin-access: "true"}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: monitoring, namespace: observability}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com, allocationMode: All, adminAccess: true}
+```
+
+## Source
+
+kubernetes/kubernetes pkg/registry/resource/resourceclaim/strategy.go (AuthorizedForAdmin)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.model import Run
+
+SEVERITY = "info"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("adminAccess",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    domain = "resource.kubernetes.io" if run.target.at_least("1.34") else "resource.k8s.io"
+    for claim in run.claims:
+        namespace = claim.subject.namespace
+        if namespace in run.namespaces or not run.target.enabled("DRAAdminAccess"):
+            continue
+        for request in claim.alternatives:
+            if request.fields.get("adminAccess") is True:
+                yield Advice(
+                    claim.subject,
+                    (*request.path, "adminAccess"),
+                    f'namespace {namespace or "default"} needs the label {domain}/admin-access: "true"',
+                    confidence="possible",
+                )

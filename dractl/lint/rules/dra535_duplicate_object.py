@@ -1,0 +1,94 @@
+"""Two documents have the same kind, namespace and name.
+
+## What it does
+
+Compares the objects of a file, of a chart, and of the files that one kustomization names. Files that merely lie in one
+folder, such as examples, are not compared.
+
+## Why is this bad
+
+kubectl applies both, and the last one wins; kustomize and Helm fail.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  selectors:
+  - cel: {expression: 'device.driver == "gpu.example.com"'}
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  selectors:
+  - cel: {expression: 'device.driver == "other.example.com"'}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  selectors:
+  - cel: {expression: 'device.driver == "gpu.example.com"'}
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: other.example.com}
+spec:
+  selectors:
+  - cel: {expression: 'device.driver == "other.example.com"'}
+```
+
+## Source
+
+kubernetes-sigs/kustomize api/resmap/reswrangler.go (Append: "may not add resource with an already registered id")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.placeholders import holds_placeholder
+from dractl.lint.relevance import group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.model import Run, Subject
+
+SEVERITY = "warning"
+KINDS = (
+    "ResourceClaim",
+    "ResourceClaimTemplate",
+    "DeviceClass",
+    "ResourceSlice",
+    "DeviceTaintRule",
+    "ResourcePoolStatusRequest",
+    "Pod template",
+)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    first: dict[tuple[str | None, ...], Subject] = {}
+    for subject in run.subjects:
+        document = subject.document
+        if not subject.name or holds_placeholder(subject.name) or holds_placeholder(subject.namespace):
+            continue
+        apart = None if run.applied_together or document.rendered else document.file
+        key = (group(document.value), document.kind, subject.namespace, subject.name, apart)
+        other = first.setdefault(key, subject)
+        if other is not subject:
+            yield Advice(
+                subject,
+                ("metadata", "name"),
+                f"{document.kind} {subject.name} is defined twice",
+                help="rename one of them, or remove it",
+                related=((f"the other {document.kind} {subject.name}", other, ("metadata", "name")),),
+            )
