@@ -169,19 +169,6 @@ class Run:
         """The driver that every device of a class has, where one of its selectors demands it."""
         return next((driver for item in selectors if (driver := self.program(item).driver)), None)
 
-    def driver_at(self, subject: Subject, expression: Expression) -> str | None:
-        """The driver whose devices a selector sees, if the class says so: its own, or that of the request."""
-        from dractl.lint.catalogues import PUBLISHED
-
-        if subject.claim is None:
-            return self.driver_of(subject.selectors)
-        for request in subject.claim.alternatives:
-            if expression.path[: len(request.path)] == request.path:
-                name = request.device_class
-                known = self.classes.get(name)
-                return self.driver_of(known.selectors) if known else name if name in PUBLISHED else None
-        return None
-
     def program(self, expression: Expression) -> Program:
         """The expression as an API server of the run's release compiles it when it is created."""
         from dractl.cel import environment

@@ -161,6 +161,18 @@ def wanted(run: Run, request: Request) -> Wanted | None:
     return of_selectors(selectors)
 
 
+def driver_at(run: Run, subject: Subject, expression: Expression) -> str | None:
+    """The driver whose devices a selector sees, as the class says it: the class itself, or that of the request."""
+    if subject.claim is None:
+        return run.driver_of(subject.selectors)
+    for request in subject.claim.alternatives:
+        if expression.path[: len(request.path)] == request.path:
+            of_class = run.classes.get(request.device_class)
+            known = wanted(run, request)
+            return run.driver_of(of_class.selectors) if of_class else known.driver.name if known else None
+    return None
+
+
 def of_selectors(selectors: Iterable[Program]) -> Wanted | None:
     """The devices that the selectors of a class leave; None where they name no known driver."""
     programs = tuple(selectors)

@@ -53,7 +53,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
-from dractl.lint.catalogues import PUBLISHED
+from dractl.lint.published import driver_at, drivers, in_domain
 from dractl.objects import mapping
 
 if TYPE_CHECKING:
@@ -73,9 +73,8 @@ def check(run: Run) -> Iterator[Advice]:
             guarded = any(other.name is None and other.tested and other.domain == found.domain for other in lookups)
             name = found.domain
             if name and "." not in name and not guarded and name in _names(run):
-                driver = run.driver_at(subject, expression) or "the driver's name"
-                kind = PUBLISHED.get(driver, {})
-                what = "capacity" if name in kind.get("capacity", ()) else found.kind
+                driver = driver_at(run, subject, expression) or "the driver's name"
+                what = "capacity" if name in in_domain(driver).get("capacity", ()) else found.kind
                 yield Advice(
                     subject,
                     expression.path,
@@ -90,7 +89,7 @@ def check(run: Run) -> Iterator[Advice]:
 def _names(run: Run) -> set[str]:
     """Attributes and capacities of known drivers and of the slices of the run, without their domains. A driver may have
     a name without a dot, so that no other word is suspect."""
-    found = {name for kinds in PUBLISHED.values() for names in kinds.values() for name in names}
+    found = {name.partition("/")[2] for known in drivers().values() for name in (*known.attributes, *known.capacities)}
     for subject in run.of("ResourceSlice"):
         for device in subject.devices:
             for field in ("attributes", "capacity"):

@@ -53,7 +53,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
-from dractl.lint.catalogues import PUBLISHED
+from dractl.lint.published import driver_at, in_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,7 +70,7 @@ def check(run: Run) -> Iterator[Advice]:
         for found in run.program(expression).lookups:
             domain, slash, name = found.domain.partition("/")
             if slash:
-                driver = run.driver_at(subject, expression)
+                driver = driver_at(run, subject, expression)
                 yield Advice(
                     subject,
                     expression.path,
@@ -85,7 +85,7 @@ def _meant(domain: str, kind: str, names: Sequence[str]) -> str:
     """What to write: the name that the driver publishes, if it is known; else one that CEL can read at all."""
     for what in (kind, "attributes", "capacity"):
         for name in names:
-            if name in PUBLISHED.get(domain, {}).get(what, ()):
+            if name in in_domain(domain).get(what, ()):
                 return f'write device.{what}["{domain}"].{name}'
     name = next((name for name in names if name.isidentifier()), "NAME")
     return f'write device.{kind}["{domain}"].{name}'
