@@ -85,3 +85,20 @@ def test_lint_and_explain_never_import_the_hardware_libraries_at_start() -> None
         for path in modules(room):
             roots = {name.partition(".")[0] for name in imports(path)}
             assert not roots & {"pyudev", "pynvml"}, path
+
+
+def names_in(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize("room", ["allocation", "scheduler"])
+def test_no_modules_of_a_room_import_each_other_in_a_circle(room: str) -> None:
+    """Imports for type checking count too."""
+    known = {names_in(path): path for path in modules(room)}
+    edges = {name: (imports(path) & known.keys()) - {name} for name, path in known.items()}
+    left = dict(edges)
+    while left:
+        ends = [name for name, targets in left.items() if not targets & left.keys()]
+        assert ends, f"a circle among {', '.join(sorted(left))}"
+        for name in ends:
+            del left[name]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dractl.allocation.bugs import BUGS
 from dractl.allocation.build import Builder, Built
+from dractl.allocation.devices import NodeDevices
 from dractl.allocation.faults import AttemptFailed, Fault
 from dractl.allocation.matching import Matcher
 from dractl.allocation.pools import SliceIndex
@@ -56,18 +57,25 @@ class Allocator:
         *,
         state: AllocatedState | None = None,
         features: Features,
+        before: Allocator | None = None,
     ) -> None:
+        """``before`` is an allocator with the same features, whose knowledge of selectors, devices and searches this
+        one shares."""
         self.features = features
         self.state = state or AllocatedState()
         self.classes = _by_name(classes)
         self.behaviour: Behaviour | None = features.behaviour
+        self.slices = tuple(slices)
         self._index: SliceIndex | None = None
         self._matcher: Matcher | None = None
-        self._outcomes: dict[tuple[Problem, int], Outcome] = {}
-        if self.behaviour is not None:
-            self._index = SliceIndex(slices, features, self.behaviour)
-            self._matcher = Matcher(features, self.behaviour)
-        self.slices = tuple(slices)
+        self._outcomes: dict[tuple[Problem, int], Outcome] = {} if before is None else before._outcomes
+        if self.behaviour is None:
+            return
+        self._matcher = Matcher(features, self.behaviour) if before is None else before._matcher
+        if before is not None and before.slices is self.slices:
+            self._index = before._index
+        else:
+            self._index = SliceIndex(self.slices, features, self.behaviour)
 
     def replace(
         self,
@@ -76,19 +84,14 @@ class Allocator:
         classes: Iterable[DeviceClass] | Mapping[str, DeviceClass] | None = None,
         state: AllocatedState | None = None,
     ) -> Allocator:
-        """A new allocator for a changed cluster that shares what is known of selectors and devices."""
-        other = object.__new__(Allocator)
-        other.features = self.features
-        other.behaviour = self.behaviour
-        other.state = self.state if state is None else state
-        other.classes = self.classes if classes is None else _by_name(classes)
-        other.slices = self.slices if slices is None else tuple(slices)
-        other._matcher = self._matcher
-        other._outcomes = self._outcomes
-        other._index = self._index
-        if slices is not None and self.behaviour is not None:
-            other._index = SliceIndex(slices, self.features, self.behaviour)
-        return other
+        """An allocator for a changed cluster that shares what is known of selectors, devices and searches."""
+        return Allocator(
+            self.slices if slices is None else slices,
+            self.classes if classes is None else classes,
+            state=self.state if state is None else state,
+            features=self.features,
+            before=self,
+        )
 
     def allocate(self, node: Node, claims: Sequence[ResourceClaim], budget: int | None = None) -> Verdict:
         """The verdict on a pod's unallocated claims, in the order of the pod, on one node.
@@ -100,18 +103,29 @@ class Allocator:
         if self.behaviour is None or self._index is None or self._matcher is None:
             return Unsupported(text=self.features.unsupported_text)
         try:
-            pools = self._index.gather(node)
-            builder = Builder(self.features, self.behaviour, self._matcher, self.classes, self.state, node, pools)
-            built = builder.build(claims)
+            built = self._builder(self._index, self._matcher, self.behaviour, node).build(claims)
         except AttemptFailed as failed:
             return Fatal(fault=failed.fault)
         return self._verdict(built, self._search(built.problem, DEFAULT_BUDGET if budget is None else budget), node)
 
     def survey(self, node: Node, claims: Sequence[ResourceClaim]) -> Survey:
         """What the node offers to each request: every stage with the devices that it keeps and loses, and why."""
-        from dractl.allocation.funnel import survey
+        from dractl.allocation.survey import Survey
+        from dractl.allocation.surveyor import survey
 
-        return survey(self, node, claims)
+        name = node.metadata.name
+        if self.behaviour is None or self._index is None or self._matcher is None:
+            return Survey(name, (), (), (), Fault("unsupported", self.features.unsupported_text))
+        try:
+            builder = self._builder(self._index, self._matcher, self.behaviour, node)
+            obsolete = self._index.obsolete(node)
+        except AttemptFailed as failed:
+            return Survey(name, (), (), (), failed.fault)
+        return survey(builder, obsolete, claims)
+
+    def _builder(self, index: SliceIndex, matcher: Matcher, behaviour: Behaviour, node: Node) -> Builder:
+        devices = NodeDevices(self.features, behaviour, self.state, node, index.gather(node))
+        return Builder(matcher, self.classes, devices)
 
     def _search(self, problem: Problem, budget: int) -> Outcome:
         """Nodes whose devices differ only in what nothing reads share one search."""
@@ -133,7 +147,7 @@ class Allocator:
             case Abort():
                 return Fatal(cost, unordered, fault=_abort_fault(built, outcome))
             case NoSolution():
-                if not built.behaviour.lenient_pools and any(pool.invalid is not None for pool in built.pools):
+                if not built.behaviour.lenient_pools and any(pool.invalid is not None for pool in built.devices.pools):
                     return NodeError(cost, unordered)
                 return Unallocatable(cost, unordered)
             case Solution():
@@ -157,6 +171,8 @@ def _check(node: object, claims: Iterable[object]) -> None:
 def _by_name(classes: Iterable[DeviceClass] | Mapping[str, DeviceClass]) -> dict[str, DeviceClass]:
     from collections.abc import Mapping
 
+    if isinstance(classes, dict):
+        return classes
     values = classes.values() if isinstance(classes, Mapping) else classes
     found: dict[str, DeviceClass] = {}
     for device_class in values:

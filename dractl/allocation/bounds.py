@@ -13,8 +13,8 @@ from dractl.allocation.symmetry import Symmetry
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
+    from dractl.allocation.holdings import Holdings
     from dractl.allocation.problem import Charge, Constraint, Problem, Scalar, Slot
-    from dractl.allocation.search import Search
 
 _HUGE = 1e18
 
@@ -157,7 +157,7 @@ class Bounds:
         )
         return columns + [column for column in (problem.free, problem.groups) if column is not None]
 
-    def kind(self, search: Search, number: int, device: int) -> Hashable:
+    def kind(self, search: Holdings, number: int, device: int) -> Hashable:
         """What a device is now for a slot: what comes of taking one, comes of any unused one of the same kind."""
         shared = search.shares.get(device)
         if not self.admin:
@@ -171,7 +171,7 @@ class Bounds:
 
     # -- can it still succeed? ----------------------------------------------------------------------------------------
 
-    def feasible(self, search: Search, number: int, need: int, todo: int) -> bool:
+    def feasible(self, search: Holdings, number: int, need: int, todo: int) -> bool:
         """Whether ``need`` devices of ``todo`` for the slot, and all later requests, are not ruled out."""
         groups: dict[int, int] = {}
         needs: list[tuple[int, int]] = []
@@ -192,7 +192,7 @@ class Bounds:
             return False
         return all(self._constrained(search, claim, rest) for claim, rest in tables.items())
 
-    def _rest(self, search: Search, number: int, need: int, todo: int) -> Iterator[tuple[int, int, int, bool]]:
+    def _rest(self, search: Holdings, number: int, need: int, todo: int) -> Iterator[tuple[int, int, int, bool]]:
         """(slot, devices wanted, devices left, whether it is the only way to meet the request) from the slot on.
 
         Where a request has alternatives that are not ruled out, none of them is certain.
@@ -228,7 +228,7 @@ class Bounds:
             assert best is not None
             yield *best, False
 
-    def _left(self, search: Search, number: int) -> int:
+    def _left(self, search: Holdings, number: int) -> int:
         """The devices that the slot can still have, each looked at alone."""
         slot = self.problem.slots[number]
         mask = self.usable[number] & ~(search.used_by[slot.claim] if slot.admin else search.used)
@@ -248,18 +248,18 @@ class Bounds:
             mask = self._chargeable(search, mask)
         if search.shares and slot.wants is not None:
             for device in search.shares:
-                if mask >> device & 1 and not search._fits(number, device):
+                if mask >> device & 1 and not search.fits(number, device):
                     mask &= ~(1 << device)
         return mask
 
-    def _chargeable(self, search: Search, mask: int) -> int:
+    def _chargeable(self, search: Holdings, mask: int) -> int:
         """Without the devices whose counters do not suffice any more."""
         for charge, devices in self.charges:
             if devices & mask and not self._affordable(search, charge):
                 mask &= ~devices
         return mask
 
-    def _affordable(self, search: Search, charge: Charge) -> bool:
+    def _affordable(self, search: Holdings, charge: Charge) -> bool:
         available = self.problem.ledgers[charge.ledger].available[0]
         taken = search.charged[charge.ledger]
         for counter, amount in charge.amounts:
@@ -270,7 +270,7 @@ class Bounds:
             return True
         return all(left is None or left >= used for left, used in zip(available, taken, strict=True))
 
-    def _enough(self, search: Search, number: int, need: int, mask: int) -> bool:
+    def _enough(self, search: Holdings, number: int, need: int, mask: int) -> bool:
         slot = self.problem.slots[number]
         if mask & self.problem.multi and not self.problem.rules.combinations:
             return True  # one device can be taken again and again
@@ -280,7 +280,7 @@ class Bounds:
             return self._affords(search, need, mask)
         return True
 
-    def _affords(self, search: Search, need: int, mask: int) -> bool:
+    def _affords(self, search: Holdings, need: int, mask: int) -> bool:
         """Whether the counters suffice for so many devices, the first counter of each device looked at alone."""
         rest = mask
         by_first: dict[tuple[int, int], list[tuple[int, int]]] = {}
@@ -301,7 +301,7 @@ class Bounds:
                 left -= fitting * amount
         return found >= need
 
-    def _counters_suffice(self, search: Search, needs: list[tuple[int, int]]) -> bool:
+    def _counters_suffice(self, search: Holdings, needs: list[tuple[int, int]]) -> bool:
         """Whether all requests together stay within the sums of counters, each with its most modest devices."""
         for counters, by_amount in self.sums:
             total = 0
@@ -328,7 +328,7 @@ class Bounds:
             return False
         return _flow(groups)
 
-    def _aligned(self, search: Search, tables: dict[int, list[tuple[int, int, int]]]) -> bool:
+    def _aligned(self, search: Holdings, tables: dict[int, list[tuple[int, int, int]]]) -> bool:
         """Whether claims that ask for the same, each of one value, find enough values that can serve them."""
         alike: dict[Hashable, tuple[_Values, list[tuple[int, int, int]], set[int]]] = {}
         for claim, rest in tables.items():
@@ -355,7 +355,7 @@ class Bounds:
                 return False
         return True
 
-    def _constrained(self, search: Search, claim: int, rest: list[tuple[int, int, int]]) -> bool:
+    def _constrained(self, search: Holdings, claim: int, rest: list[tuple[int, int, int]]) -> bool:
         """Whether each constraint of a claim can be met by what is left for its certain requests."""
         for table in self.values[claim]:
             covered = [(n, need, mask) for n, need, mask in rest if n in table.by_slot and need]
@@ -368,7 +368,9 @@ class Bounds:
                 return False
         return True
 
-    def _one_value(self, search: Search, table: _Values, covered: list[tuple[int, int, int]], value: Hashable) -> bool:
+    def _one_value(
+        self, search: Holdings, table: _Values, covered: list[tuple[int, int, int]], value: Hashable
+    ) -> bool:
         """Whether all covered requests find their devices among those with one value."""
         groups: dict[int, int] = {}
         for number, need, mask in covered:
@@ -396,7 +398,7 @@ class Bounds:
 
     # -- how large would it be? ---------------------------------------------------------------------------------------
 
-    def size(self, search: Search, number: int, need: int, todo: int) -> float:
+    def size(self, search: Holdings, number: int, need: int, todo: int) -> float:
         """An estimate of how often upstream calls allocateOne in a part of the search that fails."""
         problem = self.problem
         start = problem.slots[number]
@@ -428,7 +430,7 @@ class Bounds:
         return min(total, _HUGE)
 
     def _tries(
-        self, search: Search, number: int, wanted: int, mask: int, before: list[tuple[int, int]]
+        self, search: Holdings, number: int, wanted: int, mask: int, before: list[tuple[int, int]]
     ) -> tuple[float, float]:
         """How many devices are tried for a slot, and in how many ways it is served."""
         slot = self.problem.slots[number]
@@ -446,7 +448,7 @@ class Bounds:
             leaves += self._ways(candidates, wanted) * repeats**wanted
         return calls, leaves
 
-    def _parts(self, search: Search, number: int, mask: int) -> list[tuple[int, float]]:
+    def _parts(self, search: Holdings, number: int, mask: int) -> list[tuple[int, float]]:
         """The devices by value where a constraint keeps values apart; of a distinct one, one device for each value."""
         slot = self.problem.slots[number]
         for table in self.values[slot.claim]:

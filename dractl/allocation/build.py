@@ -1,4 +1,4 @@
-"""From objects to a :class:`dractl.allocation.problem.Problem`: what each request may have of a node's devices.
+"""From objects to a :class:`dractl.allocation.problem.Problem`: which of a node's devices each request may get.
 
 Allocate and validateDeviceRequest in k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go: requests
 are checked in order, and the first that cannot be handled ends the attempt.
@@ -6,29 +6,30 @@ are checked in order, and the first that cannot be handled ends the attempt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dractl.allocation.attributes import AttributeReader
-from dractl.allocation.capacity import Arithmetic, CapacityFault, Unfit, consumption, nano
+from dractl.allocation.capacity import CapacityFault, Unfit, nano
 from dractl.allocation.counters import build_counters
+from dractl.allocation.devices import NODE_OPERATIONS
 from dractl.allocation.faults import AttemptFailed, Fault
 from dractl.allocation.matching import Failure, Question
 from dractl.allocation.nodes import SelectorFault, node_matches
 from dractl.allocation.problem import Constraint, Problem, Rules, Slot, Vector
-from dractl.allocation.taints import preventing
 from dractl.model.names import RequestRef
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dractl.allocation.devices import NodeDevices, Offer
     from dractl.allocation.faults import FaultKind
     from dractl.allocation.features import Behaviour, Features
     from dractl.allocation.matching import Answer, Matcher
     from dractl.allocation.pools import Pool, PoolDevice
     from dractl.allocation.problem import ConstraintKind, Value
-    from dractl.allocation.state import AllocatedState, DeviceID
+    from dractl.allocation.state import DeviceID
     from dractl.model import (
         DeviceClass,
         DeviceConstraint,
@@ -36,13 +37,11 @@ if TYPE_CHECKING:
         DeviceSubRequest,
         DeviceToleration,
         ExactDeviceRequest,
-        Node,
         Quantity,
         ResourceClaim,
     )
 
 RESULTS_MAX = 32
-NODE_OPERATIONS = "DRAOptionalNodeOperations"
 
 
 # What stops the search at a device: a selector, a node selector that cannot be parsed (upstream's text), a capacity, or
@@ -52,7 +51,7 @@ Obstacle = Failure | str | CapacityFault | None
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request or an alternative, with its class. ``mode`` and ``count`` are defaulted as the API server does."""
+    """A request or an alternative, with its class. ``mode`` and ``count`` have the API server's defaults."""
 
     claim: ResourceClaim
     claim_index: int
@@ -105,7 +104,7 @@ class Asked:
         return _failed(kind, self.ref, text, **about)
 
     def named_by(self, requests: Sequence[str]) -> bool:
-        """Whether a list of request names means this one; ``request`` means its alternatives too."""
+        """True if a list of request names includes this one; ``request`` includes its alternatives."""
         return self.request.name in requests or (self.alternative is not None and self.full_name in requests)
 
     def question(self) -> Question:
@@ -117,13 +116,6 @@ class Asked:
         )
 
 
-class Offer(NamedTuple):
-    """A device in the order of the search, or a pool that ends the attempt when it is reached."""
-
-    candidate: PoolDevice | None
-    pool: Pool
-
-
 @dataclass(slots=True)
 class Built:
     """A problem, and what its numbers mean."""
@@ -131,26 +123,21 @@ class Built:
     features: Features
     behaviour: Behaviour
     claims: Sequence[ResourceClaim]
-    pools: tuple[Pool, ...]
-    offers: list[Offer]
+    devices: NodeDevices
     asked: list[Asked]
     problem: Problem
     node_operations: bool
-    arithmetic: Arithmetic
     obstacles: dict[tuple[int, int], Obstacle]  # (slot, device) -> what stops the search there
     attributes: AttributeReader
     unordered: bool = False
-    _consumed: dict[tuple[int, int], dict[str, Quantity]] = field(default_factory=dict)
 
     def candidate(self, device: int) -> PoolDevice:
         """The device of a number."""
-        candidate = self.offers[device].candidate
-        assert candidate is not None
-        return candidate
+        return self.devices.candidate(device)
 
     def fault(self, slot: int, device: int) -> Fault:
         """What ends the search at a device that it tries for a slot."""
-        asked, offer = self.asked[slot], self.offers[device]
+        asked, offer = self.asked[slot], self.devices.offers[device]
         if offer.candidate is None:
             assert offer.pool.invalid is not None
             text = f"pool {offer.pool.name} is invalid: {offer.pool.invalid.text}"
@@ -159,77 +146,33 @@ class Built:
         assert obstacle is not None
         return obstacle_fault(asked, offer.candidate.id, obstacle)
 
-    def consumed(self, slot: int, device: int) -> dict[str, Quantity]:
+    def consumed(self, slot: int, device: int) -> Mapping[str, Quantity]:
         """What a share of a device consumes for a slot."""
-        found = consumption(self.asked[slot].capacity, self.candidate(device).device.capacity, self.arithmetic)
-        assert isinstance(found, dict)
+        asked = self.asked[slot]
+        found = self.devices.consumed(asked.capacity, device, id(asked.spec))
+        assert not isinstance(found, Unfit | CapacityFault)
         return found
 
 
 class Builder:
-    """Makes the problem of one node and one pod's claims."""
+    """Builds the problem of one node and one pod's claims."""
 
     def __init__(
         self,
-        features: Features,
-        behaviour: Behaviour,
         matcher: Matcher,
         classes: Mapping[str, DeviceClass],
-        state: AllocatedState,
-        node: Node,
-        pools: tuple[Pool, ...],
+        devices: NodeDevices,
     ) -> None:
-        self.features = features
-        self.behaviour = behaviour
+        self.features = devices.features
+        self.behaviour = devices.behaviour
         self.matcher = matcher
         self.classes = classes
-        self.state = state
-        self.node = node
-        self.pools = pools
-        self.partitionable = features.enabled("DRAPartitionableDevices")
-        self.consumable = behaviour.shares and features.enabled("DRAConsumableCapacity")
-        self.experimental = behaviour.variant == "experimental"
-        strict = features.at_least("1.37")
-        self.arithmetic = Arithmetic(milli=strict and features.enabled("DRAFractionalCapacityRange"), strict=strict)
-        self.offers: list[Offer] = []
-        self.base: dict[int, int] = {}  # pool (by position) -> its first device
-        for position, pool in enumerate(pools):
-            if pool.invalid is not None:
-                if behaviour.lenient_pools:
-                    self.offers.append(Offer(None, pool))
-                continue
-            if pool.incomplete and not behaviour.lenient_pools:
-                continue
-            self.base[position] = len(self.offers)
-            self.offers.extend([Offer(candidate, pool) for candidate in pool.devices])
+        self.devices = devices
         self.asked: list[Asked] = []
         self.slots: list[Slot] = []
         self.obstacles: dict[tuple[int, int], Obstacle] = {}
-        self.attributes = AttributeReader(features, behaviour, matcher)
-        devices = [(n, offer.candidate) for n, offer in enumerate(self.offers) if offer.candidate is not None]
-        self.multi = 0
-        self.held = 0
-        self.has_capacity = False
-        self.charging = 0
-        self.reserved = 0
-        self.operating = 0
-        for number, candidate in devices:
-            bit = 1 << number
-            mapping = candidate.device.mapping
-            if candidate.id in state.devices:
-                self.held |= bit
-            if self.consumable:
-                if mapping.get("allowMultipleAllocations"):
-                    self.multi |= bit
-                if mapping.get("capacity"):
-                    self.has_capacity = True
-            if mapping.get("consumesCounters"):
-                self.charging |= bit
-            if candidate.slice.spec.skip_node_operations:
-                self.operating |= bit
-        self.capacity_matters = self.consumable and (self.has_capacity or bool(self.multi))
-        self._vectors: dict[tuple[int, str], Vector | Unfit | CapacityFault] = {}
-        self._free = self._free_capacity() if self.capacity_matters else None
+        self.attributes = AttributeReader(self.features, self.behaviour, matcher)
+        self._vectors: dict[tuple[int, int], Vector | Unfit | CapacityFault] = {}
 
     # -- all claims ---------------------------------------------------------------------------------------------------
 
@@ -243,7 +186,7 @@ class Builder:
             self._check_constraints(claim)
             constraints.append(claim.spec.devices.constraints)
         bugs = self.behaviour.bugs
-        counters = build_counters(self)
+        counters = build_counters(self.devices)
         rules = Rules(
             combinations=self.behaviour.ordered,
             limit_unwinds=self.behaviour.limit_unwinds,
@@ -253,23 +196,18 @@ class Builder:
             all_panics="all-with-counters" in bugs,
             recheck_by_position="recheck-by-position" in bugs,
         )
-        sharing = 0
-        for number, offer in enumerate(self.offers):
-            if self.multi >> number & 1 and offer.candidate is not None:
-                id_ = offer.candidate.id
-                if id_ in self.state.capacity or (self.features.at_least("1.37") and id_ in self.state.shared):
-                    sharing |= 1 << number
+        uses_capacity = self.devices.capacity_matters or any(slot.wants is not None for slot in self.slots)
         problem = Problem(
             rules=rules,
-            devices=len(self.offers),
+            devices=len(self.devices),
             slots=tuple(self.slots),
             requests=tuple(requests),
             choices=tuple(choices),
             constraints=tuple(self._constraints(index, found) for index, found in enumerate(constraints)),
-            held=self.held,
-            multi=self.multi,
-            sharing=sharing,
-            free=self._free,
+            held=self.devices.held,
+            multi=self.devices.multi,
+            sharing=self.devices.sharing,
+            free=self.devices.free if uses_capacity else None,
             charges=counters.charges,
             ledgers=counters.ledgers,
             groups=counters.groups,
@@ -280,12 +218,10 @@ class Builder:
             self.features,
             self.behaviour,
             claims,
-            self.pools,
-            self.offers,
+            self.devices,
             self.asked,
             problem,
-            self.experimental and self.features.at_least("1.37") and self.features.enabled(NODE_OPERATIONS),
-            self.arithmetic,
+            self.devices.experimental and self.features.at_least("1.37") and self.features.enabled(NODE_OPERATIONS),
             self.obstacles,
             self.attributes,
             unordered=not self.behaviour.ordered and self._several_pools(),
@@ -322,7 +258,7 @@ class Builder:
             raise AttemptFailed(Fault("limit", text, name))
 
     def _check_capacity_gate(self, claim: str, request: DeviceRequest) -> None:
-        if not self.behaviour.shares or self.consumable:
+        if not self.behaviour.shares or self.devices.consumable:
             return
         gate = "DRAConsumableCapacity"
         text = f"has capacity requests, but the {gate} feature is disabled"
@@ -376,12 +312,16 @@ class Builder:
 
     @property
     def compares_lists(self) -> bool:
-        """Whether constraints compare lists as sets."""
-        return self.experimental and self.features.at_least("1.36") and self.features.enabled("DRAListTypeAttributes")
+        """True if constraints compare lists as sets."""
+        return (
+            self.devices.experimental
+            and self.features.at_least("1.36")
+            and self.features.enabled("DRAListTypeAttributes")
+        )
 
     @property
     def _derives(self) -> bool:
-        return self.experimental and self.features.enabled("DRADerivedAttributes")
+        return self.devices.experimental and self.features.enabled("DRADerivedAttributes")
 
     def _slot(
         self,
@@ -418,19 +358,19 @@ class Builder:
             admin=asked.admin,
             selectable=selectable & ~faults,
             faults=faults,
-            refused=self._refused(),
-            tainted=self._tainted(asked),
+            refused=self.devices.uncharged | self.devices.undeclared,
+            tainted=self.devices.tainted(asked.tolerations),
             wants=wants,
         )
         self.slots.append(slot)
         return slot
 
     def _selectable(self, slot: int, asked: Asked) -> tuple[int, int]:
-        """The devices that the selectors take, and those at which the search ends."""
+        """The devices that the selectors accept, and those at which the search ends."""
         question = asked.question()
         selectable = faults = 0
-        for position, pool in enumerate(self.pools):
-            first = self.base.get(position)
+        for position, pool in enumerate(self.devices.pools):
+            first = self.devices.base.get(position)
             if first is None:
                 continue
             for offset, answer in enumerate(self._answers(question, pool)):
@@ -439,23 +379,24 @@ class Builder:
                 elif answer is not False:
                     faults |= 1 << first + offset
                     self.obstacles[slot, first + offset] = answer
-        for number, offer in enumerate(self.offers):
+        for number, offer in enumerate(self.devices.offers):
             if offer.candidate is None:
                 faults |= 1 << number
                 self.obstacles[slot, number] = None
         return selectable, faults
 
     def _answers(self, question: Question, pool: Pool) -> list[Answer | str]:
-        """What selectors, binding conditions and the devices' own node selection say of a pool's devices."""
+        """What selectors, binding conditions and the devices' own node selection answer for a pool's devices."""
         answers: list[Answer | str] = list(self.matcher.ask_pool(question, pool))
-        binding = self.features.binding_conditions
         for offset, candidate in enumerate(pool.devices):
-            if not binding and candidate.device.binding_conditions:
+            if self.devices.hiding_gate(candidate.device) is not None:
                 answers[offset] = False
             elif answers[offset] is True and candidate.slice.spec.per_device_node_selection:
                 device = candidate.device
                 try:
-                    answers[offset] = node_matches(self.node, device.node_name, device.all_nodes, device.node_selector)
+                    answers[offset] = node_matches(
+                        self.devices.node, device.node_name, device.all_nodes, device.node_selector
+                    )
                 except SelectorFault as fault:
                     answers[offset] = str(fault)
         return answers
@@ -463,21 +404,21 @@ class Builder:
     def _every(
         self, slot: int, asked: Asked, position: int | None
     ) -> tuple[tuple[int, ...], int, tuple[Vector | None, ...] | None]:
-        """Mode All: all devices that the selectors take, of all pools."""
+        """Mode All: all devices that the selectors accept, of all pools."""
         if "alternative-forgotten" in self.behaviour.bugs and position == 1:
             # The memory of selectors is kept under the alternative before, so this one sees the first one's answers.
             before = self.asked[slot - 1]
             asked = before if before.mode == "All" else asked
         question = asked.question()
         every: list[int] = []
-        for index, pool in enumerate(self.pools):
+        for index, pool in enumerate(self.devices.pools):
             if pool.incomplete:
                 text = f"asks for all devices, but resource pool {pool} is currently being updated"
                 raise self.asked[slot].failed("pool-incomplete", text, pool=pool.id)
             if pool.invalid is not None:
                 text = f"asks for all devices, but resource pool {pool} is currently invalid"
                 raise self.asked[slot].failed("pool-invalid", text, pool=pool.id)
-            first = self.base[index]
+            first = self.devices.base[index]
             for offset, answer in enumerate(self._answers(question, pool)):
                 if answer is True:
                     if self._large_enough(self.asked[slot], first + offset):
@@ -490,12 +431,11 @@ class Builder:
         return tuple(every), selectable, self._wants(slot, self.asked[slot], selectable)
 
     def _large_enough(self, asked: Asked, device: int) -> bool:
-        """Whether a device has the capacity for All: from 1.37 on all that it has counts, before what is left of it."""
-        if not self.consumable:
+        """True if a device has the capacity for All: from 1.37 on in total, earlier in what is left of it."""
+        if not self.devices.consumable:
             return True
-        candidate = self.offers[device].candidate
-        assert candidate is not None
-        if not self.capacity_matters:
+        candidate = self.devices.candidate(device)
+        if not self.devices.capacity_matters:
             return not asked.capacity
         found = self._vector(asked, device)
         if isinstance(found, CapacityFault):
@@ -506,67 +446,26 @@ class Builder:
         if self.features.at_least("1.37"):
             room = [nano(candidate.device.capacity[name].value) for name in sorted(candidate.device.capacity)]
         else:
-            assert self._free is not None
-            room = list(self._free[device])
+            room = list(self.devices.free[device])
         return all(want <= left for want, left in zip(found, room, strict=True))
 
-    def _refused(self) -> int:
-        refused = 0
-        if not self.partitionable:
-            refused |= self.charging
-        if self.experimental and self.operating and self.features.at_least("1.37"):
-            declared = NODE_OPERATIONS in self.node.status.declared_features
-            if not (self.features.enabled(NODE_OPERATIONS) and declared):
-                refused |= self.operating
-        return refused
-
-    def _tainted(self, asked: Asked) -> int:
-        if not self.features.enabled("DRADeviceTaints"):
-            return 0
-        tainted = 0
-        for number, offer in enumerate(self.offers):
-            candidate = offer.candidate
-            if candidate is not None and candidate.device.mapping.get("taints"):
-                any_effect = self.behaviour.counters_in_slice
-                if preventing(candidate.device, asked.tolerations, any_effect=any_effect) is not None:
-                    tainted |= 1 << number
-        return tainted
-
-    # -- capacity -----------------------------------------------------------------------------------------------------
-
-    def _free_capacity(self) -> tuple[Vector, ...]:
-        free: list[Vector] = []
-        for offer in self.offers:
-            if offer.candidate is None or not offer.candidate.device.mapping.get("capacity"):
-                free.append(())
-                continue
-            capacity = offer.candidate.device.capacity
-            held = self.state.capacity.get(offer.candidate.id) or {}
-            free.append(
-                tuple([nano(capacity[n].value) - (nano(held[n]) if n in held else 0) for n in sorted(capacity)])
-            )
-        return tuple(free)
-
     def _vector(self, asked: Asked, device: int) -> Vector | Unfit | CapacityFault:
-        candidate = self.offers[device].candidate
-        assert candidate is not None
-        key = (id(asked.spec), repr(candidate.device.mapping.get("capacity")))
-        found = self._vectors.get(key)
-        if found is None:
-            try:
-                consumed = consumption(asked.capacity, candidate.device.capacity, self.arithmetic)
-                found = consumed if isinstance(consumed, Unfit) else tuple([nano(q) for q in consumed.values()])
-            except CapacityFault as fault:
-                found = fault
-            self._vectors[key] = found
-        return found
+        """What a share consumes of each capacity by name, in billionths."""
+        found = self.devices.consumed(asked.capacity, device, id(asked.spec))
+        if isinstance(found, Unfit | CapacityFault):
+            return found
+        key = (id(asked.spec), id(found))
+        vector = self._vectors.get(key)
+        if vector is None:
+            vector = self._vectors[key] = tuple([nano(q) for q in found.values()])
+        return vector
 
     def _wants(self, slot: int, asked: Asked, selectable: int) -> tuple[Vector | None, ...] | None:
-        """What a share consumes; devices whose arithmetic fails become faults of the slot."""
-        if not self.consumable or not (self.capacity_matters or asked.capacity):
+        """What a share consumes; devices whose arithmetic fails become obstacles of the slot."""
+        if not self.devices.consumable or not (self.devices.capacity_matters or asked.capacity):
             return None
         wants: list[Vector | None] = []
-        for device, offer in enumerate(self.offers):
+        for device, offer in enumerate(self.devices.offers):
             if offer.candidate is None:
                 wants.append(None)
                 continue
@@ -577,19 +476,17 @@ class Builder:
                 wants.append(None)
             else:
                 wants.append(None if isinstance(found, Unfit) else found)
-        if self._free is None:
-            self._free = self._free_capacity()
         return tuple(wants)
 
     def _slices(self) -> tuple[tuple[int, int], ...]:
         """By device the first device of its slice, and how many devices the slice has."""
         found: list[tuple[int, int]] = []
-        for number, offer in enumerate(self.offers):
+        for number, offer in enumerate(self.devices.offers):
             candidate = offer.candidate
             if candidate is None:
                 found.append((number, 1))
                 continue
-            previous = self.offers[number - 1].candidate if number else None
+            previous = self.devices.offers[number - 1].candidate if number else None
             start = found[-1][0] if previous is not None and previous.slice is candidate.slice else number
             found.append((start, len(candidate.slice.spec.devices)))
         return tuple(found)
@@ -620,7 +517,7 @@ class Builder:
                 continue
             expression = next((d.expression for d in asked.spec.derived_attributes if d.name == attribute), None)
             if expression is not None and self._derives:
-                table.append(tuple([self._derived(expression, offer, lists=lists) for offer in self.offers]))
+                table.append(tuple([self._derived(expression, offer, lists=lists) for offer in self.devices.offers]))
                 continue
             if plain is None:
                 plain = tuple(
@@ -628,7 +525,7 @@ class Builder:
                         None
                         if offer.candidate is None
                         else self.attributes.value(offer.candidate, attribute, lists=lists, identity=identity)
-                        for offer in self.offers
+                        for offer in self.devices.offers
                     ]
                 )
             table.append(plain)
@@ -639,8 +536,11 @@ class Builder:
         return self.attributes.derived(offer.candidate, expression, lists=lists)
 
     def _several_pools(self) -> bool:
-        """Whether the order of pools can matter: some request may have devices of several, or nobody can tell."""
-        if any(pool.incomplete or pool.invalid is not None for pool in self.pools) and len(self.pools) > 1:
+        """True if the order of pools can matter: some request may get devices of several, or it cannot be known."""
+        if (
+            any(pool.incomplete or pool.invalid is not None for pool in self.devices.pools)
+            and len(self.devices.pools) > 1
+        ):
             return True
         for slot in self.slots:
             reached = slot.selectable | slot.faults
@@ -649,8 +549,8 @@ class Builder:
         return False
 
     def _ranges(self) -> list[tuple[int, int]]:
-        starts = sorted(self.base.values())
-        return list(pairwise([*starts, len(self.offers)]))
+        starts = sorted(self.devices.base.values())
+        return list(pairwise([*starts, len(self.devices.offers)]))
 
 
 def obstacle_fault(asked: Asked, device: DeviceID, obstacle: Failure | str | CapacityFault) -> Fault:

@@ -16,7 +16,7 @@ from dractl.allocation.state import DeviceID
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
 
-    from dractl.allocation.build import Builder
+    from dractl.allocation.devices import NodeDevices
     from dractl.allocation.features import Behaviour
     from dractl.allocation.pools import Pool, PoolDevice
     from dractl.allocation.state import AllocatedState
@@ -28,22 +28,23 @@ NO_GROUP = frozenset({""})
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """The parts of a problem that describe counters."""
+    """The parts of a problem that describe counters. ``names``: by ledger the (set, counter) of each of its numbers."""
 
     charges: tuple[Charge | None, ...] | None
     ledgers: tuple[Ledger, ...]
     groups: tuple[tuple[tuple[int, frozenset[str]], ...], ...] | None
     baseline: tuple[frozenset[str] | None, ...]
+    names: tuple[tuple[tuple[str, str], ...], ...] = ()
 
 
 def is_allocated(device: DeviceID, state: AllocatedState, *, shares: bool) -> bool:
-    """Whether a device takes its counters; ``shares``: one that is only shared does too (from 1.36 on)."""
+    """True if a device takes its counters; ``shares``: one that is only shared does too (from 1.36 on)."""
     return device in state.devices or (shares and (device in state.shared or device in state.capacity))
 
 
-def shares_count(builder_behaviour: Behaviour, *, since_136: bool) -> bool:
-    """Whether shares of devices take their counters."""
-    return since_136 and builder_behaviour.shares
+def shares_count(behaviour: Behaviour, *, since_136: bool) -> bool:
+    """True if shares of devices take their counters."""
+    return since_136 and behaviour.shares
 
 
 def available_counters(
@@ -64,13 +65,14 @@ def available_counters(
                 continue
             if not is_allocated(DeviceID(pool.driver, pool.name, device.name), state, shares=shares):
                 continue
-            for key, amount in _amounts(device):
+            for key, amount in amounts_of(device):
                 if key in left:
                     left[key] -= amount
     return left
 
 
-def _amounts(device: Device) -> list[tuple[tuple[str, str], int]]:
+def amounts_of(device: Device) -> list[tuple[tuple[str, str], int]]:
+    """What a device consumes of each (set, counter), in billionths."""
     return [
         ((consumption.counter_set, counter), nano(value))
         for consumption in device.consumes_counters
@@ -78,19 +80,19 @@ def _amounts(device: Device) -> list[tuple[tuple[str, str], int]]:
     ]
 
 
-def build_counters(builder: Builder) -> Counters:
+def build_counters(devices: NodeDevices) -> Counters:
     """Charges and ledgers of all devices, and the groups where the gate is on."""
-    if not builder.partitionable or not builder.charging:
+    if not devices.partitionable or not devices.charging:
         return Counters(None, (), None, ())
-    behaviour = builder.behaviour
-    shares = shares_count(behaviour, since_136=builder.features.at_least("1.36"))
+    behaviour = devices.behaviour
+    shares = shares_count(behaviour, since_136=devices.features.at_least("1.36"))
     ledger_keys: dict[Hashable, int] = {}
     pools: list[dict[Hashable, int]] = []  # by ledger: the pools (or slices) that use it
     available: list[list[dict[tuple[str, str], int]]] = []
     names: list[dict[tuple[str, str], int]] = []
     raw: dict[int, tuple[int, int, list[tuple[tuple[str, str], int]]]] = {}
-    for number in bits(builder.charging):
-        candidate, pool = builder.offers[number]
+    for number in bits(devices.charging):
+        candidate, pool = devices.offers[number]
         assert candidate is not None
         key, member = _ledger_key(behaviour, candidate, pool)
         ledger = ledger_keys.setdefault(key, len(ledger_keys))
@@ -101,15 +103,15 @@ def build_counters(builder: Builder) -> Counters:
         index = pools[ledger].setdefault(member, len(pools[ledger]))
         if index == len(available[ledger]):
             slice_ = candidate.slice if behaviour.counters_in_slice else None
-            found = available_counters(pool, slice_, builder.state, shares=shares)
+            found = available_counters(pool, slice_, devices.state, shares=shares)
             available[ledger].append(found)
             for name in found:
                 names[ledger].setdefault(name, len(names[ledger]))
-        amounts = _amounts(candidate.device)
+        amounts = amounts_of(candidate.device)
         for name, _ in amounts:
             names[ledger].setdefault(name, len(names[ledger]))
         raw[number] = (ledger, index, amounts)
-    charges: list[Charge | None] = [None] * len(builder.offers)
+    charges: list[Charge | None] = [None] * len(devices.offers)
     for number, (ledger, index, amounts) in raw.items():
         total: dict[int, int] = {}
         for name, amount in amounts:
@@ -119,8 +121,8 @@ def build_counters(builder: Builder) -> Counters:
         Ledger(tuple(tuple([found.get(name) for name in names[ledger]]) for found in members))
         for ledger, members in enumerate(available)
     )
-    groups, baseline = _groups(builder, shares=shares)
-    return Counters(tuple(charges), ledgers, groups, baseline)
+    groups, baseline = _groups(devices, shares=shares)
+    return Counters(tuple(charges), ledgers, groups, baseline, tuple(map(tuple, names)))
 
 
 def _ledger_key(behaviour: Behaviour, candidate: PoolDevice, pool: Pool) -> tuple[Hashable, Hashable]:
@@ -132,15 +134,15 @@ def _ledger_key(behaviour: Behaviour, candidate: PoolDevice, pool: Pool) -> tupl
 
 
 def _groups(
-    builder: Builder, *, shares: bool
+    devices: NodeDevices, *, shares: bool
 ) -> tuple[tuple[tuple[tuple[int, frozenset[str]], ...], ...] | None, tuple[frozenset[str] | None, ...]]:
-    on = builder.experimental and builder.features.at_least("1.37")
-    if not on or not builder.features.enabled("DRADeviceCompatibilityGroups"):
+    on = devices.experimental and devices.features.at_least("1.37")
+    if not on or not devices.features.enabled("DRADeviceCompatibilityGroups"):
         return None, ()
     keys: dict[tuple[str, str, str], int] = {}
     rows: list[tuple[tuple[int, frozenset[str]], ...]] = []
     seen: dict[tuple[str, str], Pool] = {}
-    for candidate, pool in builder.offers:
+    for candidate, pool in devices.offers:
         if candidate is None or not candidate.device.mapping.get("consumesCounters"):
             rows.append(())
             continue
@@ -157,7 +159,7 @@ def _groups(
     for pool in seen.values():
         for slice_ in (*pool.slices, *pool.others):
             for device in slice_.spec.devices:
-                if not is_allocated(DeviceID(pool.driver, pool.name, device.name), builder.state, shares=shares):
+                if not is_allocated(DeviceID(pool.driver, pool.name, device.name), devices.state, shares=shares):
                     continue
                 for consumption in device.consumes_counters:
                     number = keys.get((*pool.id, consumption.counter_set))

@@ -11,16 +11,16 @@ failure.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from dractl.allocation.bounds import Bounds
-from dractl.allocation.constraints import ConstraintFault, tracker
+from dractl.allocation.holdings import Aborted, AbortReason, Holdings, Undo
 from dractl.allocation.problem import FAULT, bits
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from dractl.allocation.problem import Problem, Vector
+    from dractl.allocation.problem import Problem
 
 RESULTS_MAX: Final = 32  # resourceapi.AllocationResultsMaxSize
 
@@ -52,7 +52,7 @@ class Abort:
     ``panic-nil``, ``panic-index``: kube-scheduler crashes. ``detail``: the number of the constraint; index and length.
     """
 
-    reason: Literal["device", "constraint", "derived", "limit", "panic-nil", "panic-index"]
+    reason: AbortReason
     slot: int
     device: int
     work: int
@@ -71,21 +71,6 @@ class OutOfBudget:
 Outcome = Solution | NoSolution | Abort | OutOfBudget
 
 
-class _Aborted(Exception):
-    def __init__(
-        self,
-        reason: Literal["device", "constraint", "derived", "limit", "panic-nil", "panic-index"],
-        slot: int,
-        device: int,
-        detail: tuple[int, int] = (0, 0),
-    ) -> None:
-        super().__init__()
-        self.reason = reason
-        self.slot = slot
-        self.device = device
-        self.detail = detail
-
-
 class _BudgetEnded(Exception):
     pass
 
@@ -95,18 +80,6 @@ _FAILED: Final = 0
 _EXCEEDED: Final = 1  # the limit of results: upstream's errAllocationResultMaxSizeExceeded
 _ENTERED: Final = 2
 _DONE: Final = 3
-
-
-class _Undo(NamedTuple):
-    """What taking a device changed."""
-
-    slot: int
-    device: int
-    charged: bool
-    groups: tuple[tuple[int, frozenset[str] | None], ...]
-    trackers: int
-    shared_before: Vector | None
-    was_shared: bool
 
 
 class _Devices:
@@ -119,7 +92,7 @@ class _Devices:
         self.index = index  # of the device in the request
         self.todo = todo
         self.pure = pure
-        self.undo: _Undo | None = None
+        self.undo: Undo | None = None
         self.failed: dict[
             Hashable, tuple[float, int]
         ] = {}  # by kind: the steps it took, and how many devices were left
@@ -139,28 +112,15 @@ class _Choice:
         self.all_exceeded = True
 
 
-class Search:
-    """One search over a problem. Use :func:`search`."""
+class Search(Holdings):
+    """One search over a problem: the walk, over what it holds. Use :func:`search`."""
 
     def __init__(self, problem: Problem, budget: int) -> None:
-        self.problem = problem
-        self.rules = problem.rules
-        self.slots = problem.slots
+        super().__init__(problem)
         self.budget = budget
         self.work = 0
         self.steps = 0.0
         self.stack: list[_Devices | _Choice] = []
-        self.picks: list[tuple[int, int]] = []
-        claims = max((slot.claim for slot in problem.slots), default=-1) + 1
-        self.results = [0] * claims
-        # devices that are being allocated, by any claim and by each
-        self.used = 0
-        self.used_by = [0] * claims
-        self.trackers = [[tracker(c, problem.slots) for c in constraints] for constraints in problem.constraints]
-        self.shares: dict[int, Vector] = {}  # what shares in flight consume
-        self.charged: list[list[int]] = [[0] * len(ledger.available[0]) for ledger in problem.ledgers]
-        self.ledger_pool: list[int | None] = [None if len(x.available) > 1 else 0 for x in problem.ledgers]
-        self.groups: dict[int, frozenset[str]] = {}
         self.pure = _pure_requests(problem)
         self.bounds: Bounds | None = None
         self.memory: dict[Hashable, float] = {}
@@ -173,7 +133,7 @@ class Search:
         if step == _DONE:
             return True
         if step == _EXCEEDED:
-            raise _Aborted("limit", 0, 0)
+            raise Aborted("limit", 0, 0)
         while self.stack:
             step = self._advance(self.stack[-1])
             if step == _DONE:
@@ -182,7 +142,7 @@ class Search:
                 left = self.stack.pop()
                 if not self.stack:
                     if step == _EXCEEDED:
-                        raise _Aborted("limit", 0, 0)
+                        raise Aborted("limit", 0, 0)
                     return False
                 parent = self.stack[-1]
                 if step == _EXCEEDED and self._claim(parent) != self._claim(left):
@@ -210,7 +170,7 @@ class Search:
             return _ENTERED
         assert frame.undo is not None
         undo, frame.undo = frame.undo, None
-        self._give_back(undo)
+        self.give_back(undo)
         if self.slots[frame.slot].every is not None:
             return step
         if step == _EXCEEDED:
@@ -297,8 +257,8 @@ class Search:
         self._spend()
         device = slot.every[frame.index]
         if self.rules.all_panics and self.problem.charges is not None and self.problem.charges[device] is not None:
-            self._panic_if_charged(frame.slot, device)
-        undo = self._take(frame.slot, frame.index, device)
+            self.panic_if_charged(frame.slot, device)
+        undo = self.take(frame.slot, frame.index, device)
         if undo is None:
             return _FAILED
         following = frame.slot
@@ -308,7 +268,7 @@ class Search:
         if step in (_ENTERED, _DONE):
             frame.undo = undo
             return step
-        self._give_back(undo)
+        self.give_back(undo)
         return step
 
     def _next_device(self, frame: _Devices) -> int:
@@ -323,8 +283,8 @@ class Search:
             if (self.used_by[slot.claim] if slot.admin else self.used) & low:
                 continue
             if slot.faults & low:
-                raise _Aborted("device", frame.slot, device)
-            if slot.wants is not None and not self._fits(frame.slot, device):
+                raise Aborted("device", frame.slot, device)
+            if slot.wants is not None and not self.fits(frame.slot, device):
                 continue
             if frame.failed and self.bounds is not None:
                 known = frame.failed.get(self.bounds.kind(self, frame.slot, device))
@@ -332,14 +292,14 @@ class Search:
                     self.steps += self.bounds.scaled(*known, self._left(frame, device), slot.need - frame.index - 1)
                     continue
             frame.before = self.steps
-            undo = self._take(frame.slot, frame.index, device)
+            undo = self.take(frame.slot, frame.index, device)
             if undo is None:
                 continue
             step = self._enter_slot(frame.slot, frame.index + 1, device + 1 if combinations else 0)
             if step in (_ENTERED, _DONE):
                 frame.undo = undo
                 return step
-            self._give_back(undo)
+            self.give_back(undo)
             if step == _EXCEEDED:
                 return _EXCEEDED
             self._note_failure(frame, device)
@@ -399,225 +359,6 @@ class Search:
             frozenset(self.groups.items()) if self.groups else None,
         )
 
-    # -- one device ---------------------------------------------------------------------------------------------------
-
-    def _fits(self, slot: int, device: int) -> bool:
-        """Whether what a share consumes is left of every capacity of the device."""
-        wants = self.slots[slot].wants
-        assert wants is not None
-        assert self.problem.free is not None
-        want = wants[device]
-        if want is None:
-            return False
-        free = self.problem.free[device]
-        taken = self.shares.get(device)
-        if taken is None:
-            return all(w <= f for w, f in zip(want, free, strict=True))
-        return all(w + t <= f for w, t, f in zip(want, taken, free, strict=True))
-
-    def _take(self, number: int, index: int, device: int) -> _Undo | None:
-        """Allocates the device if it can be; upstream's allocateDevice."""
-        slot = self.slots[number]
-        bit = 1 << device
-        multi = bool(self.problem.multi & bit)
-        if slot.admin:
-            if not multi and self.used_by[slot.claim] & bit:
-                return None
-        elif (self.used | self.problem.held) & bit:
-            return None
-        if slot.refused & bit:
-            return None
-
-        skip = multi and self.rules.charged_once and (bool(self.problem.sharing & bit) or device in self.shares)
-        groups: tuple[tuple[int, frozenset[str] | None], ...] = ()
-        if self.problem.groups is not None and not skip and self.problem.groups[device]:
-            joined = self._join_groups(device)
-            if joined is None:
-                return None
-            groups = joined
-        charged = False
-        if self.problem.charges is not None and not skip and self.problem.charges[device] is not None:
-            if not self._charge(device):
-                self._leave_groups(groups)
-                return None
-            charged = True
-        if slot.tainted & bit:
-            self._reject(_Undo(number, device, charged, groups, 0, None, was_shared=False), index)
-            return None
-
-        trackers = self.trackers[slot.claim]
-        for position, constraint in enumerate(trackers):
-            try:
-                added = constraint.add(number, device)
-            except ConstraintFault:
-                raise _Aborted("derived", number, device, (position, 0)) from None
-            if not added:
-                if slot.every is not None:
-                    raise _Aborted("constraint", number, device, (position, 0))
-                self._reject(_Undo(number, device, charged, groups, position, None, was_shared=False), index)
-                return None
-
-        before = self.shares.get(device)
-        undo = _Undo(number, device, charged, groups, len(trackers), before, was_shared=device in self.shares)
-        if not multi:
-            self.used |= bit
-            self.used_by[slot.claim] |= bit
-        if slot.wants is not None:
-            if not self._fits_again(number, index, device):
-                if self.rules.leaks:
-                    return None  # the mark, the counters and the constraints stay
-                self._restore(undo)
-                return None
-            if multi:
-                want = slot.wants[device]
-                assert want is not None
-                self.shares[device] = want if before is None else tuple(map(sum, zip(before, want, strict=True)))
-        self.results[slot.claim] += 1
-        self.picks.append((number, device))
-        return undo
-
-    def _fits_again(self, number: int, index: int, device: int) -> bool:
-        if not self.rules.recheck_by_position:
-            return self._fits(number, device)
-        assert self.problem.slices is not None
-        first, count = self.problem.slices[device]
-        if index >= count:
-            raise _Aborted("panic-index", number, device, (index, count))
-        return self._fits(number, first + index)
-
-    def _reject(self, undo: _Undo, index: int) -> None:  # noqa: ARG002
-        """Undoes what a device that is rejected changed; early releases forget its counters."""
-        if self.rules.leaks:
-            for constraint in self.trackers[self.slots[undo.slot].claim][: undo.trackers]:
-                constraint.remove(undo.slot)
-            return
-        for constraint in reversed(self.trackers[self.slots[undo.slot].claim][: undo.trackers]):
-            constraint.remove(undo.slot)
-        self._leave_groups(undo.groups)
-        if undo.charged:
-            self._discharge(undo.device)
-
-    def _give_back(self, undo: _Undo) -> None:
-        """Undoes an allocation when the search backtracks."""
-        self.picks.pop()
-        self.results[self.slots[undo.slot].claim] -= 1
-        if self.rules.leaks:
-            self._give_back_leaking(undo)
-        else:
-            self._restore(undo)
-
-    def _restore(self, undo: _Undo) -> None:
-        slot = self.slots[undo.slot]
-        bit = 1 << undo.device
-        if self.problem.multi & bit:
-            if undo.was_shared:
-                assert undo.shared_before is not None
-                self.shares[undo.device] = undo.shared_before
-            else:
-                self.shares.pop(undo.device, None)
-        else:
-            self._unmark(slot.claim, bit)
-        for constraint in reversed(self.trackers[slot.claim][: undo.trackers]):
-            constraint.remove(undo.slot)
-        self._leave_groups(undo.groups)
-        if undo.charged:
-            self._discharge(undo.device)
-
-    def _give_back_leaking(self, undo: _Undo) -> None:
-        """Up to 1.35: shares keep their counters, and a share that consumes nothing stays for ever."""
-        slot = self.slots[undo.slot]
-        bit = 1 << undo.device
-        for constraint in self.trackers[slot.claim]:
-            constraint.remove(undo.slot)
-        if self.problem.multi & bit:
-            wants = slot.wants
-            want = wants[undo.device] if wants is not None else None
-            taken = self.shares.get(undo.device)
-            if want and taken is not None:
-                left = tuple(t - w for t, w in zip(taken, want, strict=True))
-                if any(left):
-                    self.shares[undo.device] = left
-                else:
-                    del self.shares[undo.device]
-            return
-        self._unmark(slot.claim, bit)
-        if self.problem.charges is not None and self.problem.charges[undo.device] is not None:
-            self._discharge(undo.device)
-
-    def _unmark(self, claim: int, bit: int) -> None:
-        self.used_by[claim] &= ~bit
-        if not any(used & bit for used in self.used_by):
-            self.used &= ~bit
-
-    # -- counters and compatibility groups ----------------------------------------------------------------------------
-
-    def _charge(self, device: int) -> bool:
-        """Reserves the device's counters if all counters of its pool then still suffice."""
-        assert self.problem.charges is not None
-        charge = self.problem.charges[device]
-        assert charge is not None
-        pool = self.ledger_pool[charge.ledger]
-        if pool is None:
-            pool = self.ledger_pool[charge.ledger] = charge.pool
-        taken = self.charged[charge.ledger]
-        for counter, amount in charge.amounts:
-            taken[counter] += amount
-        available = self.problem.ledgers[charge.ledger].available[pool]
-        if all(left is None or left >= used for left, used in zip(available, taken, strict=True)):
-            return True
-        for counter, amount in charge.amounts:
-            taken[counter] -= amount
-        return False
-
-    def _discharge(self, device: int) -> None:
-        assert self.problem.charges is not None
-        charge = self.problem.charges[device]
-        assert charge is not None
-        taken = self.charged[charge.ledger]
-        for counter, amount in charge.amounts:
-            taken[counter] -= amount
-
-    def _join_groups(self, device: int) -> tuple[tuple[int, frozenset[str] | None], ...] | None:
-        """Narrows the groups of each counter set of the device; None where it may not join the others."""
-        assert self.problem.groups is not None
-        saved: list[tuple[int, frozenset[str] | None]] = []
-        for counter_set, groups in self.problem.groups[device]:
-            before = self.groups.get(counter_set)
-            current = self.problem.baseline[counter_set] if before is None else before
-            if current is None:
-                narrowed = groups
-            elif not groups or not current:
-                narrowed = current
-                if groups or current:
-                    self._leave_groups(tuple(saved))
-                    return None
-            else:
-                narrowed = current & groups
-                if not narrowed:
-                    self._leave_groups(tuple(saved))
-                    return None
-            saved.append((counter_set, before))
-            self.groups[counter_set] = narrowed
-        return tuple(saved)
-
-    def _leave_groups(self, saved: tuple[tuple[int, frozenset[str] | None], ...]) -> None:
-        for counter_set, before in reversed(saved):
-            if before is None:
-                del self.groups[counter_set]
-            else:
-                self.groups[counter_set] = before
-
-    def _panic_if_charged(self, slot: int, device: int) -> None:
-        """kubernetes#138882: the pool of the device is not known where its counters are looked up."""
-        bit = 1 << device
-        target = self.slots[slot]
-        in_use = self.used_by[target.claim] & bit if target.admin else (self.used | self.problem.held) & bit
-        if in_use or target.refused & bit:
-            return
-        if self.problem.multi & bit and (self.problem.sharing & bit or device in self.shares):
-            return
-        raise _Aborted("panic-nil", slot, device)
-
 
 def _pure_requests(problem: Problem) -> tuple[bool, ...]:
     """By request: whether from it on nothing can abort the attempt, and nothing that is undone leaves a trace."""
@@ -671,7 +412,7 @@ def search(problem: Problem, budget: int) -> Outcome:
     try:
         if not run.run():
             return NoSolution(run.work, run.steps)
-    except _Aborted as abort:
+    except Aborted as abort:
         return Abort(abort.reason, abort.slot, abort.device, run.work, run.steps, abort.detail)
     except _BudgetEnded:
         return OutOfBudget(run.work, run.steps)

@@ -8,9 +8,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dractl.allocation import Allocated, Unallocatable
+from dractl.allocation import Allocated, AllocatedState, DeviceID, Unallocatable
 from dractl.allocation.bounds import Bounds
 from dractl.allocation.search import Search, search
+from dractl.model import Quantity
 
 from .conftest import Cluster, claim, node, taken, want
 
@@ -187,3 +188,58 @@ def test_a_solution_is_never_ruled_out(described: list[dict[str, Any]], asked: l
     bounds = Bounds(problem)
     todos = [problem.slots[n].selectable for n in first]
     assert any(bounds.feasible(start, n, problem.slots[n].need, todo) for n, todo in zip(first, todos, strict=True))
+
+
+shares = st.lists(
+    st.fixed_dictionaries(
+        {
+            "memory": st.integers(1, 4),
+            "part": st.integers(0, 3),
+            "taint": st.booleans(),
+            "held": st.booleans(),
+            "shared": st.booleans(),
+        }
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@SETTINGS
+@given(shares, st.integers(0, 4), st.sampled_from(["1.35", "1.36", "1.37"]))
+def test_the_survey_keeps_a_device_if_and_only_if_the_search_takes_it(
+    described: list[dict[str, Any]], memory: int, release: str
+) -> None:
+    """Every stage is decided once: a request for one device fits exactly where its survey keeps a candidate."""
+    cluster = Cluster()
+    found = []
+    for n, d in enumerate(described):
+        taints = [{"key": "k", "effect": "NoSchedule"}] if d["taint"] else []
+        found.append(
+            {
+                "name": f"d{n}",
+                "capacity": {"memory": {"value": str(d["memory"])}},
+                "consumesCounters": [{"counterSet": "set", "counters": {"c": {"value": str(d["part"])}}}],
+                **({"taints": taints} if taints else {}),
+                **({"allowMultipleAllocations": True} if d["shared"] else {}),
+            }
+        )
+    pool = {"resourceSliceCount": 2}
+    cluster.pool("gpu.io", found, pool=pool)
+    cluster.pool("gpu.io", [], pool=pool, sharedCounters=[{"name": "set", "counters": {"c": {"value": "4"}}}])
+    ids = [DeviceID("gpu.io", "node-1", f"d{n}") for n in range(len(described))]
+    held = [(i, d) for i, d in zip(ids, described, strict=True) if d["held"]]
+    state = AllocatedState(
+        devices=frozenset(i for i, d in held if not d["shared"]),
+        shared=frozenset(i for i, d in held if d["shared"]),
+        capacity={i: {"memory": Quantity(1)} for i, d in held if d["shared"]},
+    )
+    gates = dict.fromkeys(("DRAConsumableCapacity", "DRAPartitionableDevices", "DRADeviceTaints"), True)
+    allocator = cluster.allocator(release, state=state, **gates)
+    request = want("r", "gpu.io", 1, **({"capacity": {"requests": {"memory": str(memory)}}} if memory else {}))
+    pod = [claim(request)]
+    (survey,) = allocator.survey(node(), pod).requests
+    verdict = allocator.allocate(node(), pod)
+    assert isinstance(verdict, Allocated) == survey.enough
+    if isinstance(verdict, Allocated):
+        assert DeviceID("gpu.io", "node-1", verdict.results[0].devices.results[0].device) == survey.candidates[0]

@@ -1,14 +1,15 @@
-"""Makes the funnel of :mod:`dractl.allocation.survey`: every device of a node through every stage of every request."""
+"""Takes the survey of a node: every device goes through every stage of every request (dractl.allocation.survey)."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dractl.allocation.attributes import lookup
-from dractl.allocation.build import NODE_OPERATIONS, Builder
-from dractl.allocation.capacity import CapacityFault, Unfit, consumption, nano
-from dractl.allocation.counters import available_counters, is_allocated, shares_count
-from dractl.allocation.faults import AttemptFailed, Fault
+from dractl.allocation.capacity import CapacityFault, Unfit, nano
+from dractl.allocation.counters import build_counters
+from dractl.allocation.devices import NODE_OPERATIONS
+from dractl.allocation.faults import AttemptFailed
 from dractl.allocation.matching import Failure
 from dractl.allocation.nodes import SelectorFault, node_matches
 from dractl.allocation.survey import (
@@ -20,49 +21,37 @@ from dractl.allocation.survey import (
     Survey,
     ValueGroup,
 )
-from dractl.allocation.taints import preventing
 from dractl.model.names import RequestRef
 from dractl.model.quantity import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dractl.allocation.allocator import Allocator
-    from dractl.allocation.build import Asked
-    from dractl.allocation.pools import Pool, PoolDevice
-    from dractl.allocation.problem import Value
+    from dractl.allocation.build import Asked, Builder
+    from dractl.allocation.counters import Counters
+    from dractl.allocation.pools import Pool, PoolDevice, PoolID
+    from dractl.allocation.problem import Charge, Value
     from dractl.allocation.state import DeviceID
     from dractl.allocation.survey import StageName
-    from dractl.model import Node, ResourceClaim
-
-_Offer = tuple["PoolDevice", "Pool"]
+    from dractl.model import ResourceClaim
 
 
-def survey(allocator: Allocator, node: Node, claims: Sequence[ResourceClaim]) -> Survey:
-    """See :meth:`dractl.allocation.Allocator.survey`."""
-    name = node.metadata.name
-    index, matcher, behaviour = allocator._index, allocator._matcher, allocator.behaviour
-    if index is None or matcher is None or behaviour is None:
-        return Survey(name, (), (), (), Fault("unsupported", allocator.features.unsupported_text))
-    try:
-        pools = index.gather(node)
-        obsolete = index.obsolete(node)
-    except AttemptFailed as failed:
-        return Survey(name, (), (), (), failed.fault)
-    builder = Builder(allocator.features, behaviour, matcher, allocator.classes, allocator.state, node, pools)
-    funnel = _Funnel(builder)
+def survey(builder: Builder, obsolete: Sequence[tuple[PoolID, int, int]], claims: Sequence[ResourceClaim]) -> Survey:
+    """See :meth:`dractl.allocation.Allocator.survey`. ``obsolete``: pools that a newer generation elsewhere replaces,
+    each with its generation here and its devices."""
+    surveyor = _Surveyor(builder)
     requests: list[RequestSurvey] = []
     constraints: list[ConstraintSurvey] = []
     for number, claim in enumerate(claims):
-        own = funnel.requests(number, claim)
+        own = surveyor.requests(number, claim)
         requests += [found for _, found in own]
-        constraints += funnel.constraints(number, claim, own)
-    seen = [_pool(pool) for pool in pools]
+        constraints += surveyor.constraints(number, claim, own)
+    seen = [_pool(pool) for pool in builder.devices.pools]
     seen += [
         PoolSurvey(driver, pool, "obsolete", None, generation, 0, 0, devices)
         for (driver, pool), generation, devices in obsolete
     ]
-    return Survey(name, tuple(seen), tuple(requests), tuple(constraints))
+    return Survey(builder.devices.node.metadata.name, tuple(seen), tuple(requests), tuple(constraints))
 
 
 def _pool(pool: Pool) -> PoolSurvey:
@@ -78,14 +67,15 @@ def _pool(pool: Pool) -> PoolSurvey:
     )
 
 
-class _Funnel:
-    """One node's devices."""
+class _Surveyor:
+    """Puts one node's devices through the stages. NodeDevices decides each stage, for the search too."""
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
+        self.devices = builder.devices
         self.features = builder.features
-        self.offers: list[_Offer] = [(o.candidate, o.pool) for o in builder.offers if o.candidate is not None]
-        self._left: dict[tuple[str, str, str], dict[tuple[str, str], int]] = {}
+        self.offers = [number for number, offer in enumerate(self.devices.offers) if offer.candidate is not None]
+        self._known: dict[tuple[int, int], dict[tuple[str, str], int | None]] = {}
 
     # -- requests -----------------------------------------------------------------------------------------------------
 
@@ -126,18 +116,18 @@ class _Funnel:
         kept = self.offers
         stages: list[Stage] = []
 
-        def stage(name: StageName, check: Callable[[_Offer], Loss | None], **about: object) -> None:
+        def stage(name: StageName, check: Callable[[int], Loss | None], **about: object) -> None:
             nonlocal kept
             lost = []
             left = []
-            for offer in kept:
-                loss = check(offer)
+            for number in kept:
+                loss = check(number)
                 if loss is None:
-                    left.append(offer)
+                    left.append(number)
                 else:
                     lost.append(loss)
             if name not in _ONLY_WITH_LOSSES or lost:
-                devices = tuple([candidate.id for candidate, _ in left])
+                devices = self._ids(left)
                 stages.append(Stage(name, devices, tuple(lost), **about))  # type: ignore[arg-type]
             kept = left
 
@@ -150,23 +140,23 @@ class _Funnel:
                 text = selector.cel.expression if selector.cel is not None else ""
                 stage(
                     name,  # type: ignore[arg-type]
-                    lambda offer, t=text, i=index, s=scope: self._selector(offer, t, i, s, asked),  # type: ignore[misc]
+                    lambda number, t=text, i=index, s=scope: self._selector(number, t, i, s, asked),  # type: ignore[misc]
                     selector=index,
                     expression=text,
                 )
         stage("node", self._node)
         matched = len(kept)
-        stage("in-use", lambda offer: self._in_use(offer, asked))
+        stage("in-use", lambda number: self._in_use(number, asked))
         stage("node-operations", self._operations)
-        stage("counters", self._counters)
-        stage("taints", lambda offer: self._taints(offer, asked))
-        stage("capacity", lambda offer: self._capacity(offer, asked))
+        stage("counters", self._charged)
+        stage("taints", lambda number: self._taints(number, asked))
+        stage("capacity", lambda number: self._capacity(number, asked))
         for index, constraint in enumerate(asked.claim.spec.devices.constraints):
             attribute = constraint.match_attribute or constraint.distinct_attribute
             if attribute is not None and (not constraint.requests or asked.named_by(constraint.requests)):
                 stage(
                     "constraint",
-                    lambda offer, a=attribute: self._has_attribute(offer, a, asked),  # type: ignore[misc]
+                    lambda number, a=attribute: self._has_attribute(number, a, asked),  # type: ignore[misc]
                     constraint=index,
                     attribute=attribute,
                 )
@@ -176,24 +166,26 @@ class _Funnel:
             device_class=asked.spec.device_class_name,
             mode=asked.mode,
             wanted=matched if asked.mode == "All" else asked.count,
-            offered=tuple([candidate.id for candidate, _ in self.offers]),
+            offered=self._ids(self.offers),
             stages=tuple(stages),
-            candidates=tuple([candidate.id for candidate, _ in kept]),
+            candidates=self._ids(kept),
         )
 
-    def _gate(self, offer: _Offer) -> Loss | None:
-        candidate, _ = offer
-        if candidate.device.binding_conditions and not self.features.binding_conditions:
-            gates = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
-            gate = next(g for g in gates if not self.features.enabled(g))
+    def _ids(self, numbers: Sequence[int]) -> tuple[DeviceID, ...]:
+        return tuple([self.devices.candidate(number).id for number in numbers])
+
+    def _gate(self, number: int) -> Loss | None:
+        candidate = self.devices.candidate(number)
+        gate = self.devices.hiding_gate(candidate.device)
+        if gate is not None:
             return Loss(candidate.id, "gate-off", f"has binding conditions, but {gate} is off", gate=gate)
-        if candidate.device.mapping.get("consumesCounters") and not self.builder.partitionable:
+        if self.devices.uncharged >> number & 1:
             gate = "DRAPartitionableDevices"
             return Loss(candidate.id, "gate-off", f"consumes counters, but {gate} is off", gate=gate)
         return None
 
-    def _selector(self, offer: _Offer, text: str, index: int, scope: str | None, asked: Asked) -> Loss | None:
-        candidate, _ = offer
+    def _selector(self, number: int, text: str, index: int, scope: str | None, asked: Asked) -> Loss | None:
+        candidate = self.devices.candidate(number)
         answer = self.builder.matcher.one(text, candidate, index, scope)
         if answer is True:
             return None
@@ -202,83 +194,79 @@ class _Funnel:
             return Loss(candidate.id, "selector-error", message, answer.error)
         return Loss(candidate.id, "selector-false", "the selector is false")
 
-    def _node(self, offer: _Offer) -> Loss | None:
-        candidate, _ = offer
+    def _node(self, number: int) -> Loss | None:
+        candidate = self.devices.candidate(number)
         if not candidate.slice.spec.per_device_node_selection:
             return None
         device = candidate.device
         try:
-            if node_matches(self.builder.node, device.node_name, device.all_nodes, device.node_selector):
+            if node_matches(self.devices.node, device.node_name, device.all_nodes, device.node_selector):
                 return None
         except SelectorFault as fault:
             return Loss(candidate.id, "selector-error", str(fault))
         return Loss(candidate.id, "node-mismatch", "the device is for another node")
 
-    def _in_use(self, offer: _Offer, asked: Asked) -> Loss | None:
-        candidate, _ = offer
-        if asked.admin or candidate.id not in self.builder.state.devices:
+    def _in_use(self, number: int, asked: Asked) -> Loss | None:
+        if asked.admin or not self.devices.held >> number & 1:
             return None
-        return Loss(candidate.id, "device-in-use", "held by another claim")
+        return Loss(self.devices.candidate(number).id, "device-in-use", "held by another claim")
 
-    def _operations(self, offer: _Offer) -> Loss | None:
-        candidate, _ = offer
-        operations = candidate.slice.spec.skip_node_operations
-        if not operations or not self.builder.experimental or not self.features.at_least("1.37"):
+    def _operations(self, number: int) -> Loss | None:
+        if not self.devices.undeclared >> number & 1:
             return None
+        device = self.devices.candidate(number).id
         if not self.features.enabled(NODE_OPERATIONS):
             text = f"skips node operations, but {NODE_OPERATIONS} is off"
-            return Loss(candidate.id, "gate-off", text, gate=NODE_OPERATIONS)
-        if NODE_OPERATIONS in self.builder.node.status.declared_features:
-            return None
+            return Loss(device, "gate-off", text, gate=NODE_OPERATIONS)
         text = f"skips node operations, and the node does not declare {NODE_OPERATIONS}"
-        return Loss(candidate.id, "node-operations", text, gate=NODE_OPERATIONS)
+        return Loss(device, "node-operations", text, gate=NODE_OPERATIONS)
 
-    def _counters(self, offer: _Offer) -> Loss | None:
-        candidate, pool = offer
-        if not self.builder.partitionable or not candidate.device.mapping.get("consumesCounters"):
-            return None
-        state, behaviour = self.builder.state, self.builder.behaviour
-        shares = shares_count(behaviour, since_136=self.features.at_least("1.36"))
-        if self._is_shared(candidate) and is_allocated(candidate.id, state, shares=True):
-            return None  # charged with its first share
-        in_slice = candidate.slice if behaviour.counters_in_slice else None
-        key = (*pool.id, in_slice.metadata.name if in_slice is not None else "")
-        left = self._left.get(key)
+    @cached_property
+    def counters(self) -> Counters:
+        """Charges and ledgers, as the search gets them."""
+        return build_counters(self.devices)
+
+    def _left(self, charge: Charge) -> dict[tuple[str, str], int | None]:
+        """What is left of the counters of a device's pool, in billionths."""
+        key = (charge.ledger, charge.pool)
+        left = self._known.get(key)
         if left is None:
-            left = self._left[key] = available_counters(pool, in_slice, state, shares=shares)
-        for consumption_ in candidate.device.consumes_counters:
-            for counter, value in consumption_.counters.items():
-                free = left.get((consumption_.counter_set, counter))
+            available = self.counters.ledgers[charge.ledger].available[charge.pool]
+            left = self._known[key] = dict(zip(self.counters.names[charge.ledger], available, strict=True))
+        return left
+
+    def _charged(self, number: int) -> Loss | None:
+        charge = None if self.counters.charges is None else self.counters.charges[number]
+        if charge is None:
+            return None
+        if self.devices.sharing >> number & 1 and "charged-again" not in self.devices.behaviour.bugs:
+            return None  # charged with its first share
+        candidate = self.devices.candidate(number)
+        left = self._left(charge)
+        for use in candidate.device.consumes_counters:
+            for counter, value in use.counters.items():
+                free = left.get((use.counter_set, counter))
                 if free is not None and nano(value) > free:
-                    return _short(candidate.id, consumption_.counter_set, counter, value, free)
+                    return _short(candidate.id, use.counter_set, counter, value, free)
         for (counter_set, counter), free in left.items():
-            if free < 0:  # upstream checks all counters of the pool whenever it checks one
+            if free is not None and free < 0:  # upstream checks all counters of the pool whenever it checks one
                 return _short(candidate.id, counter_set, counter, Quantity(), free)
         return None
 
-    def _is_shared(self, candidate: PoolDevice) -> bool:
-        return self.builder.consumable and bool(candidate.device.mapping.get("allowMultipleAllocations"))
-
-    def _taints(self, offer: _Offer, asked: Asked) -> Loss | None:
-        candidate, _ = offer
-        if not self.features.enabled("DRADeviceTaints"):
-            return None
-        any_effect = self.builder.behaviour.counters_in_slice
-        taint = preventing(candidate.device, asked.tolerations, any_effect=any_effect)
+    def _taints(self, number: int, asked: Asked) -> Loss | None:
+        taint = self.devices.taint(number, asked.tolerations)
         if taint is None:
             return None
         text = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-        return Loss(candidate.id, "tainted", f"taint {text} is not tolerated", taint=text)
+        return Loss(self.devices.candidate(number).id, "tainted", f"taint {text} is not tolerated", taint=text)
 
-    def _capacity(self, offer: _Offer, asked: Asked) -> Loss | None:
-        candidate, _ = offer
-        if not self.builder.consumable:
+    def _capacity(self, number: int, asked: Asked) -> Loss | None:
+        if not self.devices.consumable:
             return None
-        capacity = candidate.device.capacity
-        try:
-            found = consumption(asked.capacity, capacity, self.builder.arithmetic)
-        except CapacityFault as fault:
-            return Loss(candidate.id, "capacity-policy", str(fault))
+        candidate = self.devices.candidate(number)
+        found = self.devices.consumed(asked.capacity, number, id(asked.spec))
+        if isinstance(found, CapacityFault):
+            return Loss(candidate.id, "capacity-policy", str(found))
         if isinstance(found, Unfit):
             want = None if found.want is None else _as_written(found.want, asked, found.capacity)
             if found.code == "capacity-missing":
@@ -286,26 +274,26 @@ class _Funnel:
             else:
                 text = f"the request policy of capacity {found.capacity} does not allow {want}"
             return Loss(candidate.id, found.code, text, capacity=found.capacity, want=want)
-        held = self.builder.state.capacity.get(candidate.id) or {}
-        for name, amount in found.items():
-            total = capacity[name].value
+        held = self.devices.state.capacity.get(candidate.id) or {}
+        for (name, amount), left in zip(found.items(), self.devices.free[number], strict=True):
+            if nano(amount) <= left:
+                continue
+            total = candidate.device.capacity[name].value
             free = total - held[name] if name in held else total
-            if amount > free:
-                want = _as_written(amount, asked, name)
-                text = f"capacity {name}: wants {want}, {free} of {total} is free"
-                return Loss(
-                    candidate.id,
-                    "capacity-short",
-                    text,
-                    capacity=name,
-                    want=want,
-                    free=str(free),
-                    total=str(total),
-                )
+            want = _as_written(amount, asked, name)
+            return Loss(
+                candidate.id,
+                "capacity-short",
+                f"capacity {name}: wants {want}, {free} of {total} is free",
+                capacity=name,
+                want=want,
+                free=str(free),
+                total=str(total),
+            )
         return None
 
-    def _has_attribute(self, offer: _Offer, attribute: str, asked: Asked) -> Loss | None:
-        candidate, _ = offer
+    def _has_attribute(self, number: int, attribute: str, asked: Asked) -> Loss | None:
+        candidate = self.devices.candidate(number)
         if any(derived.name == attribute for derived in asked.spec.derived_attributes):
             return None
         if lookup(candidate, attribute) is not None:
@@ -318,7 +306,7 @@ class _Funnel:
         self, number: int, claim: ResourceClaim, requests: Sequence[tuple[Asked | None, RequestSurvey]]
     ) -> list[ConstraintSurvey]:
         """What each value of a constrained attribute holds."""
-        candidates = {candidate.id: candidate for candidate, _ in self.offers}
+        candidates = {c.id: c for c in map(self.devices.candidate, self.offers)}
         found = []
         for index, constraint in enumerate(claim.spec.devices.constraints):
             attribute = constraint.match_attribute or constraint.distinct_attribute

@@ -1,0 +1,171 @@
+"""The devices that one node offers, numbered in the order of the search, and what concerns each of them.
+
+The stages of :mod:`dractl.allocation.survey` and the search are decided here, once: a set of devices is an int with one
+bit a device, and the survey says in words what a bit means.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.allocation.capacity import Arithmetic, CapacityFault, Unfit, consumption, nano
+from dractl.allocation.taints import preventing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dractl.allocation.features import Behaviour, Features
+    from dractl.allocation.pools import Pool, PoolDevice
+    from dractl.allocation.problem import Vector
+    from dractl.allocation.state import AllocatedState
+    from dractl.model import Device, DeviceTaint, DeviceToleration, Node, Quantity
+
+NODE_OPERATIONS = "DRAOptionalNodeOperations"
+_BINDING_GATES = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
+
+
+class Offer(NamedTuple):
+    """A device in the order of the search, or a pool that ends the attempt when it is reached."""
+
+    candidate: PoolDevice | None
+    pool: Pool
+
+
+class NodeDevices:
+    """The devices of a node's pools. ``base``: by position of a pool the number of its first device.
+
+    ``held``: in use by other claims. ``multi``: can be shared. ``charging``: consume counters. ``operating``: skip
+    operations of the node. ``sharing``: shared already.
+    """
+
+    def __init__(
+        self, features: Features, behaviour: Behaviour, state: AllocatedState, node: Node, pools: tuple[Pool, ...]
+    ) -> None:
+        self.features = features
+        self.behaviour = behaviour
+        self.state = state
+        self.node = node
+        self.pools = pools
+        self.partitionable = features.enabled("DRAPartitionableDevices")
+        self.consumable = behaviour.shares and features.enabled("DRAConsumableCapacity")
+        self.experimental = behaviour.variant == "experimental"
+        self.binding = features.binding_conditions
+        strict = features.at_least("1.37")
+        self.arithmetic = Arithmetic(milli=strict and features.enabled("DRAFractionalCapacityRange"), strict=strict)
+        self.offers: list[Offer] = []
+        self.base: dict[int, int] = {}
+        for position, pool in enumerate(pools):
+            if pool.invalid is not None:
+                if behaviour.lenient_pools:
+                    self.offers.append(Offer(None, pool))
+                continue
+            if pool.incomplete and not behaviour.lenient_pools:
+                continue
+            self.base[position] = len(self.offers)
+            self.offers.extend([Offer(candidate, pool) for candidate in pool.devices])
+        self.held = self.multi = self.charging = self.operating = self.sharing = 0
+        has_capacity = False
+        for number, (candidate, _) in enumerate(self.offers):
+            if candidate is None:
+                continue
+            bit = 1 << number
+            mapping = candidate.device.mapping
+            if candidate.id in state.devices:
+                self.held |= bit
+            if self.consumable:
+                if mapping.get("allowMultipleAllocations"):
+                    self.multi |= bit
+                    if candidate.id in state.capacity or (strict and candidate.id in state.shared):
+                        self.sharing |= bit
+                if mapping.get("capacity"):
+                    has_capacity = True
+            if mapping.get("consumesCounters"):
+                self.charging |= bit
+            if candidate.slice.spec.skip_node_operations:
+                self.operating |= bit
+        self.capacity_matters = self.consumable and (has_capacity or bool(self.multi))
+        self._consumed: dict[tuple[int, str], Mapping[str, Quantity] | Unfit | CapacityFault] = {}
+
+    def __len__(self) -> int:
+        return len(self.offers)
+
+    def candidate(self, number: int) -> PoolDevice:
+        """The device of a number."""
+        candidate = self.offers[number].candidate
+        assert candidate is not None
+        return candidate
+
+    # -- gates --------------------------------------------------------------------------------------------------------
+
+    def hiding_gate(self, device: Device) -> str | None:
+        """The gate that is off and hides a device with binding conditions; None for a device that is not hidden."""
+        if self.binding or not device.binding_conditions:
+            return None
+        return next(gate for gate in _BINDING_GATES if not self.features.enabled(gate))
+
+    @property
+    def uncharged(self) -> int:
+        """Devices that consume counters while DRAPartitionableDevices is off: they are refused."""
+        return 0 if self.partitionable else self.charging
+
+    @cached_property
+    def undeclared(self) -> int:
+        """Devices that skip node operations where the gate is off or the node does not declare it (from 1.37 on)."""
+        if not (self.experimental and self.operating and self.features.at_least("1.37")):
+            return 0
+        declared = NODE_OPERATIONS in self.node.status.declared_features
+        return 0 if self.features.enabled(NODE_OPERATIONS) and declared else self.operating
+
+    # -- taints -------------------------------------------------------------------------------------------------------
+
+    def taint(self, number: int, tolerations: Sequence[DeviceToleration]) -> DeviceTaint | None:
+        """The first taint of a device that keeps a request from it."""
+        candidate = self.offers[number].candidate
+        if candidate is None or not candidate.device.mapping.get("taints"):
+            return None
+        if not self.features.enabled("DRADeviceTaints"):
+            return None
+        return preventing(candidate.device, tolerations, any_effect=self.behaviour.counters_in_slice)
+
+    def tainted(self, tolerations: Sequence[DeviceToleration]) -> int:
+        """The devices that a request cannot have because of a taint."""
+        if not self.features.enabled("DRADeviceTaints"):
+            return 0
+        found = 0
+        for number in range(len(self.offers)):
+            if self.taint(number, tolerations) is not None:
+                found |= 1 << number
+        return found
+
+    # -- capacity -----------------------------------------------------------------------------------------------------
+
+    def consumed(
+        self, requested: Mapping[str, Quantity] | None, number: int, key: int
+    ) -> Mapping[str, Quantity] | Unfit | CapacityFault:
+        """What a share of a device consumes; ``key`` stands for the request."""
+        device = self.candidate(number).device
+        memory = (key, repr(device.mapping.get("capacity")))
+        found = self._consumed.get(memory)
+        if found is None:
+            try:
+                found = consumption(requested, device.capacity, self.arithmetic)
+            except CapacityFault as fault:
+                found = fault
+            self._consumed[memory] = found
+        return found
+
+    @cached_property
+    def free(self) -> tuple[Vector, ...]:
+        """By device what is left of each of its capacities by name, in billionths."""
+        free: list[Vector] = []
+        for candidate, _ in self.offers:
+            if candidate is None or not candidate.device.mapping.get("capacity"):
+                free.append(())
+                continue
+            capacity = candidate.device.capacity
+            held = self.state.capacity.get(candidate.id) or {}
+            free.append(
+                tuple([nano(capacity[n].value) - (nano(held[n]) if n in held else 0) for n in sorted(capacity)])
+            )
+        return tuple(free)

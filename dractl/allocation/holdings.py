@@ -1,0 +1,282 @@
+"""What a search holds at a moment: devices, shares, counters, groups, constraints, and how a device is taken.
+
+Upstream's allocateDevice and its rollback (k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go),
+with the bugs of the releases that leak on the way back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from dractl.allocation.constraints import ConstraintFault, tracker
+
+if TYPE_CHECKING:
+    from dractl.allocation.problem import Problem, Vector
+
+AbortReason = Literal["device", "constraint", "derived", "limit", "panic-nil", "panic-index"]
+
+
+class Aborted(Exception):
+    """The attempt ends at ``device`` while it is tried for ``slot``; see :class:`dractl.allocation.search.Abort`."""
+
+    def __init__(
+        self,
+        reason: AbortReason,
+        slot: int,
+        device: int,
+        detail: tuple[int, int] = (0, 0),
+    ) -> None:
+        super().__init__()
+        self.reason = reason
+        self.slot = slot
+        self.device = device
+        self.detail = detail
+
+
+class Undo(NamedTuple):
+    """What taking a device changed."""
+
+    slot: int
+    device: int
+    charged: bool
+    groups: tuple[tuple[int, frozenset[str] | None], ...]
+    trackers: int
+    shared_before: Vector | None
+    was_shared: bool
+
+
+class Holdings:
+    """What a search has taken of a problem so far."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.rules = problem.rules
+        self.slots = problem.slots
+        self.picks: list[tuple[int, int]] = []
+        claims = max((slot.claim for slot in problem.slots), default=-1) + 1
+        self.results = [0] * claims
+        # devices that are being allocated, by any claim and by each
+        self.used = 0
+        self.used_by = [0] * claims
+        self.trackers = [[tracker(c, problem.slots) for c in constraints] for constraints in problem.constraints]
+        self.shares: dict[int, Vector] = {}  # what shares in flight consume
+        self.charged: list[list[int]] = [[0] * len(ledger.available[0]) for ledger in problem.ledgers]
+        self.ledger_pool: list[int | None] = [None if len(x.available) > 1 else 0 for x in problem.ledgers]
+        self.groups: dict[int, frozenset[str]] = {}
+
+    def fits(self, slot: int, device: int) -> bool:
+        """Whether what a share consumes is left of every capacity of the device."""
+        wants = self.slots[slot].wants
+        assert wants is not None
+        assert self.problem.free is not None
+        want = wants[device]
+        if want is None:
+            return False
+        free = self.problem.free[device]
+        taken = self.shares.get(device)
+        if taken is None:
+            return all(w <= f for w, f in zip(want, free, strict=True))
+        return all(w + t <= f for w, t, f in zip(want, taken, free, strict=True))
+
+    def take(self, number: int, index: int, device: int) -> Undo | None:
+        """Allocates the device if it can be; upstream's allocateDevice."""
+        slot = self.slots[number]
+        bit = 1 << device
+        multi = bool(self.problem.multi & bit)
+        if slot.admin:
+            if not multi and self.used_by[slot.claim] & bit:
+                return None
+        elif (self.used | self.problem.held) & bit:
+            return None
+        if slot.refused & bit:
+            return None
+
+        skip = multi and self.rules.charged_once and (bool(self.problem.sharing & bit) or device in self.shares)
+        groups: tuple[tuple[int, frozenset[str] | None], ...] = ()
+        if self.problem.groups is not None and not skip and self.problem.groups[device]:
+            joined = self._join_groups(device)
+            if joined is None:
+                return None
+            groups = joined
+        charged = False
+        if self.problem.charges is not None and not skip and self.problem.charges[device] is not None:
+            if not self._charge(device):
+                self._leave_groups(groups)
+                return None
+            charged = True
+        if slot.tainted & bit:
+            self._reject(Undo(number, device, charged, groups, 0, None, was_shared=False))
+            return None
+
+        trackers = self.trackers[slot.claim]
+        for position, constraint in enumerate(trackers):
+            try:
+                added = constraint.add(number, device)
+            except ConstraintFault:
+                raise Aborted("derived", number, device, (position, 0)) from None
+            if not added:
+                if slot.every is not None:
+                    raise Aborted("constraint", number, device, (position, 0))
+                self._reject(Undo(number, device, charged, groups, position, None, was_shared=False))
+                return None
+
+        before = self.shares.get(device)
+        undo = Undo(number, device, charged, groups, len(trackers), before, was_shared=device in self.shares)
+        if not multi:
+            self.used |= bit
+            self.used_by[slot.claim] |= bit
+        if slot.wants is not None:
+            if not self._fits_again(number, index, device):
+                if self.rules.leaks:
+                    return None  # the mark, the counters and the constraints stay
+                self._restore(undo)
+                return None
+            if multi:
+                want = slot.wants[device]
+                assert want is not None
+                self.shares[device] = want if before is None else tuple(map(sum, zip(before, want, strict=True)))
+        self.results[slot.claim] += 1
+        self.picks.append((number, device))
+        return undo
+
+    def _fits_again(self, number: int, index: int, device: int) -> bool:
+        if not self.rules.recheck_by_position:
+            return self.fits(number, device)
+        assert self.problem.slices is not None
+        first, count = self.problem.slices[device]
+        if index >= count:
+            raise Aborted("panic-index", number, device, (index, count))
+        return self.fits(number, first + index)
+
+    def _reject(self, undo: Undo) -> None:
+        """Undoes what a device that is rejected changed; early releases forget its counters."""
+        if self.rules.leaks:
+            for constraint in self.trackers[self.slots[undo.slot].claim][: undo.trackers]:
+                constraint.remove(undo.slot)
+            return
+        for constraint in reversed(self.trackers[self.slots[undo.slot].claim][: undo.trackers]):
+            constraint.remove(undo.slot)
+        self._leave_groups(undo.groups)
+        if undo.charged:
+            self._discharge(undo.device)
+
+    def give_back(self, undo: Undo) -> None:
+        """Undoes an allocation when the search backtracks."""
+        self.picks.pop()
+        self.results[self.slots[undo.slot].claim] -= 1
+        if self.rules.leaks:
+            self._give_back_leaking(undo)
+        else:
+            self._restore(undo)
+
+    def _restore(self, undo: Undo) -> None:
+        slot = self.slots[undo.slot]
+        bit = 1 << undo.device
+        if self.problem.multi & bit:
+            if undo.was_shared:
+                assert undo.shared_before is not None
+                self.shares[undo.device] = undo.shared_before
+            else:
+                self.shares.pop(undo.device, None)
+        else:
+            self._unmark(slot.claim, bit)
+        for constraint in reversed(self.trackers[slot.claim][: undo.trackers]):
+            constraint.remove(undo.slot)
+        self._leave_groups(undo.groups)
+        if undo.charged:
+            self._discharge(undo.device)
+
+    def _give_back_leaking(self, undo: Undo) -> None:
+        """Up to 1.35: shares keep their counters, and a share that consumes nothing stays for ever."""
+        slot = self.slots[undo.slot]
+        bit = 1 << undo.device
+        for constraint in self.trackers[slot.claim]:
+            constraint.remove(undo.slot)
+        if self.problem.multi & bit:
+            wants = slot.wants
+            want = wants[undo.device] if wants is not None else None
+            taken = self.shares.get(undo.device)
+            if want and taken is not None:
+                left = tuple(t - w for t, w in zip(taken, want, strict=True))
+                if any(left):
+                    self.shares[undo.device] = left
+                else:
+                    del self.shares[undo.device]
+            return
+        self._unmark(slot.claim, bit)
+        if self.problem.charges is not None and self.problem.charges[undo.device] is not None:
+            self._discharge(undo.device)
+
+    def _unmark(self, claim: int, bit: int) -> None:
+        self.used_by[claim] &= ~bit
+        if not any(used & bit for used in self.used_by):
+            self.used &= ~bit
+
+    # -- counters and compatibility groups ----------------------------------------------------------------------------
+
+    def _charge(self, device: int) -> bool:
+        """Reserves the device's counters if all counters of its pool then still suffice."""
+        assert self.problem.charges is not None
+        charge = self.problem.charges[device]
+        assert charge is not None
+        pool = self.ledger_pool[charge.ledger]
+        if pool is None:
+            pool = self.ledger_pool[charge.ledger] = charge.pool
+        taken = self.charged[charge.ledger]
+        for counter, amount in charge.amounts:
+            taken[counter] += amount
+        available = self.problem.ledgers[charge.ledger].available[pool]
+        if all(left is None or left >= used for left, used in zip(available, taken, strict=True)):
+            return True
+        for counter, amount in charge.amounts:
+            taken[counter] -= amount
+        return False
+
+    def _discharge(self, device: int) -> None:
+        assert self.problem.charges is not None
+        charge = self.problem.charges[device]
+        assert charge is not None
+        taken = self.charged[charge.ledger]
+        for counter, amount in charge.amounts:
+            taken[counter] -= amount
+
+    def _join_groups(self, device: int) -> tuple[tuple[int, frozenset[str] | None], ...] | None:
+        """Narrows the groups of each counter set of the device; None where it may not join the others."""
+        assert self.problem.groups is not None
+        saved: list[tuple[int, frozenset[str] | None]] = []
+        for counter_set, groups in self.problem.groups[device]:
+            before = self.groups.get(counter_set)
+            current = self.problem.baseline[counter_set] if before is None else before
+            if current is None:
+                narrowed = groups
+            elif not groups or not current:
+                narrowed = current
+                if groups or current:
+                    self._leave_groups(tuple(saved))
+                    return None
+            else:
+                narrowed = current & groups
+                if not narrowed:
+                    self._leave_groups(tuple(saved))
+                    return None
+            saved.append((counter_set, before))
+            self.groups[counter_set] = narrowed
+        return tuple(saved)
+
+    def _leave_groups(self, saved: tuple[tuple[int, frozenset[str] | None], ...]) -> None:
+        for counter_set, before in reversed(saved):
+            if before is None:
+                del self.groups[counter_set]
+            else:
+                self.groups[counter_set] = before
+
+    def panic_if_charged(self, slot: int, device: int) -> None:
+        """kubernetes#138882: the pool of the device is not known where its counters are looked up."""
+        bit = 1 << device
+        target = self.slots[slot]
+        in_use = self.used_by[target.claim] & bit if target.admin else (self.used | self.problem.held) & bit
+        if in_use or target.refused & bit:
+            return
+        if self.problem.multi & bit and (self.problem.sharing & bit or device in self.shares):
+            return
+        raise Aborted("panic-nil", slot, device)
