@@ -4,7 +4,7 @@
 
 Looks up what selectors read in the catalogue of the driver, and reports attributes and capacities that only some of
 its devices have, unless the selector or one before it asks whether they are there: `"name" in
-device.attributes[...]`, `has(...)`, or `.?name.orValue(...)`.
+device.attributes[...]`, `has(...)`, or `.?name.orValue(...)`. What depends on an option of the driver, or on rare hardware, is an info.
 
 ## Why is this bad
 
@@ -69,6 +69,9 @@ SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 FIELDS = ("selectors",)
 
+# Conditions that differ among the devices of one node; others are those of a driver's options and of rare hardware.
+_VARIES = ("where ", "of PCI functions", "of virtual functions")
+
 
 def check(run: Run) -> Iterator[Advice]:
     for read in reads(run):
@@ -77,10 +80,12 @@ def check(run: Run) -> Iterator[Advice]:
             continue
         if (missing := _missing(read, row)) and not _implied(read, row):
             lookup = read.lookup
+            varies = not row.when or row.when.startswith(_VARIES)
             yield read.advice(
                 f"devices of {read.driver.name} may lack {row.name} ({missing}): the selector fails on them",
                 help=f'write "{lookup.name}" in device.{lookup.kind}["{lookup.domain}"] && ... before it',
-            )
+                confidence="likely" if varies else "possible",
+            )._replace(severity=None if varies else "info")
 
 
 def _missing(read: Read, row: Row) -> str:
