@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["CLASSES", "PRODUCTS"]
 
 
+_OPEN = frozenset({"sriovnetwork.k8snetworkplumbingwg.io"})
+"""Drivers to whose devices the administrator adds attributes of any name: SR-IOV's DeviceAttributes objects
+(k8snetworkplumbingwg/dra-driver-sriov pkg/api/sriovdra/v1alpha1)."""
+
+
 class Row(NamedTuple):
     """An attribute or a capacity that a driver publishes, by its full name.
 
@@ -48,6 +53,11 @@ class Driver(NamedTuple):
     released: str
     attributes: dict[str, Row]
     capacities: dict[str, Row]
+
+    @property
+    def is_open(self) -> bool:
+        """True if its devices can have attributes that it does not know."""
+        return self.name in _OPEN
 
     def rows(self, kind: str) -> dict[str, Row]:
         """``attributes`` or ``capacity``."""

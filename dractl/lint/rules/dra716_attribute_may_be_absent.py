@@ -4,7 +4,8 @@
 
 Looks up what selectors read in the catalogue of the driver, and reports attributes and capacities that only some of
 its devices have, unless the selector or one before it asks whether they are there: `"name" in
-device.attributes[...]`, `has(...)`, or `.?name.orValue(...)`. What depends on an option of the driver, or on rare hardware, is an info.
+device.attributes[...]`, `has(...)`, or `.?name.orValue(...)`. It is an info
+where other conditions come first, or where the attribute depends on an option of the driver or on rare hardware.
 
 ## Why is this bad
 
@@ -80,12 +81,23 @@ def check(run: Run) -> Iterator[Advice]:
             continue
         if (missing := _missing(read, row)) and not _implied(read, row):
             lookup = read.lookup
-            varies = not row.when or row.when.startswith(_VARIES)
+            varies = (not row.when or row.when.startswith(_VARIES)) and not _narrowed(read)
             yield read.advice(
                 f"devices of {read.driver.name} may lack {row.name} ({missing}): the selector fails on them",
                 help=f'write "{lookup.name}" in device.{lookup.kind}["{lookup.domain}"] && ... before it',
                 confidence="likely" if varies else "possible",
             )._replace(severity=None if varies else "info")
+
+
+def _narrowed(read: Read) -> bool:
+    """True if other conditions come first: the devices that satisfy them may all have the attribute."""
+    wanted = read.selection.wanted
+    earlier = [found for found in read.program.lookups if found.start < read.lookup.start]
+    for program in (*(wanted.classes if wanted else ()), *(other for _, other in read.selection.selectors)):
+        if program is read.program:
+            break
+        earlier += program.lookups
+    return any(found.name not in (None, "type", read.lookup.name) for found in earlier)
 
 
 def _missing(read: Read, row: Row) -> str:
