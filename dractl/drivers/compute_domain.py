@@ -14,7 +14,7 @@ from dractl.drivers.values import typed
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine
 
-NAME = "compute-domain.nvidia.com"
+NAME, VENDOR = "compute-domain.nvidia.com", "0x10de"
 
 CATALOGUE = Catalogue(
     title="NVIDIA compute domains (IMEX channels over multi-node NVLink)",
@@ -25,7 +25,10 @@ CATALOGUE = Catalogue(
         Attribute("type", "string", "kind of device", values=("channel", "daemon")),
         Attribute("id", "int", "0: one channel a node is published of the 2048 that there are"),
     ),
-    notes=("the NVLink clique is a node label (nvidia.com/gpu.clique), not an attribute",),
+    notes=(
+        "published on every node with NVIDIA GPUs; without a multi-node NVLink fabric a compute domain joins no GPUs",
+        "the NVLink clique is a node label (nvidia.com/gpu.clique), not an attribute",
+    ),
 )
 
 
@@ -35,8 +38,8 @@ class _ComputeDomain:
     catalogue: Catalogue = CATALOGUE
 
     def present(self, machine: Machine) -> bool:
-        """Whether GPUs are on an NVLink fabric; elsewhere the driver publishes the same two devices to no use."""
-        return any(gpu.fabric is not None and gpu.fabric.cluster_uuid for gpu in machine.gpus)
+        """The chart runs it on every GPU node (values.yaml resources.computeDomains), with NVLink fabric or without."""
+        return any(gpu.vendor == VENDOR for gpu in machine.gpus)
 
     def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
         kind = f"device.driver == '{NAME}' && device.attributes['{NAME}'].type"

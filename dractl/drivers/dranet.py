@@ -115,13 +115,13 @@ CATALOGUE = Catalogue(
             "the PCI function's NUMA node; with the gate also equally near nodes of its socket",
             "main",
             when="of PCI functions with a NUMA node",
-            list_with="listTypeAttributes",
+            list_with="DRAListTypeAttributes",
         ),
         *dranet_cloud.ATTRIBUTES,
     ),
     settings=(
         Setting("moveIBInterfaces", "true, false", "--move-ib-interfaces: false leaves IPoIB interfaces out"),
-        Setting("listTypeAttributes", "false, true", "feature gate DRAListTypeAttributes (main): NUMA nodes as a list"),
+        Setting("DRAListTypeAttributes", "false, true", "feature gate of that name (main): NUMA nodes as a list"),
         *dranet_cloud.SETTINGS,
     ),
     notes=(
@@ -151,9 +151,9 @@ class _Dranet:
     def inventory(self, machine: Machine, options: Options) -> Inventory:
         """DB.scan: PCI functions, RDMA devices of other classes, interfaces; then what the host's uplink uses goes."""
         as_of = _Version(version_index(CATALOGUE, NAME, options.versions.get(NAME)))
-        lists = options.flag(NAME, "listTypeAttributes")
+        lists = options.flag(NAME, "DRAListTypeAttributes")
         if lists and not as_of.since("main"):
-            raise UsageError(f"{NAME}: listTypeAttributes came after 1.4", hint="--driver-version dra.net=main")
+            raise UsageError(f"{NAME}: DRAListTypeAttributes came after 1.4", hint="--driver-version dra.net=main")
         functions = [pci for pci in network_functions(machine) if _allocatable(pci) or not as_of.since("1.3")]
         unbound = [pci.bdf for pci in network_functions(machine) if not _allocatable(pci) and as_of.since("1.3")]
         found = {device_name(pci.bdf): {"dra.net/pciAddress": pci.bdf} for pci in functions}

@@ -5,11 +5,11 @@ Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin (nvlib.go,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers import nvidia_shares
-from dractl.drivers.nvidia_catalogue import CATALOGUE, NAME, VENDOR, since
+from dractl.drivers import nvidia_shares, nvidia_start
+from dractl.drivers.nvidia_catalogue import CATALOGUE, FABRIC_MANAGER, LIST_ATTRIBUTES, NAME, VENDOR, since
 from dractl.drivers.nvidia_devices import full, partial, static_mig
 from dractl.drivers.nvidia_partitions import is_partitionable, partitions
 from dractl.drivers.nvidia_vfio import vfio_devices
@@ -17,7 +17,9 @@ from dractl.drivers.profile import Catalogue, Inventory, Options, Slice, device_
 from dractl.errors import UsageError
 
 if TYPE_CHECKING:
-    from dractl.topology.machine import Machine
+    from collections.abc import Callable
+
+    from dractl.topology.machine import Gpu, Machine
 
 _SKIPPED = ("DGX Display", "NVIDIA DGX Display")  # go-nvlib's default skip list
 
@@ -34,107 +36,149 @@ class _Nvidia:
         def of(kind: str) -> str:
             return f"device.driver == '{NAME}' && device.attributes['{NAME}'].type == '{kind}'"
 
-        gpu = device_class(NAME, of("gpu"), extendedResourceName="nvidia.com/gpu")
+        # deployments/helm templates/deviceclass-gpu.yaml has it since 25.12.
+        extended = {"extendedResourceName": "nvidia.com/gpu"} if since(options, "0.3") else {}
+        gpu = device_class(NAME, of("gpu"), **extended)
         mig = device_class("mig.nvidia.com", of("mig"))
         vfio = device_class("vfio.gpu.nvidia.com", of("vfio"))
         return (gpu, mig, vfio) if since(options, "0.3") else (gpu, mig)
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
-        dynamic = _gate("dynamicMIG", options)
-        passed = _gate("passthroughSupport", options)
+        dynamic = _gate("dynamicMIG", "0.3", options)
+        passed = _gate("passthroughSupport", "0.3", options)
+        _gate(LIST_ATTRIBUTES, "0.5", options)
+        managed = _gate(FABRIC_MANAGER, "0.5", options)
         shares = nvidia_shares.asked(options)
         if dynamic and passed:
             raise UsageError(f"{NAME}: dynamicMIG and passthroughSupport exclude each other; the driver refuses both")
-        if passed and machine.host.iommu is False:
-            return Inventory(
-                notices=(f"{NAME}: with passthroughSupport the driver does not start here: no IOMMU is enabled",)
+        why = nvidia_start.why_not(machine, options, passthrough=passed, dynamic=dynamic)
+        if why is not None:
+            return Inventory(unpublished=f"it does not start: {why}")
+
+        def shared(device: dict[str, Any]) -> dict[str, Any]:
+            return device if shares is None else nvidia_shares.shared(device, shares)
+
+        found = _Found()
+        for gpu in _gpus(machine, options):
+            _add(found, gpu, machine, options, shared, dynamic=dynamic, vfio=passed)
+        if passed and since(options, "0.4"):
+            for device, unknown in vfio_devices(machine, options):
+                found.others.append(device)
+                if unknown:
+                    found.comments[device["name"]] = "; ".join(unknown)
+        elif passed:
+            found.notices.append(
+                f"{NAME}: 0.3 (25.12) has the gate PassthroughSupport, but finds no vfio device with it"
             )
-        finds_vfio = passed and since(options, "0.4")
-        found = _known_to_nvml(machine, options, dynamic=dynamic, vfio=finds_vfio)
-        if shares is not None:
-            shared = tuple(
-                replace(one, devices=tuple(nvidia_shares.shared(device, shares) for device in one.devices))
-                for one in found.slices
+        if found.partial:
+            found.notices.append(
+                f"{NAME}: {found.partial} GPU(s) known from PCI alone: attributes are missing and names may differ; "
+                "a snapshot taken on the node (dractl discover --save) has the rest"
             )
-            found = replace(found, slices=shared)
-        if passed and not finds_vfio:
-            why = f"{NAME}: 0.3 (25.12) has the gate PassthroughSupport, but finds no vfio device with it"
-            return replace(found, notices=(*found.notices, why))
-        if not finds_vfio:
-            return found
-        vfio = list(vfio_devices(machine, options))
-        comments = {device["name"]: f"unknown here: {', '.join(unknown)}" for device, unknown in vfio if unknown}
-        return replace(
-            found,
-            slices=one_slice((*found.devices, *(device for device, _ in vfio))),
-            comments={**found.comments, **comments},
-        )
+        if dynamic and not found.counter_sets:
+            found.notices.append(f"{NAME}: dynamicMIG changes nothing here: no GPU can be partitioned")
+        if managed:
+            found.notices.append(f"{NAME}: partition1 to partition8 are left out: Fabric Manager alone knows them")
+        slices = _by_gpu(found, machine, options) if dynamic else one_slice(found.others)
+        return Inventory(slices, found.comments, tuple(found.notices))
 
 
 PROFILE = _Nvidia()
 
 
-def _known_to_nvml(machine: Machine, options: Options, *, dynamic: bool, vfio: bool) -> Inventory:
-    """Full GPUs, MIG devices and, with ``dynamic``, partitions; ``vfio`` says whether there are vfio devices, too."""
-    devices: list[dict[str, Any]] = []
-    counter_sets: list[dict[str, Any]] = []
-    apart: list[Slice] = []
-    comments: dict[str, str] = {}
-    notices: list[str] = []
-    taken = {gpu.minor for gpu in machine.gpus if gpu.minor is not None}
-    unnumbered = 0
+@dataclass(slots=True)
+class _Found:
+    """What is collected GPU by GPU. ``per_gpu`` are devices of GPUs as the gate DynamicMIG has them, each with the
+    GPU's counter set if it has one; ``others`` are devices that are published together.
+    """
+
+    per_gpu: list[tuple[list[dict[str, Any]], dict[str, Any] | None]] = field(default_factory=list)
+    others: list[dict[str, Any]] = field(default_factory=list)
+    comments: dict[str, str] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    taken: set[int] = field(default_factory=set)
+    partial: int = 0
+
+    @property
+    def counter_sets(self) -> list[dict[str, Any]]:
+        return [counters for _, counters in self.per_gpu if counters is not None]
+
+
+def _gpus(machine: Machine, options: Options) -> list[Gpu]:
+    """The GPUs in the order of the slices: by address (driver.go), up to 0.3 by minor number."""
     gpus = [gpu for gpu in machine.gpus if gpu.vendor == VENDOR and gpu.name not in _SKIPPED]
-    for gpu in sorted(gpus, key=lambda gpu: (gpu.minor is None, gpu.minor or 0, gpu.bdf or "")):
-        pci = machine.pci.get(gpu.bdf) if gpu.bdf is not None else None
-        if gpu.health == "lost":
-            notices.append(f"{gpu.bdf}: this GPU is lost; the driver publishes nothing until it is gone or back")
-            continue
-        if gpu.source != "nvml":
-            if pci is not None and pci.driver not in (None, "nvidia"):
-                what = "it is published for passthrough only" if vfio else "the driver does not see this GPU"
-                notices.append(f"{gpu.bdf}: bound to {pci.driver}, not to nvidia; {what}")
-                continue
-            while unnumbered in taken:
-                unnumbered += 1
-            taken.add(unnumbered)
-            device = partial(unnumbered, pci, options)
-            comments[device["name"]] = (
-                f"{gpu.bdf}: partial, known from PCI alone. NVML would tell its UUID, model, memory and versions, "
-                "and its minor number, which the driver names it by; the number here is only the next free one."
+    by_minor = sorted(gpus, key=lambda gpu: (gpu.minor is None, gpu.minor or 0, gpu.bdf or ""))
+    dynamic = options.flag(NAME, "dynamicMIG") and since(options, "0.4")
+    return sorted(by_minor, key=lambda gpu: gpu.bdf or "") if dynamic else by_minor
+
+
+def _add(
+    found: _Found,
+    gpu: Gpu,
+    machine: Machine,
+    options: Options,
+    shared: Callable[[dict[str, Any]], dict[str, Any]],
+    *,
+    dynamic: bool,
+    vfio: bool,
+) -> None:
+    """GetPerGpuAllocatableDevices for one GPU."""
+    pci = machine.pci.get(gpu.bdf) if gpu.bdf is not None else None
+    counters: dict[str, Any] | None = None
+    if gpu.source != "nvml":
+        device = _known_to_pci(found, gpu, machine, options, vfio=vfio)
+        devices = [] if device is None else [device]
+    elif dynamic and is_partitionable(gpu, options):
+        devices, counters = partitions(gpu, machine, pci, options, shared)
+    elif gpu.mig_mode:
+        devices = [shared(static_mig(gpu, mig, machine, pci, options)) for mig in gpu.mig_devices]
+        if not devices:
+            what = "no more than a vfio device" if vfio else "nothing"
+            found.notices.append(
+                f"{gpu.bdf}: in MIG mode without a MIG device; the driver publishes {what} of this GPU"
             )
-            devices.append(device)
-        elif dynamic and is_partitionable(gpu):
-            found, counters = partitions(gpu, machine, pci, options)
-            counter_sets.append(counters)
-            apart.append(Slice(tuple(found)))
-        elif gpu.mig_mode:
-            found = [static_mig(gpu, mig, machine, pci, options) for mig in gpu.mig_devices]
-            if not found:
-                what = "no more than a vfio device" if vfio else "nothing"
-                notices.append(f"{gpu.bdf}: in MIG mode without a MIG device; the driver publishes {what} of this GPU")
-            devices += found
-        else:
-            devices.append(full(gpu, machine, pci, options))
-    if comments:
-        notices.append(
-            f"{NAME}: {len(comments)} GPU(s) known from PCI alone: attributes are missing and names may differ; "
-            "a snapshot taken on the node (dractl discover --save) has the rest"
-        )
-    if dynamic and not counter_sets:
-        notices.append(f"{NAME}: DynamicMIG changes nothing here, no GPU's MIG profiles are known and usable")
-    slices = (*apart, *one_slice(devices))
-    if counter_sets and options.target.at_least("1.35"):
-        slices = (Slice(counter_sets=tuple(counter_sets)), *slices)
-    elif counter_sets:
-        combined = zip(apart, counter_sets, strict=True)
-        slices = (*(replace(one, counter_sets=(counters,)) for one, counters in combined), *one_slice(devices))
-    return Inventory(slices, comments, tuple(notices))
+    else:
+        devices = [shared(full(gpu, machine, pci, options))]
+    if dynamic:
+        found.per_gpu.append((devices, counters))
+    else:
+        found.others += devices
 
 
-def _gate(name: str, options: Options) -> bool:
-    value = options.setting(NAME, name) or "false"
-    if value not in ("false", "true"):
-        raise UsageError(f"{NAME}: {name} is true or false, not {value!r}")
-    if value == "true" and not since(options, "0.3"):
-        raise UsageError(f"{NAME}: {name[0].upper()}{name[1:]} came with 0.3 (25.12)")
-    return value == "true"
+def _known_to_pci(found: _Found, gpu: Gpu, machine: Machine, options: Options, *, vfio: bool) -> dict[str, Any] | None:
+    """A GPU that NVML was not asked about. None where the driver does not see it."""
+    pci = machine.pci.get(gpu.bdf) if gpu.bdf is not None else None
+    bound = pci.driver if pci is not None else None
+    if bound not in (None, "nvidia"):
+        what = "it is published for passthrough only" if vfio else "the driver does not see this GPU"
+        found.notices.append(f"{gpu.bdf}: bound to {bound}, not to nvidia; {what}")
+        return None
+    if machine.nvidia is not None:
+        found.notices.append(f"{gpu.bdf}: not published, NVML does not list this GPU")
+        return None
+    number = next(n for n in range(len(machine.gpus)) if n not in found.taken)
+    found.taken.add(number)
+    found.partial += 1
+    device = partial(number, gpu, pci, options)
+    found.comments[device["name"]] = (
+        f"{gpu.bdf}: partial, known from PCI alone. NVML would tell its UUID, model, memory and versions, "
+        "and its minor number, which the driver names it by; the number here is only the next free one."
+    )
+    return device
+
+
+def _by_gpu(found: _Found, machine: Machine, options: Options) -> tuple[Slice, ...]:
+    """generateSplitResourceSlices, and generateCombinedResourceSlices for 1.34 and for nodes without MIG."""
+    capable = any(gpu.mig_mode is not None for gpu in machine.gpus)
+    per_gpu = [Slice(tuple(devices)) for devices, _ in found.per_gpu]
+    if options.target.at_least("1.35") and (capable or not since(options, "0.4")):
+        return (Slice(counter_sets=tuple(found.counter_sets)), *per_gpu)
+    pairs = zip(per_gpu, (counters for _, counters in found.per_gpu), strict=True)
+    return tuple(one if counters is None else replace(one, counter_sets=(counters,)) for one, counters in pairs)
+
+
+def _gate(name: str, came: str, options: Options) -> bool:
+    on = options.flag(NAME, name)
+    if on and not since(options, came):
+        raise UsageError(f"{NAME}: {name[0].upper()}{name[1:]} came with {came}")
+    return on

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from dractl.drivers.profile import Attribute, Capacity, Catalogue, Options, Setting, version_index
+from dractl.drivers.profile import Attribute, Capacity, Catalogue, Options, Setting, Taint, version_index
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT
 from dractl.probes.nvml import ARCHITECTURES, BRANDS
 
@@ -17,6 +17,7 @@ VENDOR = "0x10de"
 # Releases were counted by calendar until 25.12; later ones have both names.
 _CALENDAR = (((26, 4), "0.4"), ((25, 12), "0.3"), ((25, 8), "0.2"), ((25, 3), "0.1"))
 
+LIST_ATTRIBUTES, FABRIC_MANAGER = "DRAListTypeAttributes", "FabricManagerPartitioning"
 _GPU_OR_MIG = ("gpu", "mig")
 CATALOGUE = Catalogue(
     title="NVIDIA GPUs and MIG devices",
@@ -58,7 +59,7 @@ CATALOGUE = Catalogue(
             "int",
             "NVML's module id of the GPU",
             "0.5",
-            when="with fabricManagerPartitioning, unless it is 0",
+            when="with FabricManagerPartitioning, unless it is 0",
             devices=("gpu", "vfio"),
         ),
         *(
@@ -67,7 +68,7 @@ CATALOGUE = Catalogue(
                 "int",
                 f"the NVSwitch partition of {size} GPUs (not rendered)",
                 "0.5",
-                when="with fabricManagerPartitioning",
+                when="with FabricManagerPartitioning",
                 devices=("gpu", "vfio"),
             )
             for size in (1, 2, 4, 8)
@@ -85,7 +86,7 @@ CATALOGUE = Catalogue(
             "the PCI function's NUMA node",
             "0.5",
             when="where the function has a NUMA node",
-            list_with="listTypeAttributes",
+            list_with=LIST_ATTRIBUTES,
         ),
     ),
     capacities=(
@@ -113,6 +114,32 @@ CATALOGUE = Catalogue(
         Capacity("addressableMemory", "sum of the 64-bit BARs, rounded up to a power of two", "0.4", devices=("vfio",)),
         Capacity("shares", "N, of which a claim takes one", "0.5", when="with consumableShares=N", devices=_GPU_OR_MIG),
     ),
+    taints=(
+        Taint(
+            "gpu.nvidia.com/xid",
+            ("NoSchedule", "None"),
+            "an Xid error of the GPU; None if it is not fatal",
+            "the Xid's number",
+            "0.4",
+            "with gate NVMLDeviceHealthCheck",
+        ),
+        Taint(
+            "gpu.nvidia.com/gpu-lost",
+            ("NoSchedule",),
+            "NVML has lost the GPU",
+            "",
+            "0.4",
+            "with gate NVMLDeviceHealthCheck",
+        ),
+        Taint(
+            "gpu.nvidia.com/unmonitored",
+            ("None",),
+            "the GPU's health cannot be watched",
+            "",
+            "0.4",
+            "with gate NVMLDeviceHealthCheck",
+        ),
+    ),
     settings=(
         Setting(
             "dynamicMIG",
@@ -123,6 +150,16 @@ CATALOGUE = Catalogue(
             "passthroughSupport",
             "false, true",
             "feature gate PassthroughSupport (with devices since 0.4): GPUs are vfio devices, too",
+        ),
+        Setting(
+            LIST_ATTRIBUTES, "false, true", "feature gate of that name (since 0.5): numaNode is a list of one node"
+        ),
+        Setting(FABRIC_MANAGER, "false, true", "feature gate of that name (since 0.5): GPUs have gpuModuleID"),
+        Setting(
+            "pciIDs",
+            "installed, embedded",
+            "names of vfio devices: of the pci.ids installed on the node, where there is one; or go-nvlib's own, as in "
+            "the driver's image",
         ),
         Setting(
             "consumableShares",

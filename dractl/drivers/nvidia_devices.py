@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.nvidia_catalogue import since
-from dractl.drivers.standard import bus_id, numa_node, pcie_root
+from dractl.drivers.nvidia_catalogue import FABRIC_MANAGER, LIST_ATTRIBUTES, NAME, since
+from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, numa_node, pcie_root
 from dractl.drivers.values import binary_quantity, typed, version
 
 if TYPE_CHECKING:
@@ -19,20 +19,42 @@ if TYPE_CHECKING:
     from dractl.topology.machine import Gpu, Machine, MigDevice, MigProfile, PciDevice
 
 
-def _place(pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    """Where the function is: what PCI alone tells."""
-    found = {**pcie_root(pci)}
+def place(bdf: str, pci: PciDevice | None, options: Options) -> dict[str, Any]:
+    """Where the GPU is. Its address is NVML's own; the rest is in sysfs, which may not show the function."""
     if since(options, "0.3"):
-        found = {**bus_id(pci), **found}
-    elif pci is not None:
-        domain, _, rest = pci.bdf.partition(":")
-        found = {"pcieBusID": f"{int(domain, 16):08x}:{rest}", **found}
+        found: dict[str, Any] = {PCI_BUS_ID: _short(bdf)}
+    else:
+        domain, _, rest = bdf.partition(":")
+        found = {"pcieBusID": f"{int(domain, 16):08x}:{rest}"}
+    found |= pcie_root(pci)
     if since(options, "0.5"):
-        found |= numa_node(pci)
+        found |= numa(pci, options)
     return found
 
 
+def _short(bdf: str) -> str:
+    """go-nvlib GetPCIBusID: four digits of domain where they are enough, else NVML's eight."""
+    domain, _, rest = bdf.partition(":")
+    return f"{int(domain, 16):0{4 if len(domain) == 4 else 8}x}:{rest}"
+
+
+def numa(pci: PciDevice | None, options: Options) -> dict[str, Any]:
+    """addNumaNodeAttribute: with the gate a list of one node."""
+    found = numa_node(pci)
+    if not options.flag(NAME, LIST_ATTRIBUTES) or found[NUMA_NODE] is None:
+        return found
+    return {NUMA_NODE: (found[NUMA_NODE],)}
+
+
+def fabric_manager(gpu: Gpu | None, options: Options) -> dict[str, Any]:
+    """addFabricManagerAttributes, without the partitions, which Fabric Manager alone knows."""
+    if gpu is None or not options.flag(NAME, FABRIC_MANAGER):
+        return {}
+    return {"gpuModuleID": gpu.module_id or None}
+
+
 def common(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) -> dict[str, Any]:
+    """What full GPUs and MIG devices have."""
     nvidia = machine.nvidia
     return {
         "productName": gpu.name,
@@ -42,23 +64,25 @@ def common(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) 
         "driverVersion": version(gpu.driver_version or (nvidia.driver_version if nvidia else None)),
         "cudaDriverVersion": version(nvidia.cuda_driver_version if nvidia else None),
         "addressingMode": gpu.addressing_mode if since(options, "0.3") else None,
-        **_place(pci, options),
+        **place(str(gpu.bdf), pci, options),
     }
 
 
 def full(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) -> dict[str, Any]:
     numbers = {} if since(options, "0.2") else {"minor": gpu.minor, "index": gpu.index}
+    found = {"type": "gpu", "uuid": gpu.uuid, **common(gpu, machine, pci, options), **numbers}
     device: dict[str, Any] = {
         "name": f"gpu-{gpu.minor}",
-        "attributes": typed({"type": "gpu", "uuid": gpu.uuid, **common(gpu, machine, pci, options), **numbers}),
+        "attributes": typed({**found, **fabric_manager(gpu, options)}),
     }
     if gpu.memory_bytes is not None:
         device["capacity"] = {"memory": {"value": binary_quantity(gpu.memory_bytes)}}
     return device
 
 
-def partial(number: int, pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    return {"name": f"gpu-{number}", "attributes": typed({"type": "gpu", **_place(pci, options)})}
+def partial(number: int, gpu: Gpu, pci: PciDevice | None, options: Options) -> dict[str, Any]:
+    """A full GPU of which PCI alone is known."""
+    return {"name": f"gpu-{number}", "attributes": typed({"type": "gpu", **place(str(gpu.bdf), pci, options)})}
 
 
 def static_mig(gpu: Gpu, mig: MigDevice, machine: Machine, pci: PciDevice | None, options: Options) -> dict[str, Any]:
@@ -67,7 +91,7 @@ def static_mig(gpu: Gpu, mig: MigDevice, machine: Machine, pci: PciDevice | None
     name = mig_name(gpu, mig.profile or "", mig.profile_id, start)
     if not since(options, "0.3"):
         name = f"gpu-{gpu.minor}-mig-{mig.profile_id}-{start}-{size}"
-    numbers = {} if since(options, "0.2") else {"parentIndex": gpu.index}
+    numbers = {} if since(options, "0.2") else {"index": mig.index, "parentIndex": gpu.index}
     found = {
         "type": "mig",
         "uuid": mig.uuid,
@@ -85,6 +109,20 @@ def mig_name(gpu: Gpu, profile: str, profile_id: int, start: int) -> str:
     """MigSpecTuple.ToCanonicalName: ``1g.5gb+me`` becomes ``gpu-0-mig-1g5gb-me-20-3``."""
     shown = re.sub("[^a-z0-9-]", "-", profile.lower().replace(".", "")).strip("-")
     return f"gpu-{gpu.minor}-mig-{shown}-{profile_id}-{start}"
+
+
+def known_profiles(gpu: Gpu, options: Options) -> tuple[MigProfile, ...]:
+    """The GPU instance profiles that the driver asks for. Up to 0.4 go-nvml ends before the one of 3 graphics slices
+    (GPU_INSTANCE_PROFILE_COUNT is 17).
+    """
+    if since(options, "0.5"):
+        return gpu.mig_profiles
+    return tuple(profile for profile in gpu.mig_profiles if not is_unnamed(profile))
+
+
+def is_unnamed(profile: MigProfile) -> bool:
+    """True for the profile of 3 graphics slices, which go-nvlib NewMigProfile refuses."""
+    return profile.slices == 3 and profile.name.endswith("+gfx")
 
 
 def counts(profile: MigProfile) -> dict[str, int]:

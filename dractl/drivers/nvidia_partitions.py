@@ -8,20 +8,30 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.nvidia_devices import amounts, common, counts, full, mig_name
+from dractl.drivers.nvidia_catalogue import since
+from dractl.drivers.nvidia_devices import amounts, common, counts, full, known_profiles, mig_name
+from dractl.drivers.standard import PCIE_ROOT
 from dractl.drivers.values import binary_quantity, typed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dractl.drivers.profile import Options
     from dractl.topology.machine import Gpu, Machine, PciDevice
 
+Device = dict[str, Any]
+
 # supportsMIGModeToggle: from Hopper on MIG mode can be switched without resetting the GPU.
-_RESET_NEEDED = ("Ampere",)
+_RESET_NEEDED = ("Kepler", "Maxwell", "Pascal", "Volta", "Turing", "Ampere", "Ada Lovelace")
 
 
-def is_partitionable(gpu: Gpu) -> bool:
-    """isDynamicMIGCapable: a GPU that needs a reset to change its MIG mode must be in that mode."""
-    return bool(gpu.mig_profiles) and gpu.source == "nvml" and (gpu.mig_mode is True or _toggles(gpu))
+def is_partitionable(gpu: Gpu, options: Options) -> bool:
+    """isDynamicMIGCapable: a GPU that needs a reset to change its MIG mode must be in that mode, and a vGPU keeps the
+    partition that it has. 0.3 tries every GPU.
+    """
+    if not since(options, "0.4"):
+        return True
+    return gpu.mig_mode is not None and gpu.virtualization != "vgpu" and (gpu.mig_mode or _toggles(gpu))
 
 
 def _toggles(gpu: Gpu) -> bool:
@@ -29,35 +39,51 @@ def _toggles(gpu: Gpu) -> bool:
 
 
 def partitions(
-    gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The GPU's devices by name, and its counter set."""
+    gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options, shared: Callable[[Device], Device]
+) -> tuple[list[Device], dict[str, Any]]:
+    """The GPU's devices by name, and its counter set. ``shared`` applies consumableShares to a device."""
     name = f"gpu-{gpu.minor}-counter-set"
+    profiles = known_profiles(gpu, options)
     largest: dict[str, int] = {}
-    for profile in gpu.mig_profiles:
+    for profile in profiles:
         for capacity, count in counts(profile).items():
             largest[capacity] = max(largest.get(capacity, 0), count)
-    slices = max((place.size for profile in gpu.mig_profiles for place in profile.placements), default=0)
+    slices = max((place.size for profile in profiles for place in profile.placements), default=0)
     everything = _counters(largest, 0, slices)
+    offered = dict(everything)
     devices = []
-    if gpu.mig_mode is not True or _toggles(gpu):
+    if gpu.mig_mode is not True or _toggles(gpu) or not since(options, "0.4"):
         whole = full(gpu, machine, pci, options)
+        whole["attributes"] = _of_part(whole["attributes"], options, keep_root=True)
         whole["capacity"] = amounts({capacity: binary_quantity(count) for capacity, count in largest.items()})
         whole["consumesCounters"] = [{"counterSet": name, "counters": everything}]
-        devices.append(whole)
-    for profile in gpu.mig_profiles:
+        devices.append(shared(whole))
+        # applyConsumableShares writes into the map of capacities that the counter set is then made of.
+        added = devices[0]["capacity"].keys() - whole["capacity"].keys()
+        offered |= {capacity: {"value": devices[0]["capacity"][capacity]["value"]} for capacity in added}
+    for profile in profiles:
         own = counts(profile)
         facts = {"type": "mig", "parentUUID": gpu.uuid, "profile": profile.name, **common(gpu, machine, pci, options)}
         devices += [
-            {
-                "name": mig_name(gpu, profile.name, profile.id, place.start),
-                "attributes": typed(facts),
-                "capacity": amounts({capacity: binary_quantity(count) for capacity, count in own.items()}),
-                "consumesCounters": [{"counterSet": name, "counters": _counters(own, place.start, place.size)}],
-            }
+            shared(
+                {
+                    "name": mig_name(gpu, profile.name, profile.id, place.start),
+                    "attributes": _of_part(typed(facts), options, keep_root=False),
+                    "capacity": amounts({capacity: binary_quantity(count) for capacity, count in own.items()}),
+                    "consumesCounters": [{"counterSet": name, "counters": _counters(own, place.start, place.size)}],
+                }
+            )
             for place in profile.placements
         ]
-    return sorted(devices, key=lambda device: str(device["name"])), {"name": name, "counters": everything}
+    return sorted(devices, key=lambda device: str(device["name"])), {"name": name, "counters": offered}
+
+
+def _of_part(attributes: Device, options: Options, *, keep_root: bool) -> Device:
+    """0.3 has its own list of attributes for these devices (PartDevAttributes, PartAttributes)."""
+    if since(options, "0.4"):
+        return attributes
+    gone = {"addressingMode"} if keep_root else {"addressingMode", PCIE_ROOT}
+    return {name: value for name, value in attributes.items() if name not in gone}
 
 
 def _counters(amount: dict[str, int], start: int, size: int) -> dict[str, Any]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.nvidia_catalogue import VENDOR, since
-from dractl.drivers.standard import bus_id, numa_node, pcie_root
+from dractl.drivers.nvidia_catalogue import NAME, VENDOR, since
+from dractl.drivers.nvidia_devices import fabric_manager, numa
+from dractl.drivers.standard import bus_id, pcie_root
 from dractl.drivers.values import binary_quantity, typed
+from dractl.probes import ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,36 +21,48 @@ if TYPE_CHECKING:
     from dractl.drivers.profile import Options
     from dractl.topology.machine import Machine, PciDevice
 
+_UNNAMED = "UNKNOWN_DEVICE"  # go-nvlib pkg/nvpci, where its own pci.ids names no device
 _CLASSES = ("0x030000", "0x030200")  # PCIVgaControllerClass, PCI3dControllerClass
 
 
 def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str, Any], list[str]]]:
-    """Every NVIDIA GPU as PCI lists it, in the order of addresses, with the names of what it has on the node and not
-    here.
+    """Every NVIDIA GPU as PCI lists it, in the order of addresses, with remarks on what may differ on the node.
 
     GPUs in MIG mode are among them: the driver looks for a full GPU that is allocatable to find the parent, and there
     is none.
     """
     functions = [pci for pci in machine.pci_devices if _is_gpu(pci)]
+    in_image = options.setting(NAME, "pciIDs") == "embedded"
+    full = {gpu.bdf: gpu for gpu in machine.gpus if not gpu.mig_mode}
     for number, pci in enumerate(functions):
+        embedded = ids.own().device(pci.vendor, pci.device) or _UNNAMED
+        # go-nvlib reads a pci.ids that is installed where the driver runs; the image of the driver has none.
+        name = embedded if in_image else pci.installed_name or embedded
         known: dict[str, Any] = {
             "type": "vfio",
             "uuid": str(uuid.uuid5(uuid.NAMESPACE_DNS, pci.bdf)),
             "deviceID": pci.device,
             "vendorID": pci.vendor,
-            "productName": pci.device_name,
+            "productName": name,
             "iommuFDEnabled": machine.host.iommufd,
         }
-        unknown = [name for name, value in known.items() if value is None]
-        place = numa_node(pci) if since(options, "0.5") else {"numa": -1 if pci.numa_node is None else pci.numa_node}
+        unknown = [f"unknown here: {name}" for name, value in known.items() if value is None]
+        if name != embedded:
+            unknown.append(
+                f"productName is that of the pci.ids installed here; in the driver's image it is {embedded!r}"
+            )
+        place = (
+            numa(pci, options) if since(options, "0.5") else {"numa": -1 if pci.numa_node is None else pci.numa_node}
+        )
+        place |= fabric_manager(full.get(pci.bdf), options)
         device: dict[str, Any] = {
             "name": f"gpu-vfio-{number}",
             "attributes": typed({**known, **bus_id(pci), **pcie_root(pci), **place}),
         }
-        if pci.bars_64bit:
-            device["capacity"] = {"addressableMemory": {"value": binary_quantity(_rounded(sum(pci.bars_64bit)))}}
-        else:
-            unknown.append("addressableMemory")
+        size = _rounded(sum(pci.bars_64bit))
+        device["capacity"] = {"addressableMemory": {"value": binary_quantity(size)}}
+        if not size:
+            unknown.append("no 64-bit BAR is known here, so that addressableMemory is 0")
         yield device, unknown
 
 
@@ -58,5 +72,5 @@ def _is_gpu(pci: PciDevice) -> bool:
 
 
 def _rounded(size: int) -> int:
-    """calcNextPowerOf2: up to a power of two."""
-    return 1 << (size - 1).bit_length()
+    """calcNextPowerOf2: up to a power of two; 0 stays 0."""
+    return 1 << (size - 1).bit_length() if size else 0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.drivers import registry
 from dractl.errors import Unsupported
+from dractl.model.releases import GATES, stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,6 +57,7 @@ def render(
     chosen = [registry.find(name) for name in drivers] or [
         profile for profile in map(registry.find, registry.by_default()) if profile.present(machine)
     ]
+    options = _with_gates(options)
     slices: list[dict[str, Any]] = []
     classes: list[dict[str, Any]] = []
     comments: dict[str, tuple[str, ...]] = {}
@@ -78,6 +80,15 @@ def render(
                 classes.append(item)
                 _drop(item["spec"], "class", options, f"DeviceClass {item['metadata']['name']}", notices)
     return Rendering(tuple(slices), tuple(classes), comments, tuple(dict.fromkeys(notices)), unpublished)
+
+
+def _with_gates(options: Options) -> Options:
+    """Options whose cluster has the feature gates that drivers are given. A driver is started with a gate of
+    Kubernetes, such as DRAListTypeAttributes, where the cluster has it on; one that is not gets its slices refused.
+    """
+    given = {name for settings in options.settings.values() for name, value in settings.items() if value == "true"}
+    gates = {name for name in given if name in GATES and stage(name, options.target.release) is not None}
+    return replace(options, target=options.target._replace(gates=options.target.gates | gates)) if gates else options
 
 
 def slice_name(number: int, driver: str, node: str) -> str:

@@ -9,14 +9,18 @@ made by tools/make_pci_ids.py.
 from __future__ import annotations
 
 import gzip
+import re
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dractl.probes.classes import NVIDIA
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from dractl.probes.root import SysRoot
     from dractl.topology.machine import PciDevice
 
 _FOLDER = Path(__file__).parent / "pciids"
@@ -99,8 +103,9 @@ def _unpacked(name: str) -> str:
 
 
 def _parsed(text: str) -> PciNames:
-    head = text.partition("\n")[0]
-    return PciNames("\n" + text, head.removeprefix("# "), {})
+    """Names of a pci.ids; comments, which can stand among a vendor's devices, go."""
+    date = re.search(r"^#\s*(?:Date:\s*)?(\d{4}-\d\d-\d\d)", text, re.MULTILINE)
+    return PciNames("\n" + re.sub(r"^#.*\n", "", text, flags=re.MULTILINE), date[1] if date else "", {})
 
 
 def name_devices(
@@ -117,6 +122,30 @@ def name_devices(
             device_name=names.device(d.vendor, d.device),
             class_name=names.class_name(d.class_code),
         )
+        for d in devices
+    ]
+
+
+INSTALLED = (
+    "usr/share/misc/pci.ids",
+    "usr/local/share/pci.ids",
+    "usr/share/hwdata/pci.ids",
+    "usr/share/pci.ids",
+)
+"""Where go-nvlib (pkg/pciids NewDB) looks for a pci.ids before it takes its own."""
+
+
+def installed_names(root: SysRoot, devices: Iterable[PciDevice]) -> list[PciDevice]:
+    """NVIDIA's GPUs with their name in the machine's own pci.ids, where it is another."""
+    devices = list(devices)
+    ours = [d for d in devices if d.vendor == NVIDIA and d.kind == "gpu"]
+    text = next((content for path in INSTALLED if (content := root.text(path))), None) if ours else None
+    if text is None:
+        return devices
+    names = _parsed(text)
+    found = {d.bdf: names.device(d.vendor, d.device) for d in ours}
+    return [
+        replace(d, installed_name=name) if (name := found.get(d.bdf)) not in (None, d.device_name) else d
         for d in devices
     ]
 

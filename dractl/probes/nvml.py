@@ -66,6 +66,7 @@ ADDRESSING_MODES = {0: "None", 1: "HMM", 2: "ATS"}
 LEVELS = {0: "PIX", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
 """nvmlGpuTopologyLevel_t in the words of ``nvidia-smi topo -m``; INTERNAL (one board) is nearer than any switch."""
 FABRIC_STATES = {0: "not-supported", 1: "not-started", 2: "in-progress", 3: "completed"}
+VIRTUALIZATION = {0: "none", 1: "passthrough", 2: "vgpu", 3: "host-vgpu", 4: "host-vsga"}
 REMOTES = {0: "gpu", 1: "other", 2: "switch"}
 # GPU instance profiles by NVML's enumeration index: what go-nvlib appends to the profile's name.
 PROFILE_SUFFIXES = {
@@ -170,7 +171,7 @@ class _Session:
                 f"{what}: this NVIDIA driver's library has no such function"
                 + (f" ({count} GPUs)" if count > 1 else ""),
             )
-        return Answer(tuple(found), driver, links, silent)
+        return Answer(tuple(found), replace(driver, unreachable=silent), links, silent)
 
     def _ask(self, about: str, what: str, function: Callable[..., Any], *arguments: Any, optional: bool = False) -> Any:
         """A fact, or None with a note. ``optional`` facts are those that many GPUs lack: NOT_SUPPORTED is then an
@@ -270,6 +271,7 @@ class _Session:
             mig_mode_pending=pending,
             mig_profiles=tuple(sorted(profiles.values(), key=lambda p: (p.slices, p.memory_bytes, p.name))),
             mig_devices=devices,
+            virtualization=VIRTUALIZATION.get(maybe("virtualization mode", nvml.nvmlDeviceGetVirtualizationMode)),
             nvlinks=self._nvlinks(about, handle),
             fabric=self._fabric(about, handle),
         )
@@ -353,9 +355,24 @@ class _Session:
                     placement=Placement(info.placement.start, info.placement.size),
                     gpu_instance=gi,
                     compute_instance=ci,
+                    index=index,
+                    compute_slices=self._compute_slices(about, instance, ci),
                 )
             )
         return tuple(found)
+
+    def _compute_slices(self, about: str, instance: Any, number: int) -> int | None:
+        """The slices of a compute instance: those of the profile that has its profile's id."""
+        nvml = self._nvml
+        compute = self._ask(about, "compute instance", _compute_instance, nvml, instance, number, optional=True)
+        if compute is None:
+            return None
+        for profile in range(nvml.NVML_COMPUTE_INSTANCE_PROFILE_COUNT):
+            ask = nvml.nvmlGpuInstanceGetComputeInstanceProfileInfo
+            info = self._ask(about, "compute instance profiles", ask, instance, profile, 0, 1, optional=True)
+            if info is not None and info.id == compute.profileId:
+                return int(info.sliceCount)
+        return None
 
     def _nvlinks(self, about: str, handle: Any) -> tuple[NvLink, ...]:
         nvml = self._nvml
@@ -389,6 +406,8 @@ class _Session:
         if state != "completed":
             return None if state == "not-supported" else Fabric(state)
         digits = bytes(info.clusterUuid).hex()
+        if info.status != nvml.NVML_SUCCESS or not digits.strip("0"):
+            return Fabric(state)  # go-nvlib IsFabricAttached: HGX boards are registered with a cluster of zeros
         cluster = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
         return Fabric(state, cluster, int(info.cliqueId))
 
@@ -405,6 +424,10 @@ class _Session:
             if answer in LEVELS:
                 found.append(Link(a, b, "pcie", level=LEVELS[answer]))
         return found
+
+
+def _compute_instance(nvml: Any, instance: Any, number: int) -> Any:
+    return nvml.nvmlComputeInstanceGetInfo_v2(nvml.nvmlGpuInstanceGetComputeInstanceById(instance, number))
 
 
 def nvlinks(gpus: list[Gpu]) -> tuple[Link, ...]:

@@ -45,7 +45,7 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
     enumerator = enumerator or _enumerator(root, note)
     cpus = cpu.probe(root, note)
     nodes = numa.probe(root, cpulist.parse(cpus.online or ""), note)
-    devices = ids.name_devices(pci.probe(root, enumerator, note), pci_ids, note)
+    devices = ids.installed_names(root, ids.name_devices(pci.probe(root, enumerator, note), pci_ids, note))
     pci.unknown_numa(devices, len(nodes), note)
     pci.unpublishable(devices, note)
     devices = vpd.pair_data_direct(root, devices, note)

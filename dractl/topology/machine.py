@@ -154,6 +154,7 @@ class PciDevice:
     another ``resource.kubernetes.io/pcieRoot``: :func:`dractl.topology.pcie_root.published`. ``names`` are the network,
     RDMA, block and DRM devices of the function, ``vfio`` those of vfio-dev. ``link_speed`` is in GT/s. ``bars`` are the
     sizes of a GPU's or accelerator's memory regions, ``bars_64bit`` those of them that have 64-bit addresses.
+    ``installed_name`` is an NVIDIA GPU's name in the pci.ids installed on the machine, if ``device_name`` is another.
     ``data_direct_of`` are the functions of the NIC whose Data Direct function this is
     (:mod:`dractl.topology.complexes`). ``qat_services`` is what a QuickAssist function is configured for, such as
     ``sym;asym``.
@@ -170,6 +171,7 @@ class PciDevice:
     class_name: str | None = None
     vendor_name: str | None = None
     device_name: str | None = None
+    installed_name: str | None = None
     driver: str | None = None
     kind: Kind = "other"
     pcie_root: str | None = None
@@ -312,7 +314,10 @@ class MigProfile:
 
 @dataclass(frozen=True, slots=True)
 class MigDevice:
-    """A MIG device that exists; ``profile_id`` is its GPU instance's :attr:`MigProfile.id`."""
+    """A MIG device that exists; ``profile_id`` is its GPU instance's :attr:`MigProfile.id`, ``index`` its place among
+    the GPU's MIG devices. ``compute_slices`` are those of its compute instance, which can be fewer than its GPU
+    instance has; None where NVML does not tell.
+    """
 
     uuid: str
     profile: str | None
@@ -320,6 +325,8 @@ class MigDevice:
     placement: Placement
     gpu_instance: int
     compute_instance: int
+    index: int | None = None
+    compute_slices: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,7 +367,8 @@ class Gpu:
 
     ``health`` is ``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``. ``memory_numa_node`` is the
     NUMA node that is the GPU's memory (Grace), which is not the node of the PCI function. ``mig_mode`` is None if the
-    GPU has no MIG.
+    GPU has no MIG. ``virtualization`` is ``none``, ``passthrough`` or ``vgpu`` (in guests), ``host-vgpu`` or
+    ``host-vsga``.
     """
 
     bdf: str | None
@@ -388,15 +396,19 @@ class Gpu:
     nvlinks: tuple[NvLink, ...] = ()
     fabric: Fabric | None = None
     amd: Amdgpu | None = None
+    virtualization: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Nvidia:
-    """The NVIDIA driver as NVML reports it; ``cuda_driver_version`` as ``major.minor``."""
+    """The NVIDIA driver as NVML reports it; ``cuda_driver_version`` as ``major.minor``. ``unreachable`` is the number
+    of GPUs that NVML counts and cannot reach.
+    """
 
     driver_version: str | None = None
     cuda_driver_version: str | None = None
     nvml_version: str | None = None
+    unreachable: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,20 +121,66 @@ def test_a_gpu_known_from_pci_alone_is_partial() -> None:
     assert any("known from PCI alone" in notice for notice in found.notices)
 
 
-def test_a_name_that_nvml_gave_is_not_given_again() -> None:
+def test_a_gpu_that_nvml_does_not_list_is_not_published() -> None:
     other = "0000:1c:00.0"
     node = Machine(
         pci_devices=(PCI, replace(PCI, bdf=other, path=f"pci0000:17/{other}")),
         gpus=(replace(H100, minor=0), Gpu(bdf=other, vendor="0x10de")),
         nvidia=DRIVER,
     )
-    assert [device["name"] for device in inventory(node).devices] == ["gpu-0", "gpu-1"]
+    found = inventory(node)
+    assert [device["name"] for device in found.devices] == ["gpu-0"]
+    assert found.notices == (f"{other}: not published, NVML does not list this GPU",)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "nvidia", "version", "reason"),
+    [
+        (replace(H100, health="lost"), DRIVER, "0.4", f"GPU {BDF} is lost"),
+        (replace(H100, health="reset-required"), DRIVER, "0.4", "RESET_REQUIRED"),
+        (H100, replace(DRIVER, unreachable=1), "0.4", "1 GPU(s) are out of NVML's reach"),
+        (replace(H100, uuid=None), DRIVER, "0.4", "no UUID"),
+        (replace(H100, minor=None), DRIVER, "0.4", "no minor number"),
+        (replace(H100, brand=None), DRIVER, "0.4", "no brand that the driver knows"),
+        (replace(H100, architecture=None), DRIVER, "0.4", "no architecture that the driver knows"),
+        (replace(H100, architecture="Rubin"), DRIVER, "0.4", "Rubin, is newer than this version of the driver"),
+        (replace(H100, memory_bytes=None), DRIVER, "0.3", "versions before 0.4 need"),
+        (replace(H100, bdf="10000:01:00.0"), DRIVER, "0.4", "more than four digits"),
+        (H100, replace(DRIVER, driver_version=None), "0.4", "the driver version"),
+        (replace(H100, bdf="0000:ee:00.0"), DRIVER, "0.1", "the PCIe root"),
+    ],
+)
+def test_one_refused_fact_ends_the_driver(gpu: Gpu, nvidia: Nvidia, version: str, reason: str) -> None:
+    """Errors of getGpuInfo and VisitDevices end the enumeration, and with it the driver."""
+    found = inventory(machine(gpu, replace(H100, bdf="0000:1d:00.0", minor=5), nvidia=nvidia), version)
+    assert found.devices == ()
+    assert found.unpublished is not None
+    assert found.unpublished.startswith("it does not start: ")
+    assert reason in found.unpublished
+
+
+@pytest.mark.parametrize(("gpu", "version"), [("Rubin", "0.5"), ("Hopper", "0.4")])
+def test_architectures_that_the_driver_knows(gpu: str, version: str) -> None:
+    assert len(inventory(machine(replace(H100, architecture=gpu)), version).devices) == 1
+
+
+def test_a_gpu_that_sysfs_does_not_show() -> None:
+    """nvlib.go: pciBusID is NVML's own, pcieRoot is left out with a warning."""
+    (device,) = inventory(Machine(gpus=(H100,), nvidia=DRIVER)).devices
+    assert device["attributes"]["resource.kubernetes.io/pciBusID"] == {"string": BDF}
+    assert "resource.kubernetes.io/pcieRoot" not in device["attributes"]
+
+
+@pytest.mark.parametrize(("version", "extended"), [("0.2", None), ("0.3", "nvidia.com/gpu")])
+def test_the_extended_resource_came_with_25_12(version: str, extended: str | None) -> None:
+    options = Options("n", Target.of("1.37"), {"gpu.nvidia.com": version})
+    gpu, *_ = find("gpu.nvidia.com").device_classes(options)
+    assert gpu["spec"].get("extendedResourceName") == extended
 
 
 @pytest.mark.parametrize(
     ("gpu", "pci", "word"),
     [
-        (replace(H100, health="lost"), PCI, "lost"),
         (Gpu(bdf=BDF, vendor="0x10de"), replace(PCI, driver="vfio-pci"), "vfio-pci"),
         (replace(H100, mig_mode=True), PCI, "MIG"),
     ],
@@ -255,11 +301,29 @@ def test_hopper_keeps_the_whole_gpu_beside_its_partitions() -> None:
 
 
 def test_an_a100_without_mig_mode_stays_whole() -> None:
+    """generateSplitResourceSlices: the slice of counter sets is there, and empty; the GPU has a slice of its own."""
     found = dynamic("A100-40GB")
-    (item,) = found.slices
+    counters, item = found.slices
+    assert not {"devices", "sharedCounters"} & counters["spec"].keys()
     assert [device["name"] for device in item["spec"]["devices"]] == ["gpu-0"]
     assert "consumesCounters" not in item["spec"]["devices"][0]
-    assert any("DynamicMIG" in notice for notice in found.notices)
+    assert any("dynamicMIG changes nothing" in notice for notice in found.notices)
+
+
+def test_a_vgpu_is_not_partitioned() -> None:
+    gpu = replace(H100, mig_mode=False, mig_profiles=PROFILES[:1], virtualization="vgpu")
+    found = find("gpu.nvidia.com").inventory(machine(gpu), Options("n", Target.of("1.37"), settings=DYNAMIC))
+    assert [device["name"] for device in found.devices] == ["gpu-3"]
+    assert found.counter_sets == ()
+
+
+def test_a_compute_instance_smaller_than_its_gpu_instance_ends_the_driver() -> None:
+    """getMigDevices: only profiles whose compute instance is the whole GPU instance are known."""
+    mig = MigDevice("MIG-1", "3g.40gb", PROFILES[0].id, Placement(0, 1), 1, 0, compute_slices=PROFILES[0].slices)
+    gpu = replace(H100, mig_mode=True, mig_profiles=PROFILES[:1], mig_devices=(mig,))
+    assert inventory(machine(gpu)).unpublished is None
+    part = replace(mig, compute_slices=PROFILES[0].slices + 1)
+    assert "a compute instance of" in str(inventory(machine(replace(gpu, mig_devices=(part,)))).unpublished)
 
 
 def test_counters_beside_their_devices_in_1_34() -> None:

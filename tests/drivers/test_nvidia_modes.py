@@ -42,7 +42,6 @@ def function(bdf: str, **facts: Any) -> PciDevice:
 # An A100 40GB: 16 MiB of registers, 64 GiB and 32 MiB with 64-bit addresses.
 A100 = function(
     "0000:65:00.0",
-    device_name="GA100 [A100 PCIe 40GB]",
     bars=(16 * MIB, 64 * GIB, 32 * MIB),
     bars_64bit=(64 * GIB, 32 * MIB),
 )
@@ -62,7 +61,7 @@ def test_a_gpu_for_passthrough() -> None:
                 "uuid": {"string": "8533fd84-02c8-5350-bd10-3cf08fc7bcd0"},
                 "deviceID": {"string": "0x20b0"},
                 "vendorID": {"string": "0x10de"},
-                "productName": {"string": "GA100 [A100 PCIe 40GB]"},
+                "productName": {"string": "GA100 [A100 SXM4 40GB]"},
                 "iommuFDEnabled": {"bool": True},
                 "resource.kubernetes.io/pciBusID": {"string": "0000:65:00.0"},
                 "resource.kubernetes.io/pcieRoot": {"string": "pci0000:64"},
@@ -107,7 +106,22 @@ def test_every_gpu_is_numbered_by_its_address() -> None:
 def test_a_gpu_is_there_twice_until_one_of_them_is_prepared() -> None:
     found = inventory(drawn("2xH100"), "0.4", passthroughSupport="true")
     assert [device["name"] for device in found.devices] == ["gpu-0", "gpu-1", "gpu-vfio-0", "gpu-vfio-1"]
-    assert found.comments["gpu-vfio-0"] == "unknown here: productName, iommuFDEnabled, addressableMemory"
+    assert found.comments["gpu-vfio-0"] == (
+        "unknown here: iommuFDEnabled; no 64-bit BAR is known here, so that addressableMemory is 0"
+    )
+
+
+def test_what_a_passed_gpu_is_called() -> None:
+    """go-nvlib pkg/pciids NewDB: a pci.ids that is installed wins over its own; the driver's image has none."""
+    installed = replace(MACHINE, pci_devices=(replace(A100, installed_name="GA100[A100]"),))
+    nobody = replace(MACHINE, pci_devices=(replace(A100, device="0xfffe"),))
+    for machine, settings, name in (
+        (installed, {}, "GA100[A100]"),
+        (installed, {"pciIDs": "embedded"}, "GA100 [A100 SXM4 40GB]"),
+        (nobody, {}, "UNKNOWN_DEVICE"),
+    ):
+        (device,) = inventory(machine, "0.4", passthroughSupport="true", **settings).devices
+        assert device["attributes"]["productName"] == {"string": name}
 
 
 def test_regions_of_memory_are_read_off_a_tree(tmp_path: Path) -> None:
@@ -133,12 +147,23 @@ def test_versions_and_nodes_without_passthrough() -> None:
     # cmd/gpu-kubelet-plugin/vfio-device.go: "IOMMU is not enabled in the kernel"
     off = inventory(replace(drawn("H100"), host=Host(iommu=False)), "0.4", passthroughSupport="true")
     assert off.devices == ()
-    assert "does not start here" in off.notices[0]
+    assert off.unpublished == "it does not start: passthroughSupport needs an IOMMU, and none is enabled"
 
 
 # --- shares ------------------------------------------------------------------------------------------------------
 
-FULL = Gpu("0000:65:00.0", "0x10de", "nvml", minor=0, uuid="GPU-1", name="NVIDIA T4", memory_bytes=16 * GIB)
+FULL = Gpu(
+    "0000:65:00.0",
+    "0x10de",
+    "nvml",
+    minor=0,
+    uuid="GPU-1",
+    name="NVIDIA T4",
+    brand="Tesla",
+    architecture="Turing",
+    cuda_compute_capability="7.5",
+    memory_bytes=16 * GIB,
+)
 
 
 def shared(gpu: Gpu, **settings: str) -> dict[str, Any]:

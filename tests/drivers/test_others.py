@@ -10,7 +10,7 @@ from dractl.drivers import Options, find, render
 from dractl.errors import UsageError
 from dractl.model.releases import Target
 from dractl.topology import Gpu, Machine, PciDevice, SrIov
-from dractl.topology.machine import Amdgpu, Fabric
+from dractl.topology.machine import Amdgpu
 
 BDF = "0000:05:00.0"
 PCI = PciDevice(BDF, f"pci0000:00/0000:00:01.1/{BDF}", vendor="0x1002", device="0x74a1", kind="gpu", numa_node=0)
@@ -80,11 +80,11 @@ def test_amd_gpus_that_are_not_rendered(gpu: Gpu, word: str) -> None:
     assert word in found.notices[0]
 
 
-def test_compute_domains_are_rendered_where_there_is_a_fabric() -> None:
+def test_compute_domains_are_rendered_for_every_node_with_nvidia_gpus() -> None:
+    """The chart has the plugin on by default (values.yaml resources.computeDomains), with a fabric or without."""
     profile = find("compute-domain.nvidia.com")
-    assert not profile.present(Machine(gpus=(Gpu(bdf=BDF, vendor="0x10de"),)))
-    fabric = Fabric("completed", "a1b2", 3)
-    assert profile.present(Machine(gpus=(Gpu(bdf=BDF, vendor="0x10de", fabric=fabric),)))
+    assert profile.present(Machine(gpus=(Gpu(bdf=BDF, vendor="0x10de"),)))
+    assert not profile.present(Machine(gpus=(Gpu(bdf=BDF, vendor="0x1002"),)))
     (item,) = render(Machine(), options(), ["compute-domain.nvidia.com"]).slices
     assert item["spec"]["devices"] == [
         {"name": "channel-0", "attributes": {"type": {"string": "channel"}, "id": {"int": 0}}},

@@ -52,14 +52,14 @@ def test_fields_that_a_release_drops_are_left_out_and_named() -> None:
     node = machine("H100,cpus=8")
     new = render(node, options("1.37"), device_classes=True)
     old = render(node, options("1.34"), device_classes=True)
-    assert new.slices[1]["spec"]["devices"][0]["allowMultipleAllocations"] is True
-    assert "allowMultipleAllocations" not in old.slices[1]["spec"]["devices"][0]
+    assert new.slices[2]["spec"]["devices"][0]["allowMultipleAllocations"] is True
+    assert "allowMultipleAllocations" not in old.slices[2]["spec"]["devices"][0]
     assert "extendedResourceName" in new.device_classes[0]["spec"]
     assert "extendedResourceName" not in old.device_classes[0]["spec"]
     assert [n for n in old.notices if "DRAConsumableCapacity" in n]
     assert [n for n in old.notices if "DRAExtendedResource" in n]
     enabled = render(node, options("1.34", {"DRAConsumableCapacity": True}))
-    assert enabled.slices[1]["spec"]["devices"][0]["allowMultipleAllocations"] is True
+    assert enabled.slices[2]["spec"]["devices"][0]["allowMultipleAllocations"] is True
 
 
 @pytest.mark.parametrize("release", ["1.31", "1.32", "1.33"])
@@ -91,7 +91,7 @@ def test_drivers_that_are_rendered_only_when_they_are_named() -> None:
     named = {"sriovnetwork.k8snetworkplumbingwg.io", "dra.memory", "dra.nvme", "hami-core-gpu.project-hami.io"}
     assert all(find(name).present(node) for name in named)
     shown = {item["spec"]["driver"] for item in render(node, options()).slices}
-    assert shown == {"gpu.nvidia.com", "dra.net", "dra.cpu"}
+    assert shown == {"gpu.nvidia.com", "compute-domain.nvidia.com", "dra.net", "dra.cpu"}
     assert set(names()) - set(by_default()) == named | {"gpu.example.com"}
 
 

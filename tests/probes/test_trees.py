@@ -211,7 +211,7 @@ def test_a_mounted_sys_alone_is_a_root_too(trees: dict[str, Path]) -> None:
 def test_names_come_from_the_pci_ids_that_is_named(trees: dict[str, Path], tmp_path: Path) -> None:
     database = tmp_path / "pci.ids"
     database.write_text(
-        "10de  NVIDIA Corporation\n\t2330  GH100 [Test]\nC 03  Display controller\n\t02  3D controller\n"
+        "10de  NVIDIA Corporation\n# a comment\n\t2330  GH100 [Test]\nC 03  Display controller\n\t02  3D controller\n"
     )
     gpu = probes.read(trees["plx-8gpu"], pci_ids=database).pci["0000:19:00.0"]
     assert (gpu.vendor_name, gpu.device_name, gpu.class_name) == ("NVIDIA Corporation", "GH100 [Test]", "3D controller")

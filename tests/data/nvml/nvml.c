@@ -131,6 +131,12 @@ Return nvmlDeviceGetTopologyCommonAncestor(Gpu *a, Gpu *b, unsigned *out) {
 #ifndef OLD_DRIVER
 typedef struct { unsigned version, value; } AddressingMode;
 Return nvmlDeviceGetAddressingMode(Gpu *gpu, AddressingMode *out) { (void)gpu; GUARD(); out->value = 1; return OK; }
+Return nvmlDeviceGetVirtualizationMode(Gpu *gpu, unsigned *out) {
+    (void)gpu;
+    GUARD();
+    *out = number("FAKE_NVML_VIRTUALIZATION", 0);
+    return OK;
+}
 Return nvmlDeviceGetNumaNodeId(Gpu *gpu, unsigned *out) {
     (void)gpu;
     GUARD();

@@ -1,0 +1,99 @@
+"""Why ``gpu.nvidia.com`` does not start on a machine: one fact that NVML refuses ends the enumeration of all GPUs.
+
+Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go (getGpuInfo, getMigDevices,
+GetPerGpuAllocatableDevices); NVIDIA/go-nvlib, pkg/nvlib/device (VisitDevices, GetArchitectureAsString,
+NewMigProfile).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.drivers.nvidia_catalogue import VENDOR, since
+from dractl.drivers.nvidia_devices import is_unnamed, known_profiles
+from dractl.drivers.standard import pcie_root
+from dractl.drivers.values import version
+
+if TYPE_CHECKING:
+    from dractl.drivers.profile import Options
+    from dractl.topology.machine import Gpu, Machine
+
+_HEALTH = {
+    "lost": "GPU {0} is lost (GPU_IS_LOST); a driver that runs already keeps its slices",
+    "reset-required": "GPU {0} needs a reset (RESET_REQUIRED)",
+}
+_NEEDED = {
+    "uuid": "UUID",
+    "name": "name",
+    "minor": "minor number",
+    "brand": "brand that the driver knows",
+    "architecture": "architecture that the driver knows",
+    "cuda_compute_capability": "CUDA compute capability",
+}
+_NEW_ARCHITECTURES = {"Rubin": "0.5"}  # go-nvlib v0.12.0, with 0.5 for the first time
+
+
+def why_not(machine: Machine, options: Options, *, passthrough: bool, dynamic: bool) -> str | None:
+    """The first reason; None where the driver starts."""
+    if passthrough and machine.host.iommu is False:
+        return "passthroughSupport needs an IOMMU, and none is enabled"
+    nvidia = machine.nvidia
+    if nvidia is not None and nvidia.unreachable:
+        lost = [str(gpu.bdf) for gpu in machine.gpus if gpu.health == "lost"]
+        which = f"GPU {', '.join(lost)} is" if lost else f"{nvidia.unreachable} GPU(s) are"
+        return f"{which} out of NVML's reach (GPU_IS_LOST); a driver that runs already keeps its slices"
+    for gpu in machine.gpus:
+        why = _of_gpu(gpu, machine, options, dynamic=dynamic) if gpu.vendor == VENDOR else None
+        if why is not None:
+            return why
+    if nvidia is not None and any(gpu.source == "nvml" for gpu in machine.gpus):
+        for what, text in (("driver", nvidia.driver_version), ("CUDA driver", nvidia.cuda_driver_version)):
+            if text is None:
+                return f"NVML does not tell the {what} version"
+            if version(text) is None:
+                return f"the {what} version {text!r} is not a version"
+    return None
+
+
+def _of_gpu(gpu: Gpu, machine: Machine, options: Options, *, dynamic: bool) -> str | None:
+    if gpu.health in _HEALTH:
+        return _HEALTH[gpu.health].format(gpu.bdf)
+    if gpu.source != "nvml":
+        return None
+    for name, what in _NEEDED.items():
+        if getattr(gpu, name) is None:
+            return f"NVML tells no {what} of GPU {gpu.bdf}"
+    if gpu.architecture in _NEW_ARCHITECTURES and not since(options, _NEW_ARCHITECTURES[gpu.architecture]):
+        return f"the architecture of GPU {gpu.bdf}, {gpu.architecture}, is newer than this version of the driver"
+    if gpu.memory_bytes is None and not since(options, "0.4"):
+        return f"NVML tells no memory size of GPU {gpu.bdf}, which versions before 0.4 need"
+    if len(str(gpu.bdf).partition(":")[0]) > 4 and since(options, "0.4"):
+        return f"the PCI domain of GPU {gpu.bdf} has more than four digits"
+    pci = machine.pci.get(str(gpu.bdf))
+    if not since(options, "0.2") and not any(pcie_root(pci).values()):
+        return f"the PCIe root of GPU {gpu.bdf} cannot be told, which 0.1 needs"
+    return _of_mig(gpu, options, dynamic=dynamic)
+
+
+def _of_mig(gpu: Gpu, options: Options, *, dynamic: bool) -> str | None:
+    unnamed = next((profile for profile in gpu.mig_profiles if is_unnamed(profile)), None)
+    if unnamed is not None and since(options, "0.5"):
+        return f"GPU {gpu.bdf} offers the MIG profile {unnamed.name}, which go-nvlib cannot name"
+    if dynamic and (not since(options, "0.4") or _changes(gpu)):
+        return None
+    profiles = {profile.id: profile for profile in known_profiles(gpu, options)}
+    for mig in gpu.mig_devices if gpu.mig_mode else ():
+        profile = profiles.get(mig.profile_id)
+        if profile is None:
+            return f"GPU {gpu.bdf} has MIG device {mig.uuid} of an unknown profile"
+        if mig.compute_slices not in (None, profile.slices):
+            return (
+                f"GPU {gpu.bdf} has MIG device {mig.uuid}, a compute instance of {mig.compute_slices} of the "
+                f"{profile.slices} slices of its GPU instance"
+            )
+    return None
+
+
+def _changes(gpu: Gpu) -> bool:
+    """True if the GPU's MIG devices are made by the driver, which does not look for others then."""
+    return gpu.virtualization != "vgpu"
