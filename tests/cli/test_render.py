@@ -113,6 +113,7 @@ def test_yaml_and_json_hold_the_same(capsys: pytest.CaptureFixture[str]) -> None
     assert found["items"] == objects
     assert [item["metadata"]["name"] for item in objects if item["kind"] == "ResourceSlice"] == [
         "00000-gpu.nvidia.com-node-1",
+        "00000-compute-domain.nvidia.com-node-1",
         "00000-dra.net-node-1",
         "00000-dra.cpu-node-1",
     ]
@@ -165,7 +166,8 @@ def test_the_nodes_name(tmp_path: Path, capsys: pytest.CaptureFixture[str], monk
 
 
 def test_several_nodes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--hardware", "H100", "--nodes", 3, "--node-name", "gpu", "--device-classes") == 0
+    names = ("--driver", "gpu.nvidia.com", "--node-name", "gpu")
+    assert run("--hardware", "H100", "--nodes", 3, *names, "--device-classes") == 0
     objects = rendered(capsys)
     slices = [item for item in objects if item["kind"] == "ResourceSlice"]
     assert [item["spec"]["nodeName"] for item in slices] == ["gpu-1", "gpu-2", "gpu-3"]
@@ -326,3 +328,12 @@ def test_what_is_published_of_drivers_that_must_be_named_is_no_difference(
     assert run("--hardware", "nic,nvme", "--driver", "dra.net,dra.nvme", "--diff", published) == 0
     assert run("--hardware", "nic", "--driver", "dra.net,dra.nvme", "--diff", published) == 1
     capsys.readouterr()
+
+
+def test_a_driver_that_publishes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its slices would be refused; those of the other drivers are printed all the same."""
+    assert run("--hardware", "129xnic,roots=64,cpus=8", "--driver", "dra.net,dra.cpu", "--node-name", "n") == 1
+    captured = capsys.readouterr()
+    assert "error: dra.net publishes nothing: the API server refuses its ResourceSlice: spec.devices" in captured.err
+    assert "driver: dra.cpu" in captured.out
+    assert "driver: dra.net" not in captured.out
