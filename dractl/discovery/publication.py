@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT
-from dractl.topology.machine import BDF
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,6 +21,14 @@ NET_DRIVERS = frozenset({"dra.net"})
 
 _ADDRESSES = (PCI_BUS_ID, "dra.net/pciAddress", "pciAddress")
 _ADDRESS_IN_NAME = re.compile(r"(?<![0-9a-f])([0-9a-f]{4,8})-([0-9a-f]{2})-([0-9a-f]{2})-([0-7])(?![0-9a-f])")
+
+_BDF = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
+# How drivers' notices begin: "0000:3b:00.0: why", "DRIVER: 0000:3b:00.0 is not published: why", "DRIVER: not published,
+# why: 0000:3b:00.0, 0000:3b:00.1".
+_ABOUT_ONE = re.compile(
+    rf"(?:[a-z0-9.-]+: )?(?P<bdf>{_BDF})(?: is not published| is left out)?: (?:not published, )?(?P<why>.*)"
+)
+_ABOUT_SEVERAL = re.compile(rf"[a-z0-9.-]+: not published, (?P<why>[^:]*): (?P<bdfs>{_BDF}(?:, {_BDF})*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +149,9 @@ def _assumed(machine: Machine, silent: Mapping[str, str]) -> dict[str, str]:
             continue
         gone = next((driver for driver in silent if device.kind == "gpu" and driver in GPU_DRIVERS), None)
         reasons[device.bdf] = (
-            f"{gone} publishes nothing on this node" if gone else "no DRA driver known to dractl publishes it"
+            f"{gone} publishes nothing on this node"
+            if gone
+            else "no driver known to dractl would publish it on this node"
         )
     for net in machine.net_interfaces:
         # dranet pkg/inventory/net.go, getExcludedUplinkInterfaces
@@ -176,13 +185,15 @@ def _kind(driver: str, attributes: Mapping[str, Any], bdf: str | None) -> str:
 
 
 def _sorted_notices(notices: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Notices about one function by its address, and the others."""
+    """Notices about functions that are not published, by address, and the others."""
     by_function: dict[str, str] = {}
     others: list[str] = []
     for notice in notices:
-        about, colon, text = notice.partition(": ")
-        if colon and BDF.match(about):
-            by_function[about] = text.removeprefix("not published, ")
+        one, several = _ABOUT_ONE.fullmatch(notice), _ABOUT_SEVERAL.fullmatch(notice)
+        if one:
+            by_function[one["bdf"]] = one["why"]
+        elif several:
+            by_function.update((bdf, several["why"]) for bdf in several["bdfs"].split(", "))
         else:
             others.append(notice)
     return by_function, tuple(others)
