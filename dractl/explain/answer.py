@@ -175,7 +175,7 @@ class DriverStatus:
 @dataclass(frozen=True, slots=True)
 class Subject:
     """Who is asked about. ``pod_claims`` maps the names in the pod to the claims that they stand for, ``templates`` to
-    the templates that these are made from; ``controller`` is the ``Kind/namespace/name`` of who makes the pod anew."""
+    the templates that these are made from; ``extended`` names requests for extended resources as the pod does."""
 
     kind: str
     namespace: str
@@ -183,7 +183,6 @@ class Subject:
     pod_claims: Mapping[str, str | None] = field(default_factory=dict)
     templates: Mapping[str, str] = field(default_factory=dict)
     extended: Mapping[str, str] = field(default_factory=dict)  # what requests for extended resources are in the pod
-    controller: str | None = None
 
     @property
     def title(self) -> str:

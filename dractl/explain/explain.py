@@ -17,8 +17,8 @@ from dractl.explain.conclude import Said, attempt_of, outside
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.nodes import allocation_of, findings, over_nodes
 from dractl.explain.diagnose.together import conflict_on
-from dractl.explain.fixes import Case as FixCase
-from dractl.explain.fixes import find_fixes
+from dractl.explain.fixes import Found, Problem, find_fixes
+from dractl.explain.fixes.owners import Owners
 from dractl.explain.funnel import funnel, having, whole
 from dractl.explain.rank import rank
 from dractl.explain.wording import Names, say
@@ -91,7 +91,7 @@ class Explainer:
         fixes = self._fixes(case, found, said)
         return self._explanation(
             question,
-            _subject(question, case.judgement.claims, fixes.controller) if about is None else about,
+            _subject(question, case.judgement.claims) if about is None else about,
             said,
             case=case,
             found=found,
@@ -195,29 +195,22 @@ class Explainer:
         first = named.causes[:1] if named else ()
         return (*first, *(c for c in ranked if c.code != first[0].code)) if first else ranked
 
-    def _fixes(self, case: Case, found: Sequence[NodeFindings], said: Said) -> Any:
+    def _fixes(self, case: Case, found: Sequence[NodeFindings], said: Said) -> Found:
         """Changes after which the subject fits."""
-        from dractl.explain.fixes import Found
-
         unchecked = bool(said.causes) and said.causes[0].code == "node-filter"
         unchecked = unchecked and any(node.verdict == "allocatable" for node in found)
         if said.fits or not self.options.fixes or unchecked:
-            return Found(())
+            return Found()
         causes = tuple(dict.fromkeys((*said.causes, *(cause for node in found for cause in node.causes))))
-        fix_case = FixCase(
-            case.question,
-            self.judge,
-            case.judgement,
-            self.devices,
-            case,
-            tuple(map(case.reason, causes)),
-            case.refusing,
-            tuple(case.claims.values()),
-        )
-        result = find_fixes(fix_case, self.options.fixes)
+        problem = Problem(case, causes, Owners(self.state, case.question.key))
+        result = find_fixes(problem, self.options.fixes, self._without_fixes)
         here = self.options.node
-        fixes: tuple[Fix, ...] = tuple(f for f in result.fixes if here is None or here in f.nodes)
+        fixes = tuple(f for f in result.fixes if here is None or here in f.nodes)
         return replace(result, fixes=tuple(replace(f, rank=rank) for rank, f in enumerate(fixes, 1)))
+
+    def _without_fixes(self, state: ClusterState, question: Question) -> Explanation:
+        """The answer to a question about another cluster; no fixes are looked for."""
+        return Explainer(state, self.features, Options(fixes=0)).explain(question)
 
     def _refused(self, question: Question) -> tuple[str, ...]:
         """What the API server would say to manifests that it has not seen: claims and templates."""
@@ -293,7 +286,7 @@ def _reason(cause: Cause) -> Any:
     return reason_of(cause, say(cause, Names()), str, None)
 
 
-def _subject(question: Question, claims: Sequence[PodClaim], controller: str | None = None) -> Subject:
+def _subject(question: Question, claims: Sequence[PodClaim]) -> Subject:
     references = maps_at(question.value, "spec", "resourceClaims")
     templates = {text_at(r, "name"): text_at(r, "resourceClaimTemplateName") for r in references}
     return Subject(
@@ -302,7 +295,6 @@ def _subject(question: Question, claims: Sequence[PodClaim], controller: str | N
         {text_at(r, "name"): None for r in references} | {c.name: c.key[1] for c in claims if c.name},
         {name: template for name, template in templates.items() if template},
         as_written(question.value),
-        controller,
     )
 
 

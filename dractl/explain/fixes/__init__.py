@@ -1,247 +1,38 @@
-"""Changes after which a subject fits: made from its reasons, each verified by allocating again, the smallest first."""
+"""Changes after which a subject fits: made from its causes, each verified by allocating again.
+
+:mod:`registry` says which makers are for which causes; importing the modules below registers them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING
-
-from dractl.allocation import Allocated
-from dractl.cluster.changes import Patch, PatchError, apply, parse_target
-from dractl.explain.answer import Fix
 from dractl.explain.fixes import (
     constraints,
     expressions,
+    extended,
     holders,
     nodes,
     objects,
-    owners,
     requests,
     rollouts,
     settings,
     slices,
     taints,
 )
-from dractl.explain.fixes.acceptance import refusal
-from dractl.explain.fixes.candidates import Candidate, Case, Slot, Topic
-from dractl.explain.fixes.steps import by_hand, steps
-from dractl.explain.fixes.tolerations import evicted_by, evicting
-from dractl.model import Target
+from dractl.explain.fixes.candidates import Candidate, Problem
+from dractl.explain.fixes.search import Found, find_fixes
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from dractl.allocation import DeviceID
-    from dractl.cluster.changes import Change
-    from dractl.explain.answer import Explanation
-    from dractl.model import DeviceTaint
-    from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.verdict import Attempt, NodeVerdict
-
-__all__ = ["Candidate", "Case", "find_fixes"]
-
-_MAKERS: tuple[Callable[[Case], Iterator[Candidate]], ...] = (
-    objects.references,
-    objects.leftovers,
-    objects.together,
-    objects.device_class,
-    objects.namespace,
-    objects.quota,
-    objects.gates,
-    objects.consumer,
-    objects.shared_claims,
-    objects.extended_resources,
-    rollouts.recreate,
-    rollouts.rollout,
-    rollouts.turn,
-    rollouts.share,
-    requests.classes,
-    expressions.repairs,
-    expressions.class_repairs,
-    constraints.relax,
-    requests.counts,
-    requests.narrower_all,
-    requests.capacities,
-    requests.without_gate,
-    taints.tolerate,
-    taints.repair,
-    taints.delete_rules,
-    holders.release,
-    holders.share,
-    nodes.admit,
-    nodes.reach_slices,
-    nodes.add_node,
-    slices.complete,
-    slices.publish,
-    slices.siblings,
-    slices.misnamed_nodes,
-    settings.wait,
-    settings.features,
+MAKERS = (
+    constraints,
+    expressions,
+    extended,
+    holders,
+    nodes,
+    objects,
+    requests,
+    rollouts,
+    settings,
+    slices,
+    taints,
 )
-_SELECTOR = ("selector-false", "selector-error")
-_TRIALS = 64
-_PAIRED = 8  # changes that are tried two at a time
 
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Fixes, and what there is to say of those that are none."""
-
-    fixes: tuple[Fix, ...]
-    notes: tuple[str, ...] = ()
-    controller: str | None = None  # Kind/namespace/name of who makes the pod asked about anew
-
-
-def find_fixes(case: Case, most: int) -> Found:
-    """Up to ``most`` verified fixes, in the order in which somebody with experience would consider them."""
-    # Where it fits already, to change anything is to do too much.
-    makers = (settings.wait,) if case.first.code == "would-fit-now" else _MAKERS
-    candidates = sorted((c for make in makers for c in make(case)), key=lambda c: c.size)
-    done: set[Slot | Topic] = set()
-    tried: set[str] = set()
-    failed: dict[Slot, str] = {}  # the notes about corrections that are not enough
-    around: set[Slot] = set()  # slots of which only corrections are left
-    fixes: list[tuple[Candidate, tuple[str, ...]]] = []  # with the nodes that fit
-    for candidate in candidates:
-        fingerprint = repr((candidate.trial, candidate.features))
-        if candidate.slot in done or candidate.unless in done or fingerprint in tried:
-            continue
-        if candidate.slot in around and not candidate.corrects:
-            continue
-        if len(tried) >= _TRIALS or len(fixes) >= most:
-            break
-        tried.add(fingerprint)
-        fitting = verify(case, candidate)
-        if fitting:
-            done |= {candidate.slot, candidate.slot.topic}
-            fixes.append((candidate, fitting))
-            if candidate.slot.topic is Topic.POD:
-                break  # a new pod fits: there is nothing to change
-        elif candidate.corrects and candidate.changes and candidate.slot not in failed:
-            then = _after(case, candidate)
-            if then is None or then.fits:
-                continue
-            failed[candidate.slot] = f"{candidate.title}: not enough by itself, then: {then.headline}"
-            if not then.reasons or then.reasons[0].code not in _SELECTOR:
-                around.add(candidate.slot)  # the selector is right then, and something else is in the way
-    shown = [(c, nodes) for c, nodes in fixes if c.unless not in done]
-    shown.sort(key=lambda item: item[0].reluctant)
-    if shown and shown[0][0].reluctant:
-        shown = []
-    found = tuple(_fix(case, c, nodes, n + 1) for n, (c, nodes) in enumerate(shown))
-    found = found or _two_at_once(case, [c for c in candidates if c.slot not in around and not c.corrects])
-    wrong = tuple(note for slot, note in failed.items() if slot not in done)
-    frees = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
-    held = () if frees & done else holders.recreated_anyway(case)
-    owner = owners.name_of(case.state.get("Pod", case.question.key), case.question.key[0])
-    return Found(found, (*wrong, *held), owner if case.question.kind == "Pod" else None)
-
-
-def _fix(case: Case, candidate: Candidate, nodes: tuple[str, ...], rank: int) -> Fix:
-    """A verified candidate as what has to be done."""
-    changes = written(case, candidate)
-    assert changes is not None
-    concerned = [owners.concerned(case.state, case.question.key, c) for c in changes if isinstance(c, Patch)]
-    maker = by_hand(case.state, case.question, changes)
-    effect = "; ".join(filter(None, (candidate.effect, *concerned, f"change it in {maker}" if maker else "")))
-    tried = candidate.trial if candidate.trial != changes else ()
-    how = steps(case.state, case.question, changes)
-    return Fix(candidate.title, changes, effect, nodes, rank, tried, how, maker)
-
-
-def written(case: Case, candidate: Candidate) -> tuple[Change, ...] | None:
-    """The changes of a candidate where a person makes them: of a pod that a workload makes its pod template is changed.
-    None where nobody could, or the API server would refuse it."""
-    pod = "/".join(("Pod", *case.question.key))
-    changes: list[Change] = []
-    for change in candidate.changes:
-        moved = change
-        if isinstance(change, Patch) and change.target == pod:
-            placed = owners.in_template(case.state, case.question.key, change)
-            if placed is None:
-                return None
-            moved = placed
-        changes.append(moved)
-    features = case.judge.features
-    present = [c for c in changes if not isinstance(c, Patch) or case.state.get(*parse_target(c.target)) is not None]
-    try:
-        refused = refusal(case.state, present, Target(features.release, features.on))
-    except PatchError:
-        return None
-    return tuple(changes) if refused is None else None
-
-
-def _after(case: Case, correction: Candidate) -> Explanation | None:
-    """The answer after a correction that is not enough by itself; None where it does not apply."""
-    from dractl.explain.ask import Question
-    from dractl.explain.explain import Explainer, Options
-
-    try:
-        state = apply(case.state, correction.trial)
-    except PatchError:
-        return None
-    kind, key = case.question.kind, case.question.key
-    value = {**(state.get(kind, key) or case.question.value)}
-    if kind == "Pod":  # created again, with the claims that its templates make then
-        value["metadata"] = {k: v for k, v in value["metadata"].items() if k != "uid"}
-        value["status"] = {}
-    return Explainer(state, case.judge.features, Options(fixes=0)).explain(Question(kind, key, value))
-
-
-def _two_at_once(case: Case, candidates: Sequence[Candidate]) -> tuple[Fix, ...]:
-    """Where no single change is enough: the smallest two that are."""
-    single = (c for c in reversed(candidates) if c.changes and c.features is None and not c.reluctant)
-    firsts = {c.slot.topic if c.slot.topic is Topic.ENDING else c.slot: c for c in single}
-    ordered = sorted(firsts.values(), key=lambda c: c.size)[:_PAIRED]
-    for a, b in combinations(ordered, 2):
-        both = Candidate(
-            f"{a.title}, and {b.title}",
-            (*a.changes, *b.changes),
-            a.slot,
-            max(a.preference, b.preference),
-            "; ".join(filter(None, (a.effect, b.effect))),
-            tried=(*a.trial, *b.trial) if a.tried or b.tried else (),
-        )
-        fitting = verify(case, both)
-        if fitting:
-            return (_fix(case, both, fitting, 1),)
-    return ()
-
-
-def verify(case: Case, candidate: Candidate) -> tuple[str, ...]:
-    """The nodes on which the subject fits after the change; none where it does not, or nobody could make the change."""
-    try:
-        state = apply(case.state, candidate.trial)
-    except PatchError:
-        return ()
-    from dractl.scheduler.attempt import Scheduler as NewScheduler
-
-    judge = case.judge.after(state) if candidate.features is None else NewScheduler(state, candidate.features)
-    judgement = _again(case, judge, candidate)
-    if judgement is None or not judgement.fits or written(case, candidate) is None:
-        return ()
-    evictors = evicting(judge.slices)
-    return tuple(n.name for n in judgement.nodes if n.fits and not (evictors and _evicted(n, evictors)))
-
-
-def _evicted(verdict: NodeVerdict, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]) -> bool:
-    """True if the pod would be evicted from the devices that it gets on a node."""
-    outcome = verdict.outcome
-    return isinstance(outcome, Allocated) and evicted_by(outcome, taints) is not None
-
-
-def _again(case: Case, judge: Scheduler, candidate: Candidate) -> Attempt | None:
-    """The verdict on the subject as it is after the change: the pod is created again, its templates make new claims."""
-    from dractl.explain.ask import Question, claim_question
-
-    question = case.question
-    if question.kind in ("ResourceClaim", "ResourceClaimTemplate"):
-        value = judge.state.get(question.kind, question.key)
-        if value is None:
-            return None
-        pod = next((c for c in judge.state.all("Pod").values() if c not in case.state.all("Pod").values()), None)
-        if candidate.slot.topic is Topic.CONSUMER and pod is not None:
-            return judge.pod(pod)
-        return judge.claim(claim_question(judge.state, Question(question.kind, question.key, value)))
-    pod = judge.state.get("Pod", question.key) or question.value
-    return judge.pod(pod, anew=True)
+__all__ = ["MAKERS", "Candidate", "Found", "Problem", "find_fixes"]

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import maps_at, text_at
+from dractl.explain.causes import Mixed
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.owners import WORKLOADS, Owners
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from dractl.allocation import Features
-    from dractl.allocation.survey import RequestSurvey, Survey
+    from dractl.allocation.survey import RequestSurvey
     from dractl.cluster.changes import Change
     from dractl.cluster.devices import Devices
-    from dractl.explain.answer import Reason
+    from dractl.cluster.state import ClusterState
     from dractl.explain.ask import Question
-    from dractl.explain.case import Case as About
+    from dractl.explain.case import Case
+    from dractl.explain.causes import Cause
+    from dractl.model.names import RequestRef
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.verdict import Attempt, NodeVerdict
@@ -163,63 +166,86 @@ def touches(change: Change) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """What is known about a subject that does not fit."""
+class Problem:
+    """What makers of fixes are given: a case that does not fit, and its causes, what matters most first. ``owners`` are
+    the workloads of the cluster."""
 
-    question: Question
-    judge: Scheduler
-    judgement: Attempt
-    devices: Devices
-    about: About
-    reasons: Sequence[Reason]
-    surveys: Mapping[str, Survey]  # by node, of those that cannot allocate
-    claims: tuple[PodClaim, ...]
-    owners: Owners = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "owners", Owners(self.judge.state, self.question.key))
+    case: Case
+    causes: tuple[Cause, ...]
+    owners: Owners
 
     @property
-    def state(self) -> Any:
-        return self.judge.state
+    def question(self) -> Question:
+        """What was asked."""
+        return self.case.question
 
     @property
-    def first(self) -> Reason:
+    def judge(self) -> Scheduler:
+        """The scheduler of the cluster as it is."""
+        return self.case.judge
+
+    @property
+    def attempt(self) -> Attempt:
+        """The scheduler's verdict."""
+        return self.case.judgement
+
+    @property
+    def devices(self) -> Devices:
+        """The devices of the cluster."""
+        return self.case.devices
+
+    @property
+    def state(self) -> ClusterState:
+        """The cluster."""
+        return self.case.state
+
+    @property
+    def claims(self) -> tuple[PodClaim, ...]:
+        """The claims of the subject."""
+        return tuple(self.case.claims.values())
+
+    @property
+    def first(self) -> Cause:
         """The cause that is named first."""
-        return next((r for r in self.reasons if r.code != "mixed"), self.reasons[0])
+        return next((c for c in self.causes if not isinstance(c, Mixed)), self.causes[0])
+
+    @property
+    def pod(self) -> Raw | None:
+        """The pod that is asked about, if it is an object of the input."""
+        return self.state.get("Pod", self.question.key) if self.question.kind == "Pod" else None
+
+    @property
+    def target(self) -> str:
+        """The subject's name as a target of changes."""
+        return "/".join(("Pod", *self.question.key))
 
     def requests(self) -> Iterator[tuple[NodeVerdict, RequestSurvey]]:
-        """Every request on every surveyed node."""
-        for verdict in self.judgement.nodes:
-            survey = self.surveys.get(verdict.name)
+        """Every request on every surveyed node that cannot allocate."""
+        surveys = self.case.refusing
+        for verdict in self.attempt.nodes:
+            survey = surveys.get(verdict.name)
             for request in survey.requests if survey else ():
                 yield verdict, request
 
-    def called(self, claim: str | None, request: str | None) -> str:
-        """A request's name; with its claim's where the pod has several."""
-        found = self.claim(claim)
-        several = sum(c.editable is not None for c in self.claims) > 1
-        return f"{found.name}/{request}" if several and found is not None and found.name else request or ""
+    def called(self, ref: RequestRef) -> str:
+        """``request gpu``; with its claim's name where the pod has several."""
+        return self.case.names.request(ref)
 
-    def claim(self, full_name: str | None) -> PodClaim | None:
-        return next((c for c in self.claims if c.full_name == full_name), None)
-
-    def place(self, claim_name: str | None, request: str | None) -> Place | None:
+    def place(self, ref: RequestRef | None) -> Place | None:
         """Where a request, or an alternative of one, is written."""
-        claim = self.claim(claim_name)
-        if claim is None or claim.editable is None or not request:
+        claim = None if ref is None else self.case.claims.get(ref.claim)
+        if ref is None or claim is None or claim.editable is None:
             return None
         target, prefix = claim.editable
         kind, key = parse_target(target)
         value = self.state.get(kind, key)
-        name, _, alternative = request.partition("/")
         for i, raw in enumerate(maps_at(value, *prefix, "devices", "requests")):
-            if text_at(raw, "name") != name:
+            if text_at(raw, "name") != ref.name:
                 continue
             path: tuple[str | int, ...] = (*prefix, "devices", "requests", i)
-            if alternative:
+            if ref.alternative is not None:
                 for j, sub in enumerate(maps_at(raw, "firstAvailable")):
-                    if text_at(sub, "name") == alternative:
+                    if text_at(sub, "name") == ref.alternative:
                         return Place(target, (*path, "firstAvailable", j), sub)
                 return None
             if isinstance(raw.get("exactly"), dict):
@@ -235,6 +261,11 @@ class Case:
         kind, key = parse_target(target)
         path = (*prefix, "devices", "constraints")
         return target, path, maps_at(self.state.get(kind, key), *path)
+
+    def reference(self, pod_claim: str | None) -> tuple[int, Raw] | None:
+        """The entry of the pod's ``spec.resourceClaims`` with a name, and its index."""
+        entries = enumerate(maps_at(self.question.value, "spec", "resourceClaims"))
+        return next(((i, r) for i, r in entries if text_at(r, "name") == pod_claim), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,22 @@ from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import list_at, text_at
+from dractl.explain.causes import (
+    AttributeMissing,
+    AttributeType,
+    OfRequest,
+    OfRequests,
+    SchedulerError,
+    TimeoutRisk,
+    UpstreamBug,
+)
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.registry import fix_once_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.explain.fixes.candidates import Case
+    from dractl.explain.fixes.candidates import Problem
     from dractl.scheduler.claims import PodClaim
 
 _COARSER = {
@@ -20,10 +30,11 @@ _COARSER = {
 }
 
 
-def relax(case: Case) -> Iterator[Candidate]:
+@fix_once_for(OfRequest, OfRequests, SchedulerError, TimeoutRisk, UpstreamBug)
+def relax(problem: Problem) -> Iterator[Candidate]:
     """Every way to relax every constraint of the claims that cannot be allocated."""
-    for claim in case.claims:
-        found = case.constraints(claim)
+    for claim in problem.claims:
+        found = problem.constraints(claim)
         if found is None or claim.allocated:
             continue
         target, path, constraints = found
@@ -31,9 +42,9 @@ def relax(case: Case) -> Iterator[Candidate]:
             kind = "matchAttribute" if "matchAttribute" in constraint else "distinctAttribute"
             attribute = text_at(constraint, kind)
             where = f"{target} {index}"
-            for other in _others(case, attribute):
+            for other in _others(problem, attribute):
                 change = {"op": "replace", "path": pointer(*path, index, kind), "value": other}
-                corrects = other in (r.nearest for r in case.reasons if r.attribute == attribute)
+                corrects = other in _nearest(problem, attribute)
                 yield Candidate(
                     f"change the {_name(attribute)} constraint to {other}",
                     (Patch(target, (change,)),),
@@ -52,13 +63,17 @@ def relax(case: Case) -> Iterator[Candidate]:
             )
 
 
-def _others(case: Case, attribute: str) -> Iterator[str]:
+def _nearest(problem: Problem, attribute: str) -> list[str]:
+    """The published names that a constraint's attribute was probably meant to be."""
+    causes = (c for c in problem.causes if isinstance(c, AttributeMissing))
+    return [c.nearest for c in causes if c.attribute == attribute and c.nearest]
+
+
+def _others(problem: Problem, attribute: str) -> Iterator[str]:
     """Attributes to constrain by instead."""
     yield from _COARSER.get(attribute, ())
-    for reason in case.reasons:
-        if reason.attribute == attribute and reason.nearest:
-            yield reason.nearest
-    if any(r.code in ("attr-type", "attr-missing") and r.attribute == attribute for r in case.reasons):
+    yield from _nearest(problem, attribute)
+    if any(isinstance(c, AttributeMissing | AttributeType) and c.attribute == attribute for c in problem.causes):
         for standard in ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode"):
             if standard != attribute:
                 yield standard

@@ -130,7 +130,7 @@ def _driver(text: str, found: Comparison, lost: Sequence[DeviceID]) -> Iterator[
     """The name of a driver that is there."""
     drivers = sorted({device.driver for device in lost})
     for literal in found.literals[:1]:
-        for driver in _alike(str(literal.value), drivers, "") or (drivers if len(drivers) == 1 else []):
+        for driver in _alike(str(literal.value), drivers, ""):
             changed = text[: literal.start] + _quoted(driver, literal) + text[literal.end :]
             yield Edit(f"change driver {literal.value} to {driver}", changed, corrects=True)
 

@@ -7,22 +7,26 @@ from typing import TYPE_CHECKING
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import maps_at, text_at
 from dractl.explain import selectors
+from dractl.explain.causes import Cause
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.corrections import Edit, corrections, renamed
+from dractl.explain.fixes.registry import fix_once_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dractl.allocation import DeviceID
     from dractl.cel.conditions import Part
-    from dractl.explain.fixes.candidates import Case
+    from dractl.explain.fixes.candidates import Problem
+    from dractl.model.names import RequestRef
 
 
-def repairs(case: Case) -> Iterator[Candidate]:
+@fix_once_for(Cause)
+def repairs(problem: Problem) -> Iterator[Candidate]:
     """Every repair of every selector of a request that loses devices, or fails on some."""
-    seen: set[tuple[str, str, int]] = set()
-    for _, request in case.requests():
-        place = case.place(request.claim, request.request)
+    seen: set[tuple[RequestRef, int]] = set()
+    for _, request in problem.requests():
+        place = problem.place(request.ref)
         if place is None:
             continue
         for stage in request.stages:
@@ -32,11 +36,11 @@ def repairs(case: Case) -> Iterator[Candidate]:
             if stage.selector >= len(written):
                 continue
             index = stage.selector
-            key = (request.claim, request.request, index)
+            key = (request.ref, index)
             text = text_at(written[index], "cel", "expression")
-            slot = Slot(Topic.SELECTOR, f"{place.target} {request.request} {index}")
-            where = f"request {case.called(request.claim, request.request)}"
-            for edit in _edits(case, text, [loss.device for loss in stage.lost]):
+            slot = Slot(Topic.SELECTOR, f"{place.target} {request.ref} {index}")
+            where = problem.called(request.ref)
+            for edit in _edits(problem, text, [loss.device for loss in stage.lost]):
                 patch = place.put("selectors", index, "cel", "expression", value=edit.text)
                 yield _candidate(edit, where, slot, patch)
             if key not in seen:
@@ -50,22 +54,23 @@ def repairs(case: Case) -> Iterator[Candidate]:
                 )
 
 
-def class_repairs(case: Case) -> Iterator[Candidate]:
+@fix_once_for(Cause)
+def class_repairs(problem: Problem) -> Iterator[Candidate]:
     """The selector of a class corrected, where no device of the cluster is of the class."""
     offered: dict[str, list[DeviceID]] = {}
     matched: set[str] = set()
-    for _, request in case.requests():
+    for _, request in problem.requests():
         for stage in request.stages:
             if stage.name == "class-selector" and request.device_class:
                 offered.setdefault(request.device_class, []).extend(loss.device for loss in stage.lost)
                 if stage.kept:
                     matched.add(request.device_class)
     for name, lost in offered.items():
-        value = case.state.get("DeviceClass", ("", name))
+        value = problem.state.get("DeviceClass", ("", name))
         for index, selector in enumerate(maps_at(value, "spec", "selectors") if name not in matched else ()):
             slot = Slot(Topic.SELECTOR, f"class {name} {index}")
             path = pointer("spec", "selectors", index, "cel", "expression")
-            for edit in _edits(case, text_at(selector, "cel", "expression"), lost):
+            for edit in _edits(problem, text_at(selector, "cel", "expression"), lost):
                 if not edit.corrects:
                     continue
                 patch = Patch(f"DeviceClass/{name}", ({"op": "replace", "path": path, "value": edit.text},))
@@ -84,16 +89,16 @@ def _candidate(edit: Edit, where: str, slot: Slot, patch: Patch, effect: str = "
     )
 
 
-def _edits(case: Case, text: str, lost: Sequence[DeviceID]) -> Iterator[Edit]:
+def _edits(problem: Problem, text: str, lost: Sequence[DeviceID]) -> Iterator[Edit]:
     """Other texts for an expression that is false, or fails, on the devices ``lost``."""
-    for part in case.judge.compile(text).conjuncts:
-        if all(case.about.holds(part.text, device) for device in lost):
+    for part in problem.judge.compile(text).conjuncts:
+        if all(problem.case.holds(part.text, device) for device in lost):
             continue
-        wrong = selectors.misfit(case.devices, part.text, lost)
+        wrong = selectors.misfit(problem.devices, part.text, lost)
         if wrong.nearest and wrong.reference is not None:
             title = f"change {wrong.reference.full_name} to {wrong.nearest}"
             yield Edit(title, renamed(text, wrong.reference, wrong.nearest), corrects=True)
-        for edit in corrections(case.devices, part.text, lost):
+        for edit in corrections(problem.devices, part.text, lost):
             yield edit.within(text, part)
         rest = _without(text, part)
         if rest is not None:

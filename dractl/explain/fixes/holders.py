@@ -7,47 +7,56 @@ from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Delete, Patch, pointer
 from dractl.cluster.state import maps_at, text_at
+from dractl.explain.causes import ConstraintConflict, Held, NotEnoughTogether
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.owners import name_of
+from dractl.explain.fixes.registry import fix_once_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.cluster.devices import Holder
-    from dractl.explain.fixes.candidates import Case
+    from dractl.explain.causes import Cause
+    from dractl.explain.fixes.candidates import Problem
 
 _MOST = 12  # holders that are tried one by one
 _SHOWN = 3  # alternatives that are shown
 
 
-def release(case: Case) -> Iterator[Candidate]:
+@fix_once_for(Held, ConstraintConflict, NotEnoughTogether)
+def release(problem: Problem) -> Iterator[Candidate]:
     """Ending the pods, or deleting the idle claims, that hold what is wanted: one, then two, then all of one node."""
     by_claim: dict[str, list[Holder]] = {}
-    for reason in case.reasons:
-        for holder in reason.holders:
+    for cause in problem.causes:
+        for holder in holders_of(cause):
             held = by_claim.setdefault(holder.claim, [])
             if holder not in held:
                 held.append(holder)
     ordered = sorted(by_claim.items(), key=lambda item: (not _idle(item[1]), -max(len(h.devices) for h in item[1])))
     for position, (claim, holders) in enumerate(ordered[:_MOST]):
-        yield from _end(case, [(claim, holders)], degree=position)
+        yield from _end(problem, [(claim, holders)], degree=position)
     if len(ordered) > 1:
         for pair in combinations(ordered[:5], 2):
-            yield from _end(case, list(pair), degree=20)
-    for reason in case.reasons:
-        claims = list(dict.fromkeys(h.claim for h in reason.holders))
-        if 2 < len(claims) <= _MOST and len(reason.nodes) == 1:
-            yield from _end(case, [(c, by_claim[c]) for c in claims], degree=30)
+            yield from _end(problem, list(pair), degree=20)
+    for cause in problem.causes:
+        claims = list(dict.fromkeys(h.claim for h in holders_of(cause)))
+        if 2 < len(claims) <= _MOST and len(cause.nodes) == 1:
+            yield from _end(problem, [(c, by_claim[c]) for c in claims], degree=30)
+
+
+def holders_of(cause: Cause) -> tuple[Holder, ...]:
+    """Those who hold the devices that a cause is about."""
+    return cause.holders if isinstance(cause, Held | ConstraintConflict | NotEnoughTogether) else ()
 
 
 def _idle(holders: list[Holder]) -> bool:
     return all(h.pod is None or h.finished for h in holders)
 
 
-def _end(case: Case, claims: list[tuple[str, list[Holder]]], *, degree: int) -> Iterator[Candidate]:
+def _end(problem: Problem, claims: list[tuple[str, list[Holder]]], *, degree: int) -> Iterator[Candidate]:
     unused = [claim for claim, holders in claims if not any(h.pod for h in holders)]
     pods = [h.pod for _, holders in claims for h in holders if h.pod]
-    ending = case.owners.end(pods)
+    ending = problem.owners.end(pods)
     if ending is None:
         return
     deleted = tuple(Delete(f"ResourceClaim/{claim}") for claim in unused)
@@ -80,43 +89,44 @@ def _frees(devices: int) -> str:
     return f"frees {devices} device{'s' if devices > 1 else ''}"
 
 
-def recreated_anyway(case: Case) -> tuple[str, ...]:
+def recreated_anyway(problem: Problem) -> tuple[str, ...]:
     """Notes about the pods that hold what is wanted, and whose end would free nothing."""
     first: dict[str, str] = {}  # of each workload, one of its pods that hold something
-    for holder in (h for reason in case.reasons for h in reason.holders if h.pod):
+    for holder in (h for cause in problem.causes for h in holders_of(cause) if h.pod):
         namespace, _, name = (holder.pod or "").partition("/")
-        owner = name_of(case.state.get("Pod", (namespace, name)), namespace)
+        owner = name_of(problem.state.get("Pod", (namespace, name)), namespace)
         if owner is not None:
             first.setdefault(owner, f"{namespace}/{name}")
-    kept = {owner: pod for owner, pod in list(first.items())[:_MOST] if case.owners.end([pod]) is None}
+    kept = {owner: pod for owner, pod in list(first.items())[:_MOST] if problem.owners.end([pod]) is None}
     return tuple(
         f"deleting pod {pod} would not free its devices: {owner.replace('/', ' ', 1)} would recreate it"
         for owner, pod in list(kept.items())[:_SHOWN]
     )
 
 
-def share(case: Case) -> Iterator[Candidate]:
+@fix_once_for(Held, ConstraintConflict, NotEnoughTogether)
+def share(problem: Problem) -> Iterator[Candidate]:
     """Using a claim of the same namespace that several pods share already."""
-    if case.question.kind != "Pod":
+    if problem.question.kind != "Pod":
         return
-    namespace = case.question.key[0]
-    for index, reference in enumerate(maps_at(case.question.value, "spec", "resourceClaims")):
-        mine = next((c for c in case.claims if c.name == text_at(reference, "name")), None)
+    namespace = problem.question.key[0]
+    for index, reference in enumerate(maps_at(problem.question.value, "spec", "resourceClaims")):
+        mine = next((c for c in problem.claims if c.name == text_at(reference, "name")), None)
         if mine is None or mine.claim is None or mine.allocated:
             continue
         classes = {r.exactly.device_class_name for r in mine.claim.spec.devices.requests if r.exactly}
-        for key, value in case.state.all("ResourceClaim").items():
+        for key, value in problem.state.all("ResourceClaim").items():
             if key[0] != namespace or maps_at(value, "metadata", "ownerReferences"):
                 continue
             users = maps_at(value, "status", "reservedFor")
-            theirs = case.state.decode(value)
+            theirs = problem.state.decode(value)
             same = {r.exactly.device_class_name for r in theirs.spec.devices.requests if r.exactly} == classes
             if len(users) > 1 and same:
                 entry = {"name": mine.name, "resourceClaimName": key[1]}
                 change = {"op": "replace", "path": pointer("spec", "resourceClaims", index), "value": entry}
                 yield Candidate(
                     f"use claim {key[1]}, which {len(users)} pods share",
-                    (Patch("/".join(("Pod", *case.question.key)), (change,)),),
+                    (Patch("/".join(("Pod", *problem.question.key)), (change,)),),
                     Slot(Topic.SHARING),
                     Preference.ADAPT,
                 )

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Create, Patch, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
+from dractl.explain.causes import Cause, NoNodes, SliceNodeMismatch
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.edits import append, drop, put
-from dractl.explain.fixes.tolerations import taint_name, with_effect
+from dractl.explain.fixes.registry import fix_for, fix_once_for
+from dractl.explain.fixes.tolerations import near_miss, taint_name, with_effect
 from dractl.model.nearest import nearest
 from dractl.scheduler.node_filters import tolerated
 from dractl.scheduler.snapshot import NodeInfo, PodInfo, pod_requests, quantity
@@ -16,7 +18,7 @@ from dractl.scheduler.snapshot import NodeInfo, PodInfo, pod_requests, quantity
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from dractl.explain.fixes.candidates import Case
+    from dractl.explain.fixes.candidates import Problem
     from dractl.scheduler.node_filters import Rejection
     from dractl.scheduler.verdict import NodeVerdict
 
@@ -27,26 +29,22 @@ _GIVEN = ("kubernetes.io", "topology.kubernetes.io", "failure-domain.beta.kubern
 _REQUIRED = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
 
-def admit(case: Case) -> Iterator[Candidate]:
+@fix_once_for(Cause)
+def admit(problem: Problem) -> Iterator[Candidate]:
     """What makes a refused node acceptable, on the nodes where DRA would fit first."""
-    refused = [(v, v.rejection) for v in case.judgement.nodes if v.rejection is not None]
+    refused = [(v, v.rejection) for v in problem.attempt.nodes if v.rejection is not None]
     refused.sort(key=lambda item: (not item[0].allocates, bool(item[0].elsewhere)))
     for verdict, rejection in refused[:_MOST]:
         maker = _MAKERS.get(rejection.plugin)
         if maker is not None:
-            yield from maker(case, verdict, rejection)
+            yield from maker(problem, verdict, rejection)
 
 
 def _node_patch(verdict: NodeVerdict, *operations: Mapping[str, Any]) -> Patch:
     return Patch(f"Node/{verdict.name}", operations)
 
 
-def _pod(case: Case) -> str | None:
-    """The pod's own name as a target; None where it is not an object of the input."""
-    return "/".join(("Pod", *case.question.key)) if case.state.get("Pod", case.question.key) is not None else None
-
-
-def _uncordon(_case: Case, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+def _uncordon(_problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     operations: list[Mapping[str, Any]] = [{"op": "remove", "path": "/spec/unschedulable"}]
     taints = maps_at(verdict.node, "spec", "taints")
     left = [t for t in taints if text_at(t, "key") != "node.kubernetes.io/unschedulable"]
@@ -66,21 +64,21 @@ def _taints(left: list[Raw]) -> Mapping[str, Any]:
     return {"op": "replace", "path": path, "value": left} if left else {"op": "remove", "path": path}
 
 
-def _untaint(case: Case, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    tolerations = PodInfo(case.question.value).tolerations
+def _untaint(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+    tolerations = PodInfo(problem.question.value).tolerations
     taints = maps_at(verdict.node, "spec", "taints")
     bad = [
         raw
         for raw, taint in zip(taints, NodeInfo(verdict.node).taints, strict=True)
         if taint.effect in ("NoSchedule", "NoExecute") and not tolerated(taint, tolerations)
     ]
-    pod = _pod(case)
+    pod = problem.target if problem.pod is not None else None
     own = [t for t in bad if not text_at(t, "key").startswith("node.kubernetes.io/")]
     names = ", ".join(map(taint_name, bad))
     if pod is not None and own and len(own) == len(bad):
         keys = ", ".join(text_at(t, "key") for t in own)
-        for index, written in enumerate(maps_at(case.question.value, "spec", "tolerations")):
-            if len(own) == 1 and text_at(written, "key") == text_at(own[0], "key") and _near(written, own[0]):
+        for index, written in enumerate(maps_at(problem.question.value, "spec", "tolerations")):
+            if len(own) == 1 and near_miss(written, text_at(own[0], "key"), text_at(own[0], "value")):
                 path = pointer("spec", "tolerations", index)
                 change = {"op": "replace", "path": path, "value": {**written, **with_effect(own[0])}}
                 yield Candidate(
@@ -89,7 +87,7 @@ def _untaint(case: Case, verdict: NodeVerdict, _: Rejection) -> Iterator[Candida
                     Slot(Topic.TOLERATION, keys),
                     Preference.CORRECT,
                 )
-        operations = append(case.question.value, ("spec", "tolerations"), [with_effect(t) for t in own])
+        operations = append(problem.question.value, ("spec", "tolerations"), [with_effect(t) for t in own])
         yield Candidate(
             f"add a toleration for {names} to the pod",
             (Patch(pod, operations),),
@@ -109,23 +107,17 @@ def _untaint(case: Case, verdict: NodeVerdict, _: Rejection) -> Iterator[Candida
         yield Candidate(title, untainted, slot, Preference.POLICY, effect="for every pod")
 
 
-def _near(toleration: Raw, taint: Raw) -> bool:
-    """True if a toleration was meant for a taint of the same key: its value differs in case or a letter."""
-    written, value = text_at(toleration, "value"), text_at(taint, "value")
-    return bool(written) and written != value and nearest(written, [value], 0.8) is not None
-
-
-def _affinity(case: Case, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+def _affinity(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     labels = map_at(verdict.node, "metadata", "labels")
-    pod = _pod(case)
-    spec = map_at(case.question.value, "spec")
+    pod = problem.target if problem.pod is not None else None
+    spec = map_at(problem.question.value, "spec")
     wrong = {k: v for k, v in map_at(spec, "nodeSelector").items() if labels.get(k) != v}
-    terms = maps_at(case.question.value, *_REQUIRED, "nodeSelectorTerms")
-    wanted = PodInfo(case.question.value).node_affinity
+    terms = maps_at(problem.question.value, *_REQUIRED, "nodeSelectorTerms")
+    wanted = PodInfo(problem.question.value).node_affinity
     fails = bool(terms) and wanted is not None and not NodeInfo(verdict.node).matches(wanted)
     if pod is not None:
         yield from _near_labels(pod, verdict, wrong, terms if fails else [])
-        yield from _without_affinity(case, pod, wrong, fails)
+        yield from _without_affinity(problem, pod, wrong, fails)
     added = dict(wrong)
     if fails and terms:
         for e in maps_at(terms[0], "matchExpressions"):
@@ -182,15 +174,15 @@ def _label_fix(title: str, patch: Patch, key: str) -> Candidate:
     return Candidate(title, (patch,), Slot(Topic.AFFINITY, key), Preference.CORRECT, corrects=True)
 
 
-def _without_affinity(case: Case, pod: str, wrong: Mapping[str, Any], fails: bool) -> Iterator[Candidate]:
+def _without_affinity(problem: Problem, pod: str, wrong: Mapping[str, Any], fails: bool) -> Iterator[Candidate]:
     operations: list[Mapping[str, Any]] = []
-    selector = map_at(case.question.value, "spec", "nodeSelector")
+    selector = map_at(problem.question.value, "spec", "nodeSelector")
     if wrong and len(wrong) == len(selector):
         operations.append({"op": "remove", "path": "/spec/nodeSelector"})
     else:
         operations += [{"op": "remove", "path": pointer("spec", "nodeSelector", key)} for key in wrong]
     if fails:
-        operations.append(drop(case.question.value, _REQUIRED))
+        operations.append(drop(problem.question.value, _REQUIRED))
     told = " and ".join(
         [f"nodeSelector {', '.join(f'{k}={v}' for k, v in wrong.items())}"] * bool(wrong)
         + ["the required node affinity"] * fails
@@ -216,15 +208,15 @@ def label(verdict: NodeVerdict, added: Mapping[str, str]) -> Patch:
     return _node_patch(verdict, *(put(verdict.node, ("metadata", "labels", k), v) for k, v in added.items()))
 
 
-def _ports(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
-    pod = _pod(case)
+def _ports(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
+    pod = problem.target if problem.pod is not None else None
     operations = [
-        drop(case.question.value, ("spec", "containers", c, "ports", p, "hostPort"))
-        for c, container in enumerate(maps_at(case.question.value, "spec", "containers"))
+        drop(problem.question.value, ("spec", "containers", c, "ports", p, "hostPort"))
+        for c, container in enumerate(maps_at(problem.question.value, "spec", "containers"))
         for p, port in enumerate(maps_at(container, "ports"))
         if port.get("hostPort")
     ]
-    if pod is not None and operations and not at(case.question.value, "spec", "hostNetwork"):
+    if pod is not None and operations and not at(problem.question.value, "spec", "hostNetwork"):
         yield Candidate(
             "remove hostPort from the pod's containers",
             (Patch(pod, tuple(operations)),),
@@ -232,12 +224,12 @@ def _ports(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[C
             Preference.ADAPT,
             effect="reach the pod through a Service",
         )
-    yield from _end_pods(case, verdict, rejection.pods)
+    yield from _end_pods(problem, verdict, rejection.pods)
 
 
-def _end_pods(case: Case, verdict: NodeVerdict, pods: tuple[str, ...]) -> Iterator[Candidate]:
+def _end_pods(problem: Problem, verdict: NodeVerdict, pods: tuple[str, ...]) -> Iterator[Candidate]:
     for position, pod in enumerate(pods[:_MOST]):
-        ending = case.owners.end([pod])
+        ending = problem.owners.end([pod])
         if ending is not None:
             yield Candidate(
                 ending.title,
@@ -250,27 +242,27 @@ def _end_pods(case: Case, verdict: NodeVerdict, pods: tuple[str, ...]) -> Iterat
             )
 
 
-def _resources(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
+def _resources(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
     others = [
         p
-        for p in case.state.all("Pod").values()
-        if text_at(p, "spec", "nodeName") == verdict.name and p is not case.question.value
+        for p in problem.state.all("Pod").values()
+        if text_at(p, "spec", "nodeName") == verdict.name and p is not problem.question.value
     ]
     resource = rejection.resource or ""
     if resource != "pods":
         others.sort(key=lambda p: -pod_requests(map_at(p, "spec")).get(resource, quantity(0)).milli_value())
         others = [p for p in others if resource in pod_requests(map_at(p, "spec"))]
-        yield from _ask_less(case, rejection)
-    yield from _end_pods(case, verdict, tuple(PodInfo(p).full_name for p in others))
+        yield from _ask_less(problem, rejection)
+    yield from _end_pods(problem, verdict, tuple(PodInfo(p).full_name for p in others))
 
 
-def _ask_less(case: Case, rejection: Rejection) -> Iterator[Candidate]:
+def _ask_less(problem: Problem, rejection: Rejection) -> Iterator[Candidate]:
     """The largest request of a container cut to what is free on the node."""
-    pod = _pod(case)
+    pod = problem.target if problem.pod is not None else None
     resource = rejection.resource or ""
     if pod is None or rejection.free is None or rejection.want is None:
         return
-    containers = maps_at(case.question.value, "spec", "containers")
+    containers = maps_at(problem.question.value, "spec", "containers")
     amounts = [quantity(at(c, "resources", "requests", resource) or 0) for c in containers]
     if not amounts:
         return
@@ -293,12 +285,12 @@ def _ask_less(case: Case, rejection: Rejection) -> Iterator[Candidate]:
     )
 
 
-def _pod_affinity(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
-    pod = _pod(case)
-    affinity = map_at(case.question.value, "spec", "affinity")
+def _pod_affinity(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
+    pod = problem.target if problem.pod is not None else None
+    affinity = map_at(problem.question.value, "spec", "affinity")
     for kind in ("podAntiAffinity", "podAffinity"):
         if pod is not None and kind in affinity:
-            removed = drop(case.question.value, ("spec", "affinity", kind))
+            removed = drop(problem.question.value, ("spec", "affinity", kind))
             yield Candidate(
                 f"remove {kind} from the pod",
                 (Patch(pod, (removed,)),),
@@ -306,12 +298,12 @@ def _pod_affinity(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Ite
                 Preference.RELAX,
                 effect="or prefer it instead of requiring it",
             )
-    yield from _end_pods(case, verdict, rejection.pods)
+    yield from _end_pods(problem, verdict, rejection.pods)
 
 
-def _spread(case: Case, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    pod = _pod(case)
-    spread = maps_at(case.question.value, "spec", "topologySpreadConstraints")
+def _spread(problem: Problem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+    pod = problem.target if problem.pod is not None else None
+    spread = maps_at(problem.question.value, "spec", "topologySpreadConstraints")
     hard = [i for i, c in enumerate(spread) if c.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"]
     if pod is not None and hard:
         paths = [pointer("spec", "topologySpreadConstraints", i, "whenUnsatisfiable") for i in hard]
@@ -324,14 +316,14 @@ def _spread(case: Case, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candida
         )
 
 
-def _named(case: Case, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    pod = _pod(case)
+def _named(problem: Problem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+    pod = problem.target if problem.pod is not None else None
     if pod is not None:
         removed = ({"op": "remove", "path": "/spec/nodeName"},)
         yield Candidate("remove nodeName from the pod", (Patch(pod, removed),), Slot(Topic.NODE_NAME), Preference.RELAX)
 
 
-_MAKERS: dict[str, Callable[[Case, NodeVerdict, Rejection], Iterator[Candidate]]] = {
+_MAKERS: dict[str, Callable[[Problem, NodeVerdict, Rejection], Iterator[Candidate]]] = {
     "NodeUnschedulable": _uncordon,
     "NodeName": _named,
     "TaintToleration": _untaint,
@@ -343,20 +335,19 @@ _MAKERS: dict[str, Callable[[Case, NodeVerdict, Rejection], Iterator[Candidate]]
 }
 
 
-def reach_slices(case: Case) -> Iterator[Candidate]:
+@fix_for(SliceNodeMismatch)
+def reach_slices(problem: Problem, cause: SliceNodeMismatch) -> Iterator[Candidate]:
     """Labels that a slice's node selector wants."""
-    for reason in case.reasons:
-        if reason.code != "slice-node-mismatch" or reason.slice is None:
-            continue
-        value = case.state.get("ResourceSlice", ("", reason.slice))
+    if cause.slice is not None:
+        value = problem.state.get("ResourceSlice", ("", cause.slice))
         terms = maps_at(value, "spec", "nodeSelector", "nodeSelectorTerms")
         wanted = {
             text_at(e, "key"): str(list_at(e, "values")[0])
             for e in (maps_at(terms[0], "matchExpressions") if terms else [])
             if e.get("operator") == "In" and list_at(e, "values")
         }
-        for verdict in case.judgement.nodes[:_MOST]:
-            if wanted and verdict.name in reason.nodes and not any(map(_given, wanted)):
+        for verdict in problem.attempt.nodes[:_MOST]:
+            if wanted and verdict.name in cause.nodes and not any(map(_given, wanted)):
                 yield Candidate(
                     f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in wanted.items())}",
                     (label(verdict, wanted),),
@@ -366,11 +357,10 @@ def reach_slices(case: Case) -> Iterator[Candidate]:
                 )
 
 
-def add_node(case: Case) -> Iterator[Candidate]:
+@fix_once_for(NoNodes)
+def add_node(problem: Problem) -> Iterator[Candidate]:
     """A node, where there is none."""
-    if case.judgement.nodes or not any(r.code == "node-filter" for r in case.reasons):
-        return
-    needs = pod_requests(map_at(case.question.value, "spec"))
+    needs = pod_requests(map_at(problem.question.value, "spec"))
     allocatable = {"cpu": "4", "memory": "16Gi", "pods": "110", **{n: str(a) for n, a in needs.items()}}
     node = {
         "apiVersion": "v1",

@@ -267,5 +267,6 @@ def _defaulted(operation: Raw, written: Raw) -> bool:
     match parts(str(operation["path"])):
         case ["spec", "containers", index, "resources", "requests", resource] if "/" in resource:
             container = at(written, *_POD_TEMPLATE, "spec", "containers", int(index))
-            return not at(container, "resources", "requests") and bool(at(container, "resources", "limits"))
+            given = map_at(container, "resources", "requests"), map_at(container, "resources", "limits")
+            return resource not in given[0] and resource in given[1]
     return False

@@ -6,70 +6,73 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import list_at, map_at
+from dractl.explain.causes import CapacityMissing, Cause, ClassMissing, GateOff, NoSlicesForDriver, SelectorFalse
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.registry import fix_for, fix_once_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dractl.explain.answer import Reason
-    from dractl.explain.fixes.candidates import Case, Place
+    from dractl.explain.fixes.candidates import Place, Problem
     from dractl.model import CapacityRequestPolicy, Quantity
+    from dractl.model.names import RequestRef
 
 _MOST = 32  # devices of a claim (resource.k8s.io AllocationResultsMaxSize)
 
 
-def counts(case: Case) -> Iterator[Candidate]:
+@fix_once_for(Cause)
+def counts(problem: Problem) -> Iterator[Candidate]:
     """Fewer devices: the largest number that fits."""
-    seen: dict[tuple[str, str], tuple[int, int]] = {}
-    for _, survey in case.requests():
-        key = (survey.claim, survey.request)
-        wanted, best = seen.get(key, (survey.wanted, 0))
-        seen[key] = (max(wanted, survey.wanted), max(best, len(survey.candidates)))
-    for (claim, request), (wanted, best) in seen.items():
-        place = case.place(claim, request)
+    seen: dict[RequestRef, tuple[int, int]] = {}
+    for _, survey in problem.requests():
+        wanted, best = seen.get(survey.ref, (survey.wanted, 0))
+        seen[survey.ref] = (max(wanted, survey.wanted), max(best, len(survey.candidates)))
+    for ref, (wanted, best) in seen.items():
+        place = problem.place(ref)
         if place is None:
             continue
         if place.value.get("allocationMode") == "All":
-            yield from _instead_of_all(case, place, claim, request, min(best or wanted, _MOST))
+            yield from _instead_of_all(problem, place, ref, min(best or wanted, _MOST))
             continue
         top = min(wanted - 1, _MOST)
         tried = [best] if 0 < best < wanted else []
         for count in dict.fromkeys([*tried, *range(top, max(top - 8, 0), -1), 1]):
             if 0 < count < wanted:
                 yield Candidate(
-                    f"lower count of request {case.called(claim, request)} from {wanted} to {count}",
+                    f"lower count of {problem.called(ref)} from {wanted} to {count}",
                     (place.put("count", value=count),),
-                    Slot(Topic.COUNT, f"{claim} {request}"),
+                    Slot(Topic.COUNT, repr(ref)),
                     Preference.LESS,
                     degree=wanted - count,
                 )
 
 
-def _instead_of_all(case: Case, place: Place, claim: str, request: str, most: int) -> Iterator[Candidate]:
+def _instead_of_all(problem: Problem, place: Place, ref: RequestRef, most: int) -> Iterator[Candidate]:
     for count in dict.fromkeys((most, 1)):
         operations: list[Mapping[str, Any]] = [
             {"op": "replace", "path": pointer(*place.path, "allocationMode"), "value": "ExactCount"},
             {"op": "add", "path": pointer(*place.path, "count"), "value": count},
         ]
         yield Candidate(
-            f"ask for {count} device{'s' if count > 1 else ''} instead of All in request {case.called(claim, request)}",
+            f"ask for {count} device{'s' if count > 1 else ''} instead of All in {problem.called(ref)}",
             (Patch(place.target, tuple(operations)),),
-            Slot(Topic.ALL_MODE, f"{claim} {request}"),
+            Slot(Topic.ALL_MODE, repr(ref)),
             Preference.LESS,
         )
 
 
-def narrower_all(case: Case) -> Iterator[Candidate]:
+@fix_once_for(Cause)
+def narrower_all(problem: Problem) -> Iterator[Candidate]:
     """All devices of one NUMA node, or one PCIe root, instead of all of the node."""
-    for verdict, survey in case.requests():
-        place = case.place(survey.claim, survey.request)
+    for verdict, survey in problem.requests():
+        place = problem.place(survey.ref)
         if place is None or survey.mode != "All":
             continue
         chosen = [s for s in survey.stages if s.name in ("class-selector", "request-selector")]
         matching = chosen[-1].kept if chosen else survey.offered
         for attribute in ("resource.kubernetes.io/numaNode", "resource.kubernetes.io/pcieRoot"):
             domain, _, name = attribute.partition("/")
-            values = [case.devices.attribute(device, attribute) for device in matching]
+            values = [problem.devices.attribute(device, attribute) for device in matching]
             if not values or any(v is None or v.type not in ("int", "string") for v in values):
                 continue
             for value in sorted({v.value for v in values if v is not None}, key=str)[:4]:
@@ -81,93 +84,122 @@ def narrower_all(case: Case) -> Iterator[Candidate]:
                     else place.add("selectors", value=[selector])
                 )
                 yield Candidate(
-                    f"limit request {case.called(survey.claim, survey.request)} to {name} {value}",
+                    f"limit {problem.called(survey.ref)} to {name} {value}",
                     (patch,),
-                    Slot(Topic.ALL_MODE, f"{survey.claim} {survey.request} {name}"),
+                    Slot(Topic.ALL_MODE, f"{survey.ref!r} {name}"),
                     Preference.ADAPT,
                     effect=f"on {verdict.name}",
                 )
 
 
-def classes(case: Case) -> Iterator[Candidate]:
-    """Another class: the one that was probably meant, or another one of the same driver."""
-    for reason in case.reasons:
-        place = case.place(reason.claim, reason.request)
-        if place is None or reason.device_class is None:
-            continue
-        if reason.code == "class-missing":
-            names = [reason.nearest] if reason.nearest else list(reason.found)
-        elif reason.code == "selector-false" and _class_takes_none(case, reason):
-            drivers = case.about.drivers_of(reason.device_class)
-            names = [n for n in case.about.classes if n != reason.device_class and case.about.drivers_of(n) & drivers]
-        elif reason.code == "no-slices-for-driver" and reason is case.first:
-            names = [n for n in case.about.classes if case.about.drivers_of(n) & case.about.drivers]
-        else:
-            continue
-        slot = Slot(Topic.CLASS, f"{reason.claim} {reason.request}")
-        for position, name in enumerate(names[:4]):
-            corrects = reason.nearest is not None and name == reason.nearest
-            title = (
-                f"change the class of request {case.called(reason.claim, reason.request)} from {reason.device_class} "
-                f"to {name}"
-            )
-            patch = place.put("deviceClassName", value=name)
-            preference = Preference.CORRECT if reason.code == "class-missing" else Preference.ADAPT
-            yield Candidate(title, (patch,), slot, preference, degree=position, corrects=corrects)
-            if list_at(place.value, "selectors") and reason.code != "class-missing":
-                removed = {"op": "remove", "path": pointer(*place.path, "selectors")}
-                both = Patch(patch.target, (*patch.operations, removed))
-                yield Candidate(f"{title}, and remove its selectors", (both,), slot, Preference.DROP)
+@fix_for(ClassMissing, SelectorFalse, NoSlicesForDriver)
+def other_class(problem: Problem, cause: ClassMissing | SelectorFalse | NoSlicesForDriver) -> Iterator[Candidate]:
+    """Another class: the one that was probably meant, or one of which there are devices."""
+    place = problem.place(cause.request)
+    if place is None or cause.device_class is None or cause.request is None:
+        return
+    classes, drivers = problem.case.classes, problem.case.drivers_of
+    meant = None
+    if isinstance(cause, ClassMissing):
+        meant = cause.nearest
+        names = [meant] if meant else list(cause.known)
+    elif cause is not problem.first:
+        return
+    elif isinstance(cause, SelectorFalse):
+        same = drivers(cause.device_class)
+        wanted = _class_takes_none(problem, cause)
+        names = [n for n in classes if n != cause.device_class and drivers(n) & same] if wanted else []
+    else:
+        names = [n for n in classes if drivers(n) & problem.case.drivers]
+    slot = Slot(Topic.CLASS, repr(cause.request))
+    missing = isinstance(cause, ClassMissing)
+    for position, name in enumerate(names[:4]):
+        title = f"change the class of {problem.called(cause.request)} from {cause.device_class} to {name}"
+        patch = place.put("deviceClassName", value=name)
+        preference = Preference.CORRECT if missing else Preference.ADAPT
+        yield Candidate(title, (patch,), slot, preference, degree=position, corrects=name == meant)
+        if list_at(place.value, "selectors") and not missing:
+            removed = {"op": "remove", "path": pointer(*place.path, "selectors")}
+            both = Patch(patch.target, (*patch.operations, removed))
+            yield Candidate(f"{title}, and remove its selectors", (both,), slot, Preference.DROP)
 
 
-def _class_takes_none(case: Case, reason: Reason) -> bool:
+def _class_takes_none(problem: Problem, cause: SelectorFalse) -> bool:
     """True if no device of the cluster is of the request's class: another class is another kind of device, and what
     somebody may have meant only then."""
-    if case.first.request != reason.request or case.first.code != "selector-false":
-        return False
-    stages = (s for _, r in case.requests() if (r.claim, r.request) == (reason.claim, reason.request) for s in r.stages)
+    stages = (s for _, r in problem.requests() if r.ref == cause.request for s in r.stages)
     return not any(stage.kept for stage in stages if stage.name == "class-selector")
 
 
-def capacities(case: Case) -> Iterator[Candidate]:
-    """The amount that is free, or the capacity's right name."""
-    best: dict[tuple[str, str, str], tuple[int, str]] = {}
-    missing: dict[tuple[str, str, str], str] = {}
+@fix_once_for(Cause)
+def capacities(problem: Problem) -> Iterator[Candidate]:
+    """The amount that is free, or that the devices' policy allows."""
     from dractl.model import Quantity
 
-    for _, survey in case.requests():
-        for stage in survey.stages:
-            for loss in stage.lost:
-                if loss.capacity is None:
-                    continue
-                key = (survey.claim, survey.request, loss.capacity)
-                if loss.code == "capacity-policy":
-                    most = _most_allowed(case.about.policy(loss.device, loss.capacity))
-                    if most is not None:
-                        best[key] = max(best.get(key, (0, "")), (most.milli_value(), str(most)))
-                elif loss.code == "capacity-missing":
-                    missing.setdefault(key, "")
-                elif loss.free is not None:
-                    free = Quantity.parse(loss.free)
-                    if free.sign() > 0:
-                        best[key] = max(best.get(key, (0, "")), (free.milli_value(), loss.free))
-    for (claim, request, capacity), (_, amount) in best.items():
-        place = case.place(claim, request)
+    best: dict[tuple[RequestRef, str], tuple[int, str]] = {}
+    for _, survey in problem.requests():
+        for loss in (loss for stage in survey.stages for loss in stage.lost):
+            if loss.capacity is None or loss.code == "capacity-missing":
+                continue
+            most = None
+            if loss.code == "capacity-policy":
+                most = _most_allowed(problem.case.policy(loss.device, loss.capacity))
+            elif loss.free is not None:
+                most = Quantity.parse(loss.free)
+            if most is not None and most.sign() > 0:
+                key = survey.ref, loss.capacity
+                best[key] = max(best.get(key, (0, "")), (most.milli_value(), str(most)))
+    for (ref, capacity), (_, amount) in best.items():
+        place = problem.place(ref)
         if place is None:
             continue
         asked = map_at(place.value, "capacity", "requests")
-        name = case.called(claim, request)
-        title = f"ask for {amount} of {capacity} instead of the whole device in request {name}"
+        title = f"ask for {amount} of {capacity} instead of the whole device in {problem.called(ref)}"
         if capacity in asked:
-            title = f"lower {capacity} of request {name} from {asked[capacity]} to {amount}"
+            title = f"lower {capacity} of {problem.called(ref)} from {asked[capacity]} to {amount}"
         yield Candidate(
             title,
             (place.put("capacity", "requests", capacity, value=amount),),
-            Slot(Topic.CAPACITY, f"{claim} {request} {capacity}"),
+            Slot(Topic.CAPACITY, f"{ref!r} {capacity}"),
             Preference.LESS,
         )
-    for claim, request, capacity in missing:
-        yield from _other_capacity(case, claim, request, capacity)
+
+
+@fix_for(CapacityMissing)
+def capacity_name(problem: Problem, cause: CapacityMissing) -> Iterator[Candidate]:
+    """The capacity's right name, or a request without it."""
+    place = problem.place(cause.request)
+    if place is None or cause.request is None:
+        return
+    slot = Slot(Topic.CAPACITY, f"{cause.request!r} {cause.capacity}")
+    called = problem.called(cause.request)
+    asked = dict(map_at(place.value, "capacity", "requests"))
+    names = [cause.nearest] if cause.nearest else []
+    for name in [*names, *(n.rpartition("/")[2] for n in cause.known)]:
+        changed = {(name if n == cause.capacity else n): amount for n, amount in asked.items()}
+        yield Candidate(
+            f"rename capacity {cause.capacity} of {called} to {name}",
+            (place.put("capacity", "requests", value=changed),),
+            slot,
+            Preference.CORRECT,
+        )
+    rest = {n: amount for n, amount in asked.items() if n != cause.capacity}
+    patch = place.put("capacity", "requests", value=rest) if rest else place.remove("capacity")
+    yield Candidate(f"remove capacity {cause.capacity} from {called}", (patch,), slot, Preference.DROP)
+
+
+@fix_for(GateOff)
+def without_gate(problem: Problem, cause: GateOff) -> Iterator[Candidate]:
+    """A request without the capacity that the scheduler does not understand: it takes a whole device then."""
+    place = problem.place(cause.request) if cause.gate == "DRAConsumableCapacity" else None
+    if place is not None and cause.request is not None and "capacity" in place.value:
+        yield Candidate(
+            f"remove the capacity from {problem.called(cause.request)}",
+            (place.remove("capacity"),),
+            Slot(Topic.CAPACITY, repr(cause.request)),
+            Preference.ADAPT,
+            effect="takes a whole device",
+        )
 
 
 def _most_allowed(policy: CapacityRequestPolicy | None) -> Quantity | None:
@@ -184,39 +216,3 @@ def _most_allowed(policy: CapacityRequestPolicy | None) -> Quantity | None:
     least, step = bounds.min.milli_value(), bounds.step.milli_value()
     beyond = (bounds.max.milli_value() - least) % step if step else 0
     return bounds.max - Quantity(beyond, -3, bounds.max.format)
-
-
-def without_gate(case: Case) -> Iterator[Candidate]:
-    """A request without the capacity that the scheduler does not understand: it takes a whole device then."""
-    for reason in case.reasons:
-        place = case.place(reason.claim, reason.request) if reason.gate == "DRAConsumableCapacity" else None
-        if place is not None and "capacity" in place.value:
-            yield Candidate(
-                f"remove the capacity from request {case.called(reason.claim, reason.request)}",
-                (place.remove("capacity"),),
-                Slot(Topic.CAPACITY, f"{reason.claim} {reason.request}"),
-                Preference.ADAPT,
-                effect="takes a whole device",
-            )
-
-
-def _other_capacity(case: Case, claim: str, request: str, capacity: str) -> Iterator[Candidate]:
-    place = case.place(claim, request)
-    reason = next((r for r in case.reasons if r.code == "capacity-missing" and r.capacity == capacity), None)
-    if place is None:
-        return
-    slot = Slot(Topic.CAPACITY, f"{claim} {request} {capacity}")
-    asked = dict(map_at(place.value, "capacity", "requests"))
-    names = [reason.nearest] if reason and reason.nearest else []
-    for name in [*names, *(n.rpartition("/")[2] for n in (reason.found if reason else ()))]:
-        changed = {(name if n == capacity else n): amount for n, amount in asked.items()}
-        yield Candidate(
-            f"rename capacity {capacity} of request {case.called(claim, request)} to {name}",
-            (place.put("capacity", "requests", value=changed),),
-            slot,
-            Preference.CORRECT,
-        )
-    rest = {n: amount for n, amount in asked.items() if n != capacity}
-    patch = place.put("capacity", "requests", value=rest) if rest else place.remove("capacity")
-    title = f"remove capacity {capacity} from request {case.called(claim, request)}"
-    yield Candidate(title, (patch,), slot, Preference.DROP)

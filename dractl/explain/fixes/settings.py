@@ -5,30 +5,50 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Create, Delete
+from dractl.explain.causes import (
+    AttributeType,
+    BindingPending,
+    ClaimNotCreated,
+    ExtendedResourceUnmapped,
+    GateOff,
+    UpstreamBug,
+    WouldFitNow,
+)
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.owners import name_of
+from dractl.explain.fixes.registry import fix_for, fix_once_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.cluster.changes import Change
-    from dractl.explain.fixes.candidates import Case
+    from dractl.explain.causes import Cause
+    from dractl.explain.fixes.candidates import Problem
 
 _WAIT = Slot(Topic.WAIT)
 # What the API server adds to a pod, or writes for itself, and a new pod does not have.
 _GENERATED = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink")
 
 
-def wait(case: Case) -> Iterator[Candidate]:
-    """Nothing to change: the scheduler, the driver or the claim controller has to try again."""
-    if any(r.code == "would-fit-now" for r in case.reasons):
-        title = "wait until the scheduler tries again, for five minutes at most, or recreate the pod"
-        yield _again(title, "if nothing happens: does kube-scheduler run?")
-    for reason in case.reasons:
-        if reason.code == "binding-pending" and reason.driver:
-            title = f"wait until driver {reason.driver} sets {', '.join(reason.found)}"
-            yield _again(title, "if nothing happens: does the driver's controller run?")
-    if any(r.code == "claim-missing" and r.template and not _refused(r.message) for r in case.reasons):
+@fix_for(WouldFitNow)
+def next_attempt(_: Problem, __: WouldFitNow) -> Iterator[Candidate]:
+    """Nothing to change: the scheduler has to try again."""
+    title = "wait until the scheduler tries again, for five minutes at most, or recreate the pod"
+    yield _again(title, "if nothing happens: does kube-scheduler run?")
+
+
+@fix_for(BindingPending)
+def binding(_: Problem, cause: BindingPending) -> Iterator[Candidate]:
+    """Nothing to change: the driver has to get the device ready."""
+    if cause.driver:
+        title = f"wait until driver {cause.driver} sets {', '.join(cause.conditions)}"
+        yield _again(title, "if nothing happens: does the driver's controller run?")
+
+
+@fix_for(ClaimNotCreated)
+def creation(_: Problem, cause: ClaimNotCreated) -> Iterator[Candidate]:
+    """Nothing to change: the claim controller has to try again, unless it was refused."""
+    if not refused(cause.event):
         title = "wait until the claim controller tries again, or recreate the pod"
         yield _again(title, "if nothing happens: does kube-controller-manager run?")
 
@@ -37,29 +57,30 @@ def _again(title: str, effect: str) -> Candidate:
     return Candidate(title, (), _WAIT, Preference.AGAIN, effect=effect, corrects=True)
 
 
-def _refused(text: str) -> bool:
+def refused(text: str) -> bool:
     """True if the claim controller was refused, which trying again does not change."""
     return any(word in text for word in ("denied", "forbidden", "is invalid"))
 
 
-def recreated(case: Case) -> tuple[Change, ...]:
+def recreated(problem: Problem) -> tuple[Change, ...]:
     """The changes after which the asked pod is a new one: its controller recreates a pod that is deleted."""
-    name = "/".join(case.question.key)
-    pod = case.state.get("Pod", case.question.key)
+    name = "/".join(problem.question.key)
+    pod = problem.state.get("Pod", problem.question.key)
     gone: tuple[Change, ...] = (Delete(f"Pod/{name}"),)
-    if pod is None or name_of(pod, case.question.key[0]) is not None:
+    if pod is None or name_of(pod, problem.question.key[0]) is not None:
         return gone
     metadata = {k: v for k, v in pod["metadata"].items() if k not in _GENERATED}
     return (*gone, Create({**{k: v for k, v in pod.items() if k != "status"}, "metadata": metadata}))
 
 
-def features(case: Case) -> Iterator[Candidate]:
-    """The gate that a reason names, or the release in which a known fault is fixed."""
+@fix_once_for(GateOff, AttributeType, ExtendedResourceUnmapped)
+def gates(problem: Problem) -> Iterator[Candidate]:
+    """The feature gates that are off."""
     from dractl.allocation import Features
-    from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
+    from dractl.model.releases import DEPENDENCIES, GATES, stage
 
-    now = case.judge.features
-    for gate in dict.fromkeys(r.gate for r in case.reasons if r.gate):
+    now = problem.judge.features
+    for gate in dict.fromkeys(filter(None, map(_gate, problem.causes))):
         if gate in GATES and stage(gate, now.release) is not None and gate not in now.on:
             # A server that has a gate on without those that it needs does not start (from 1.35).
             wanted = {gate, *(name for name in DEPENDENCIES.get(gate, ()) if name not in now.on)}
@@ -72,7 +93,21 @@ def features(case: Case) -> Iterator[Candidate]:
                 features=Features(now.release, now.on | wanted, (now.cel_on or now.on) | wanted),
                 effect="in kube-apiserver, kube-scheduler and kube-controller-manager",
             )
-    if now.release != NEWEST and any(r.code == "upstream-bug" for r in case.reasons):
+
+
+def _gate(cause: Cause) -> str | None:
+    if isinstance(cause, ExtendedResourceUnmapped):
+        return "DRAExtendedResource" if cause.gate_off else None
+    return cause.gate if isinstance(cause, GateOff | AttributeType) else None
+
+
+@fix_for(UpstreamBug)
+def upgrade(problem: Problem, _: UpstreamBug) -> Iterator[Candidate]:
+    """The release in which a known bug is fixed."""
+    from dractl.allocation import Features
+    from dractl.model.releases import NEWEST
+
+    if problem.judge.features.release != NEWEST:
         yield Candidate(
             f"upgrade to Kubernetes {NEWEST}",
             (),

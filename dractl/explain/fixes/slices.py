@@ -9,18 +9,25 @@ from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevi
 from dractl.cel import reading
 from dractl.cluster.changes import Create, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
+from dractl.explain.causes import (
+    NoSlicesForDriver,
+    NoSlicesOnNode,
+    OfPool,
+    PoolIncomplete,
+    PoolInvalid,
+    PoolObsolete,
+)
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.registry import fix_for, fix_once_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dractl.allocation import PoolFault
     from dractl.allocation.survey import RequestSurvey
-    from dractl.explain.answer import Reason
-    from dractl.explain.fixes.candidates import Case
+    from dractl.explain.fixes.candidates import Problem
     from dractl.scheduler.verdict import NodeVerdict
 
-_ABSENT = ("no-slices-for-driver", "no-slices-on-node")
 _KINDS = (
     "node.kubernetes.io/instance-type",
     "cloud.google.com/gke-accelerator",
@@ -30,30 +37,28 @@ _KINDS = (
 _SHOWN = 5
 
 
-def complete(case: Case) -> Iterator[Candidate]:
-    """The missing slices of a pool, or its newest generation."""
-    for reason in case.reasons:
-        if reason.pool is None or reason.driver is None:
-            continue
-        pool = reason.pool.removeprefix(f"{reason.driver}/")
-        slices = [
-            (key, value)
-            for key, value in case.state.all("ResourceSlice").items()
-            if text_at(value, "spec", "driver") == reason.driver and text_at(value, "spec", "pool", "name") == pool
-        ]
-        corrects = reason.pool == case.first.pool
-        if reason.code == "pool-incomplete" and slices:
-            yield replace(_missing(reason, pool, slices), corrects=corrects)
-        elif reason.code == "pool-obsolete" and slices:
-            yield replace(_same_generation(reason, slices), corrects=corrects)
-        elif reason.code == "pool-invalid":
-            for candidate in _valid(reason, _fault(case, reason.driver, pool), slices):
-                yield replace(candidate, corrects=corrects)
+@fix_for(OfPool)
+def complete(problem: Problem, cause: OfPool) -> Iterator[Candidate]:
+    """The missing slices of a pool, its newest generation, or the pool without its fault."""
+    pool = cause.pool.removeprefix(f"{cause.driver}/")
+    slices = [
+        (key, value)
+        for key, value in problem.state.all("ResourceSlice").items()
+        if text_at(value, "spec", "driver") == cause.driver and text_at(value, "spec", "pool", "name") == pool
+    ]
+    corrects = isinstance(problem.first, OfPool) and cause.pool == problem.first.pool
+    if isinstance(cause, PoolIncomplete) and slices:
+        yield replace(_missing(cause, pool, slices), corrects=corrects)
+    elif isinstance(cause, PoolObsolete) and slices:
+        yield replace(_same_generation(cause, slices), corrects=corrects)
+    elif isinstance(cause, PoolInvalid):
+        for candidate in _valid(cause, _fault(problem, cause.driver, pool), slices):
+            yield replace(candidate, corrects=corrects)
 
 
-def _fault(case: Case, driver: str, pool: str) -> PoolFault | None:
+def _fault(problem: Problem, driver: str, pool: str) -> PoolFault | None:
     """What makes a pool invalid, as the surveys found it."""
-    pools = (p for survey in case.surveys.values() for p in survey.pools)
+    pools = (p for survey in problem.case.refusing.values() for p in survey.pools)
     return next((p.fault for p in pools if (p.driver, p.pool) == (driver, pool) and p.fault is not None), None)
 
 
@@ -62,10 +67,10 @@ def _generation(value: Mapping[str, Any]) -> int:
     return found if isinstance(found, int) else 0
 
 
-def _missing(reason: Reason, pool: str, slices: list[tuple[Any, Mapping[str, Any]]]) -> Candidate:
+def _missing(cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]]]) -> Candidate:
     newest = max(_generation(value) for _, value in slices)
     model = next(value for _, value in slices if _generation(value) == newest)
-    want, have = int(reason.want or 0), int(reason.have or 0)
+    want, have = int(cause.want or 0), int(cause.have or 0)
     # Where the counts disagree (kubernetes#141117) the slices of the whole cluster count.
     present = sum(_generation(value) == newest for _, value in slices)
     creates = []
@@ -83,16 +88,16 @@ def _missing(reason: Reason, pool: str, slices: list[tuple[Any, Mapping[str, Any
         )
     plural = "s" if len(creates) > 1 else ""
     return Candidate(
-        f"restart driver {reason.driver}, so that it publishes the missing slice{plural} of pool {pool}",
+        f"restart driver {cause.driver}, so that it publishes the missing slice{plural} of pool {pool}",
         (),
-        Slot(Topic.POOL, str(reason.pool)),
+        Slot(Topic.POOL, str(cause.pool)),
         Preference.RESTORE,
         effect="an empty slice was tried here",
         tried=tuple(creates),
     )
 
 
-def _same_generation(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]]) -> Candidate:
+def _same_generation(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]]) -> Candidate:
     newest = max(_generation(value) for _, value in slices)
     changes = []
     for (_, name), value in slices:
@@ -104,12 +109,12 @@ def _same_generation(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]]
         if operations:
             changes.append(Patch(f"ResourceSlice/{name}", tuple(operations)))
     title = (
-        f"restart driver {reason.driver}, so that it publishes all slices of pool {reason.pool} in generation {newest}"
+        f"restart driver {cause.driver}, so that it publishes all slices of pool {cause.pool} in generation {newest}"
     )
-    return Candidate(title, (), Slot(Topic.POOL, str(reason.pool)), Preference.RESTORE, tried=tuple(changes))
+    return Candidate(title, (), Slot(Topic.POOL, str(cause.pool)), Preference.RESTORE, tried=tuple(changes))
 
 
-def _valid(reason: Reason, fault: PoolFault | None, slices: list[tuple[Any, Mapping[str, Any]]]) -> Iterator[Candidate]:
+def _valid(cause: OfPool, fault: PoolFault | None, slices: list[tuple[Any, Mapping[str, Any]]]) -> Iterator[Candidate]:
     """The pool without the fault that makes it invalid: with the missing counter, or without the repeated device."""
     if isinstance(fault, DanglingCounter):
         for (_, name), value in slices:
@@ -117,16 +122,16 @@ def _valid(reason: Reason, fault: PoolFault | None, slices: list[tuple[Any, Mapp
                 if text_at(shared, "name") == fault.counter_set:
                     path = pointer("spec", "sharedCounters", i, "counters", fault.counter)
                     change = {"op": "add", "path": path, "value": {"value": _most(slices, fault.counter)}}
-                    yield _published(reason, f"counter {fault.counter}", name, change)
+                    yield _published(cause, f"counter {fault.counter}", name, change)
     elif isinstance(fault, DanglingCounterSet):
-        yield from _counter_set(reason, slices, fault.counter_set)
+        yield from _counter_set(cause, slices, fault.counter_set)
         for (_, name), value in slices:
             for i, device in enumerate(list_at(value, "spec", "devices")):
                 if any(text_at(c, "counterSet") == fault.counter_set for c in list_at(device, "consumesCounters")):
                     path = pointer("spec", "devices", i)
                     name_ = text_at(device, "name")
                     removed = {"op": "remove", "path": f"{path}/consumesCounters"}
-                    yield _published(reason, f"device {name_} without counter set {fault.counter_set}", name, removed)
+                    yield _published(cause, f"device {name_} without counter set {fault.counter_set}", name, removed)
     elif isinstance(fault, DuplicateDevice):
         found = [
             (name, i)
@@ -137,22 +142,22 @@ def _valid(reason: Reason, fault: PoolFault | None, slices: list[tuple[Any, Mapp
         if len(found) > 1:
             name, i = found[-1]
             removed = {"op": "remove", "path": pointer("spec", "devices", i)}
-            yield _published(reason, f"device {fault.device} only once", name, removed)
+            yield _published(cause, f"device {fault.device} only once", name, removed)
 
 
-def _published(reason: Reason, what: str, slice_name: str, change: Mapping[str, Any]) -> Candidate:
+def _published(cause: OfPool, what: str, slice_name: str, change: Mapping[str, Any]) -> Candidate:
     """What the driver would have to publish in a slice."""
     return Candidate(
-        f"fix driver {reason.driver}, which has to publish {what}",
+        f"fix driver {cause.driver}, which has to publish {what}",
         (),
-        Slot(Topic.POOL, str(reason.pool)),
+        Slot(Topic.POOL, str(cause.pool)),
         Preference.RESTORE,
         effect="report it to the driver, or use a version without the fault",
         tried=(Patch(f"ResourceSlice/{slice_name}", (change,)),),
     )
 
 
-def _counter_set(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]], name: str) -> Iterator[Candidate]:
+def _counter_set(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]], name: str) -> Iterator[Candidate]:
     """The counter set that devices consume from, with what they consume together."""
     uses = [
         use
@@ -169,7 +174,7 @@ def _counter_set(reason: Reason, slices: list[tuple[Any, Mapping[str, Any]]], na
                 "path": "/spec/sharedCounters/-",
                 "value": {"name": name, "counters": counters},
             }
-            yield _published(reason, f"counter set {name}", slice_name, change)
+            yield _published(cause, f"counter set {name}", slice_name, change)
 
 
 def _most(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
@@ -186,45 +191,41 @@ def _most(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
     return str(total)
 
 
-def publish(case: Case) -> Iterator[Candidate]:
+@fix_for(NoSlicesForDriver)
+def publish(problem: Problem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
     """A driver that publishes nothing in the whole cluster, with devices as the class and the selectors want them."""
-    for reason in case.reasons if case.first.code in _ABSENT else ():
-        if reason.code not in _ABSENT or reason.driver is None or reason.driver in case.about.drivers:
-            continue
-        wanted = _wanted(case, reason)
-        node = next((v.name for v in case.judgement.nodes if v.asked and v.name in reason.nodes), None)
-        if wanted is None or node is None:
-            continue
+    wanted = _wanted(problem, cause)
+    node = next((v.name for v in problem.attempt.nodes if v.asked and v.name in cause.nodes), None)
+    if isinstance(problem.first, NoSlicesForDriver) and cause.driver and wanted is not None and node is not None:
         yield Candidate(
-            f"get driver {reason.driver} to publish devices",
+            f"get driver {cause.driver} to publish devices",
             (),
-            Slot(Topic.POOL, reason.driver),
+            Slot(Topic.POOL, cause.driver),
             Preference.RESTORE,
             effect="is it installed and running? devices were tried on one node, whether or not it has the hardware",
-            tried=(_made(case, wanted, reason.driver, node),),
+            tried=(_made(problem, wanted, cause.driver, node),),
         )
 
 
-def siblings(case: Case) -> Iterator[Candidate]:
+@fix_for(NoSlicesOnNode)
+def siblings(problem: Problem, cause: NoSlicesOnNode) -> Iterator[Candidate]:
     """A driver on nodes that publish nothing, although they are of the same kind as nodes that do."""
-    for reason in case.reasons:
-        if reason.code != "no-slices-on-node" or reason.driver is None:
-            continue
-        wanted = _wanted(case, reason)
-        model = _like_others(case, reason.driver)
-        alone = len(case.judgement.nodes) == 1  # the node that is asked about
-        nodes = [v for v in case.judgement.nodes if v.name in reason.nodes and (alone or kind_of(v.node) in model)]
-        nodes = [v for v in nodes if v.rejection is None]
-        if wanted is None or not nodes:
-            continue
+    wanted = _wanted(problem, cause)
+    if cause.driver is None or wanted is None:
+        return
+    model = _like_others(problem, cause.driver)
+    alone = len(problem.attempt.nodes) == 1  # the node that is asked about
+    nodes = [v for v in problem.attempt.nodes if v.name in cause.nodes and (alone or kind_of(v.node) in model)]
+    nodes = [v for v in nodes if v.rejection is None]
+    if nodes:
         names = ", ".join(v.name for v in nodes[:_SHOWN]) + (f" +{len(nodes) - _SHOWN}" if len(nodes) > _SHOWN else "")
         yield Candidate(
-            f"get driver {reason.driver} to publish devices on {names}",
+            f"get driver {cause.driver} to publish devices on {names}",
             (),
-            Slot(Topic.POOL, f"{reason.driver} siblings"),
+            Slot(Topic.POOL, f"{cause.driver} siblings"),
             Preference.RESTORE,
             effect="; ".join([*_same_kind(nodes, model), "does the driver's DaemonSet run there?"]),
-            tried=tuple(_made(case, wanted, reason.driver, v.name) for v in nodes),
+            tried=tuple(_made(problem, wanted, cause.driver, v.name) for v in nodes),
         )
 
 
@@ -240,17 +241,20 @@ def kind_of(node: Mapping[str, Any]) -> str:
     return next((f"{k}={labels[k]}" for k in _KINDS if labels.get(k)), "")
 
 
-def _like_others(case: Case, driver: str) -> dict[str, str]:
+def _like_others(problem: Problem, driver: str) -> dict[str, str]:
     """The kinds of nodes on which a driver publishes devices, each with one such node."""
-    publishing = {s.spec.node_name for s in case.judge.slices if s.spec.driver == driver and s.spec.devices}
-    return {kind_of(v.node): v.name for v in reversed(case.judgement.nodes) if v.name in publishing and kind_of(v.node)}
+    publishing = {s.spec.node_name for s in problem.judge.slices if s.spec.driver == driver and s.spec.devices}
+    return {
+        kind_of(v.node): v.name for v in reversed(problem.attempt.nodes) if v.name in publishing and kind_of(v.node)
+    }
 
 
-def misnamed_nodes(case: Case) -> Iterator[Candidate]:
+@fix_once_for(NoSlicesForDriver, NoSlicesOnNode)
+def misnamed_nodes(problem: Problem) -> Iterator[Candidate]:
     """Slices for a node of another name than the Node has, such as its fully qualified name."""
-    nodes = {name for _, name in case.state.all("Node")}
+    nodes = {name for _, name in problem.state.all("Node")}
     wrong: dict[str, list[tuple[str, str, str]]] = {}
-    for (_, name), value in case.state.all("ResourceSlice").items():
+    for (_, name), value in problem.state.all("ResourceSlice").items():
         written = text_at(value, "spec", "nodeName")
         right = written.partition(".")[0] if written not in nodes else ""
         if right in nodes:
@@ -267,20 +271,20 @@ def misnamed_nodes(case: Case) -> Iterator[Candidate]:
             Preference.CORRECT,
             effect=f"it publishes for {found[0][1]}, the Node is {found[0][2]}: take it from spec.nodeName (fieldRef)",
             tried=changes,
-            corrects=case.first.code in _ABSENT,
+            corrects=isinstance(problem.first, NoSlicesForDriver | NoSlicesOnNode),
         )
 
 
-def _wanted(case: Case, reason: Reason) -> RequestSurvey | None:
-    return next((r for _, r in case.requests() if r.request == reason.request and r.claim == reason.claim), None)
+def _wanted(problem: Problem, cause: NoSlicesForDriver | NoSlicesOnNode) -> RequestSurvey | None:
+    return next((r for _, r in problem.requests() if r.ref == cause.request), None)
 
 
-def _made(case: Case, wanted: RequestSurvey, driver: str, node: str) -> Create:
+def _made(problem: Problem, wanted: RequestSurvey, driver: str, node: str) -> Create:
     """A slice with the devices that a request wants."""
     attributes: dict[str, Any] = {}
     for expression in (s.expression or "" for s in wanted.stages):
         attributes |= _attributes(expression)
-    for selector in list_at(case.state.get("DeviceClass", ("", wanted.device_class)), "spec", "selectors"):
+    for selector in list_at(problem.state.get("DeviceClass", ("", wanted.device_class)), "spec", "selectors"):
         attributes |= _attributes(text_at(selector, "cel", "expression"))
     devices = [{"name": f"device-{i}", "attributes": attributes} for i in range(max(wanted.wanted, 1))]
     return Create(

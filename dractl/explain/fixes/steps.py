@@ -51,7 +51,7 @@ def steps(state: ClusterState, question: Question, changes: Iterable[Change]) ->
     """The commands that apply ``changes`` one after the other; empty where one is :func:`by_hand`."""
     checks: list[Step] = []
     acts: list[Step] = []
-    for change in changes:
+    for change in _merged(changes):
         match change:
             case Patch(target) if _maker(state, question, target) is not None:
                 return ()
@@ -69,6 +69,21 @@ def steps(state: ClusterState, question: Question, changes: Iterable[Change]) ->
     prepared = [c for c in checks if _DRY not in c.command]
     asked = [c for c in checks if _DRY in c.command] if any(s.destroys for s in acts) else []
     return (*prepared, *asked, *acts)
+
+
+def _merged(changes: Iterable[Change]) -> Iterator[Change]:
+    """The changes, with all patches of an object in one."""
+    patches: dict[str, Patch] = {}
+    others: list[Change] = []
+    for change in changes:
+        if isinstance(change, Patch):
+            before = patches.get(change.target)
+            patches[change.target] = Patch(change.target, (*(before.operations if before else ()), *change.operations))
+            if before is None:
+                others.append(change)
+        else:
+            others.append(change)
+    yield from (patches[c.target] if isinstance(c, Patch) else c for c in others)
 
 
 _DRY = "--dry-run=server"

@@ -6,23 +6,27 @@ from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Delete, Patch, pointer
 from dractl.cluster.state import list_at, maps_at, text_at
+from dractl.explain.causes import Tainted
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
-from dractl.explain.fixes.tolerations import parse, reports_damage, toleration
+from dractl.explain.fixes.registry import fix_for, fix_once_for
+from dractl.explain.fixes.tolerations import near_miss, parse, reports_damage, toleration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.allocation import DeviceID
-    from dractl.explain.fixes.candidates import Case
+    from dractl.explain.fixes.candidates import Problem
+    from dractl.model.names import RequestRef
 
 _MOST = 12  # rules
 _TAINTS = 4  # of one request
 
 
-def tolerate(case: Case) -> Iterator[Candidate]:
+@fix_once_for(Tainted)
+def tolerate(problem: Problem) -> Iterator[Candidate]:
     """A toleration in the request, for one taint at a time."""
-    for (claim, request), taints in _taints(case).items():
-        place = case.place(claim, request)
+    for ref, taints in _taints(problem).items():
+        place = problem.place(ref)
         if place is None:
             continue
         for taint in sorted(taints, key=lambda t: -len(taints[t]))[:_TAINTS]:
@@ -33,26 +37,37 @@ def tolerate(case: Case) -> Iterator[Candidate]:
             else:
                 patch = place.add("tolerations", value=[tolerated])
             damaged = reports_damage(key, value)
+            for index, written in enumerate(maps_at(place.value, "tolerations")):
+                if near_miss(written, key, value):
+                    old = f"{key}={text_at(written, 'value')}"
+                    yield Candidate(
+                        f"change the toleration of {old} in {problem.called(ref)} to {key}={value}",
+                        (place.put("tolerations", index, value={**written, **tolerated}),),
+                        Slot(Topic.TOLERATION, f"{ref!r} {taint}"),
+                        Preference.CORRECT,
+                        corrects=True,
+                    )
             yield Candidate(
-                f"add a toleration for {taint} to request {case.called(claim, request)}",
+                f"add a toleration for {taint} to {problem.called(ref)}",
                 (patch,),
-                Slot(Topic.TOLERATION, f"{claim} {request} {taint}"),
+                Slot(Topic.TOLERATION, f"{ref!r} {taint}"),
                 Preference.ADMIT,
                 effect="the taint says that the device is broken" if damaged else "if the device may be used",
                 reluctant=damaged or effect == "NoExecute",
             )
 
 
-def repair(case: Case) -> Iterator[Candidate]:
+@fix_once_for(Tainted)
+def repair(problem: Problem) -> Iterator[Candidate]:
     """Devices that their driver reports as broken, in order again."""
     seen: set[DeviceID] = set()
-    for taints in _taints(case).values():
+    for taints in _taints(problem).values():
         for taint, devices in taints.items():
             key, value, _ = parse(taint)
             if not reports_damage(key, value):
                 continue
             for device in devices:
-                patch = None if device in seen else _untainted(case, device, key)
+                patch = None if device in seen else _untainted(problem, device, key)
                 seen.add(device)
                 if patch is None:
                     continue
@@ -68,10 +83,10 @@ def repair(case: Case) -> Iterator[Candidate]:
                 )
 
 
-def delete_rules(case: Case) -> Iterator[Candidate]:
+@fix_for(Tainted)
+def delete_rules(_: Problem, cause: Tainted) -> Iterator[Candidate]:
     """The DeviceTaintRules that taint the devices, deleted."""
-    names = list(dict.fromkeys(name for reason in case.reasons for name in reason.rules))
-    for name in names[:_MOST]:
+    for name in cause.rules[:_MOST]:
         yield Candidate(
             f"delete DeviceTaintRule {name}",
             (Delete(f"DeviceTaintRule/{name}"),),
@@ -81,21 +96,21 @@ def delete_rules(case: Case) -> Iterator[Candidate]:
         )
 
 
-def _taints(case: Case) -> dict[tuple[str, str], dict[str, list[DeviceID]]]:
+def _taints(problem: Problem) -> dict[RequestRef, dict[str, list[DeviceID]]]:
     """The devices that each untolerated taint keeps from each request."""
-    found: dict[tuple[str, str], dict[str, list[DeviceID]]] = {}
-    for _, survey in case.requests():
+    found: dict[RequestRef, dict[str, list[DeviceID]]] = {}
+    for _, survey in problem.requests():
         for stage in survey.stages:
             for loss in stage.lost:
                 if loss.taint:
-                    devices = found.setdefault((survey.claim, survey.request), {}).setdefault(loss.taint, [])
+                    devices = found.setdefault(survey.ref, {}).setdefault(loss.taint, [])
                     devices.append(loss.device)
     return found
 
 
-def _untainted(case: Case, device: DeviceID, key: str) -> Patch | None:
+def _untainted(problem: Problem, device: DeviceID, key: str) -> Patch | None:
     """A patch of the device's slice that removes a taint; None where no slice has the taint: a rule put it there."""
-    for (_, name), value in case.state.all("ResourceSlice").items():
+    for (_, name), value in problem.state.all("ResourceSlice").items():
         pool = text_at(value, "spec", "driver"), text_at(value, "spec", "pool", "name")
         if pool != (device.driver, device.pool):
             continue

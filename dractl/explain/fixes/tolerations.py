@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import DeviceID
+from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -88,3 +89,10 @@ def taint_name(taint: Mapping[str, Any]) -> str:
     """A taint as kubectl writes it: ``key=value:Effect``."""
     value = str(taint.get("value") or "")
     return f"{taint.get('key')}{'=' + value if value else ''}:{taint.get('effect')}"
+
+
+def near_miss(written: Mapping[str, Any], key: str, value: str) -> bool:
+    """True if a toleration was meant for a taint of the same key: its value differs by case or a letter."""
+    meant = str(written.get("value") or "")
+    same = written.get("key") == key and bool(meant) and meant != value
+    return same and nearest(meant, [value], 0.8) is not None

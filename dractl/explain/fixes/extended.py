@@ -1,0 +1,106 @@
+"""Fixes for extended resources: the right name, no leftover of a device plug-in, a class that provides it, less."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.allocation import backing_classes
+from dractl.cluster.changes import Patch, pointer
+from dractl.cluster.state import at, map_at, maps_at
+from dractl.explain.causes import Cause, ExtendedResourceUnmapped
+from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.edits import drop
+from dractl.explain.fixes.registry import fix_for, fix_once_for
+from dractl.scheduler.extended import wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.explain.fixes.candidates import Problem
+
+
+@fix_for(ExtendedResourceUnmapped)
+def unmapped(problem: Problem, cause: ExtendedResourceUnmapped) -> Iterator[Candidate]:
+    """A resource that nothing provides."""
+    if cause.nearest:
+        yield from _renamed(problem, cause.resource, cause.nearest)
+    elif problem.claims:
+        yield from _removed(problem, cause.resource)
+    elif cause.device_class:
+        change = {"op": "add", "path": "/spec/extendedResourceName", "value": cause.resource}
+        yield Candidate(
+            f"set extendedResourceName of class {cause.device_class} to {cause.resource}",
+            (Patch(f"DeviceClass/{cause.device_class}", (change,)),),
+            Slot(Topic.EXTENDED),
+            Preference.POLICY,
+            effect="for every pod",
+        )
+
+
+def _renamed(problem: Problem, resource: str, name: str) -> Iterator[Candidate]:
+    """The pod with the resource's right name."""
+    operations = []
+    for kind in ("initContainers", "containers"):
+        for index, container in enumerate(maps_at(problem.pod, "spec", kind)):
+            for field in ("requests", "limits"):
+                amounts = map_at(container, "resources", field)
+                if resource in amounts and name not in amounts:
+                    path = ("spec", kind, index, "resources", field)
+                    operations.append({"op": "move", "from": pointer(*path, resource), "path": pointer(*path, name)})
+    if operations:
+        yield Candidate(
+            f"change extended resource {resource} to {name}",
+            (Patch(problem.target, tuple(operations)),),
+            Slot(Topic.NAME, resource),
+            Preference.CORRECT,
+            corrects=True,
+        )
+
+
+def _removed(problem: Problem, resource: str) -> Iterator[Candidate]:
+    """The pod without the resource: beside a claim it is what is left of a device plug-in."""
+    operations = tuple(
+        drop(problem.pod, ("spec", kind, index, "resources", field, resource))
+        for kind in ("initContainers", "containers")
+        for index, container in enumerate(maps_at(problem.pod, "spec", kind))
+        for field in ("limits", "requests")
+        if resource in map_at(container, "resources", field)
+    )
+    if operations:
+        yield Candidate(
+            f"remove {resource} from the limits of the pod's containers",
+            (Patch(problem.target, operations),),
+            Slot(Topic.EXTENDED, resource),
+            Preference.CORRECT,
+            effect="the pod's claims give it its devices",
+            corrects=True,
+        )
+
+
+@fix_once_for(Cause)
+def less(problem: Problem) -> Iterator[Candidate]:
+    """A smaller amount of what a class provides."""
+    if problem.pod is None:
+        return
+    provided = backing_classes(problem.state.classes, problem.judge.features)
+    init = len(maps_at(problem.pod, "spec", "initContainers"))
+    best = max((len(r.candidates) for _, r in problem.requests()), default=0)
+    for resource, containers in wanted(problem.pod).items() if provided else ():
+        for index, amount in containers if resource in provided else ():
+            container = index - init
+            for left in dict.fromkeys((best, amount - 1, 1)):
+                if container < 0 or not 0 < left < amount:
+                    continue
+                paths = [("spec", "containers", container, "resources", f, resource) for f in ("requests", "limits")]
+                operations = tuple(
+                    {"op": "replace", "path": pointer(*path), "value": str(left)}
+                    for path in paths
+                    if at(problem.pod, *path) is not None
+                )
+                yield Candidate(
+                    f"lower {resource} from {amount} to {left}",
+                    (Patch(problem.target, operations),),
+                    Slot(Topic.AMOUNT, resource),
+                    Preference.LESS,
+                    degree=amount - left,
+                )

@@ -1,0 +1,193 @@
+"""The search for fixes: candidates made from causes, each verified by another attempt, the preferred ones first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from dractl.allocation import Allocated
+from dractl.cluster.changes import Patch, PatchError, apply, parse_target
+from dractl.explain.answer import Fix
+from dractl.explain.ask import Question, claim_question
+from dractl.explain.causes import SelectorError, SelectorFalse, WouldFitNow
+from dractl.explain.fixes import holders, owners
+from dractl.explain.fixes.acceptance import refusal
+from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.registry import candidates as candidates_for
+from dractl.explain.fixes.steps import by_hand, steps
+from dractl.explain.fixes.tolerations import evicted_by, evicting
+from dractl.model import Target
+from dractl.scheduler.attempt import Scheduler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dractl.allocation import DeviceID
+    from dractl.cluster.changes import Change
+    from dractl.cluster.state import ClusterState
+    from dractl.explain.answer import Explanation
+    from dractl.model import DeviceTaint
+    from dractl.scheduler.verdict import Attempt, NodeVerdict
+
+    Explain = Callable[[ClusterState, Question], Explanation]
+
+_SELECTOR = {cause.page.code for cause in (SelectorFalse, SelectorError)}
+_TRIALS = 64
+_PAIRED = 8  # changes that are tried two at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Fixes, and notes about changes that are none."""
+
+    fixes: tuple[Fix, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
+    """Up to ``most`` verified fixes, in the order in which somebody with experience would consider them. ``explain``
+    answers a question about another cluster, without looking for fixes."""
+    candidates = sorted(candidates_for(problem), key=lambda c: c.size)
+    if isinstance(problem.first, WouldFitNow):  # where it fits already, to change anything is to do too much
+        candidates = [c for c in candidates if c.slot.topic is Topic.WAIT]
+    done: set[Slot | Topic] = set()
+    tried: set[str] = set()
+    failed: dict[Slot, str] = {}  # the notes about corrections that are not enough
+    around: set[Slot] = set()  # slots of which only corrections are left
+    fixes: list[tuple[Candidate, tuple[str, ...]]] = []  # with the nodes that fit
+    for candidate in candidates:
+        fingerprint = repr((candidate.trial, candidate.features))
+        if candidate.slot in done or candidate.unless in done or fingerprint in tried:
+            continue
+        if candidate.slot in around and not candidate.corrects:
+            continue
+        if len(tried) >= _TRIALS or len(fixes) >= most:
+            break
+        tried.add(fingerprint)
+        fitting = verify(problem, candidate)
+        if fitting:
+            done |= {candidate.slot, candidate.slot.topic}
+            fixes.append((candidate, fitting))
+            if candidate.slot.topic is Topic.POD:
+                break  # a new pod fits: there is nothing to change
+        elif candidate.corrects and candidate.changes and candidate.slot not in failed:
+            then = _after(problem, candidate, explain)
+            if then is None or then.fits:
+                continue
+            failed[candidate.slot] = f"{candidate.title}: not enough by itself, then: {then.headline}"
+            if not then.reasons or then.reasons[0].code not in _SELECTOR:
+                around.add(candidate.slot)  # the selector is right then, and something else is in the way
+    shown = [(c, nodes) for c, nodes in fixes if c.unless not in done]
+    shown.sort(key=lambda item: item[0].reluctant)
+    if shown and shown[0][0].reluctant:
+        shown = []
+    found = tuple(_fix(problem, c, nodes, n + 1) for n, (c, nodes) in enumerate(shown))
+    found = found or _two_at_once(problem, [c for c in candidates if c.slot not in around and not c.corrects])
+    wrong = tuple(note for slot, note in failed.items() if slot not in done)
+    frees = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
+    held = () if frees & done else holders.recreated_anyway(problem)
+    return Found(found, (*wrong, *held))
+
+
+def _fix(problem: Problem, candidate: Candidate, nodes: tuple[str, ...], rank: int) -> Fix:
+    """A verified candidate as what has to be done."""
+    changes = written(problem, candidate)
+    assert changes is not None
+    concerned = [owners.concerned(problem.state, problem.question.key, c) for c in changes if isinstance(c, Patch)]
+    maker = by_hand(problem.state, problem.question, changes)
+    effect = "; ".join(filter(None, (candidate.effect, *concerned, f"change it in {maker}" if maker else "")))
+    tried = candidate.trial if candidate.trial != changes else ()
+    how = steps(problem.state, problem.question, changes)
+    return Fix(candidate.title, changes, effect, nodes, rank, tried, how, maker)
+
+
+def written(problem: Problem, candidate: Candidate) -> tuple[Change, ...] | None:
+    """The changes of a candidate where a person makes them: of a pod that a workload makes its pod template is changed.
+    None where nobody could, or the API server would refuse it."""
+    pod = "/".join(("Pod", *problem.question.key))
+    changes: list[Change] = []
+    for change in candidate.changes:
+        moved = change
+        if isinstance(change, Patch) and change.target == pod:
+            placed = owners.in_template(problem.state, problem.question.key, change)
+            if placed is None:
+                return None
+            moved = placed
+        changes.append(moved)
+    features = problem.judge.features
+    present = [c for c in changes if not isinstance(c, Patch) or problem.state.get(*parse_target(c.target)) is not None]
+    try:
+        refused = refusal(problem.state, present, Target(features.release, features.on))
+    except PatchError:
+        return None
+    return tuple(changes) if refused is None else None
+
+
+def _after(problem: Problem, correction: Candidate, explain: Explain) -> Explanation | None:
+    """The answer after a correction that is not enough by itself; None where it does not apply."""
+    try:
+        state = apply(problem.state, correction.trial)
+    except PatchError:
+        return None
+    kind, key = problem.question.kind, problem.question.key
+    value = {**(state.get(kind, key) or problem.question.value)}
+    if kind == "Pod":  # created again, with the claims that its templates make then
+        value["metadata"] = {k: v for k, v in value["metadata"].items() if k != "uid"}
+        value["status"] = {}
+    return explain(state, Question(kind, key, value))
+
+
+def _two_at_once(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Fix, ...]:
+    """Where no single change is enough: the smallest two that are."""
+    single = (c for c in reversed(candidates) if c.changes and c.features is None and not c.reluctant)
+    firsts = {c.slot.topic if c.slot.topic is Topic.ENDING else c.slot: c for c in single}
+    ordered = sorted(firsts.values(), key=lambda c: c.size)[:_PAIRED]
+    for a, b in combinations(ordered, 2):
+        both = Candidate(
+            f"{a.title}, and {b.title}",
+            (*a.changes, *b.changes),
+            a.slot,
+            max(a.preference, b.preference),
+            "; ".join(filter(None, (a.effect, b.effect))),
+            tried=(*a.trial, *b.trial) if a.tried or b.tried else (),
+        )
+        fitting = verify(problem, both)
+        if fitting:
+            return (_fix(problem, both, fitting, 1),)
+    return ()
+
+
+def verify(problem: Problem, candidate: Candidate) -> tuple[str, ...]:
+    """The nodes on which the subject fits after the change; none where it does not, or nobody could make the change."""
+    try:
+        state = apply(problem.state, candidate.trial)
+    except PatchError:
+        return ()
+    judge = problem.judge.after(state) if candidate.features is None else Scheduler(state, candidate.features)
+    judgement = _again(problem, judge, candidate)
+    if judgement is None or not judgement.fits or written(problem, candidate) is None:
+        return ()
+    evictors = evicting(judge.slices)
+    return tuple(n.name for n in judgement.nodes if n.fits and not (evictors and _evicted(n, evictors)))
+
+
+def _evicted(verdict: NodeVerdict, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]) -> bool:
+    """True if the pod would be evicted from the devices that it gets on a node."""
+    outcome = verdict.outcome
+    return isinstance(outcome, Allocated) and evicted_by(outcome, taints) is not None
+
+
+def _again(problem: Problem, judge: Scheduler, candidate: Candidate) -> Attempt | None:
+    """The verdict on the subject as it is after the change: the pod is created again, its templates make new claims."""
+    question = problem.question
+    if question.kind in ("ResourceClaim", "ResourceClaimTemplate"):
+        value = judge.state.get(question.kind, question.key)
+        if value is None:
+            return None
+        pod = next((c for c in judge.state.all("Pod").values() if c not in problem.state.all("Pod").values()), None)
+        if candidate.slot.topic is Topic.CONSUMER and pod is not None:
+            return judge.pod(pod)
+        return judge.claim(claim_question(judge.state, Question(question.kind, question.key, value)))
+    pod = judge.state.get("Pod", question.key) or question.value
+    return judge.pod(pod, anew=True)
