@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 NAME = "gpu.amd.com"
 VENDOR = "0x1002"
+_MEMORY_WITHOUT_KFD = 80 << 30  # discovery.go getMemoryBytes, of GPUs that KFD does not list
+_PRODUCT_NAME = str.maketrans({" ": "_", "(": None, ")": None})  # pkg/amdgpu/amdgpu.go:206
 
 CATALOGUE = Catalogue(
     title="AMD GPUs",
@@ -38,7 +40,7 @@ CATALOGUE = Catalogue(
         Attribute(
             "productName",
             "string",
-            "KFD's name, blanks as _ and without parentheses, such as AMD_Instinct_MI300X_OAM; empty if unknown",
+            "product name with _ for blanks, without parentheses, such as AMD_Instinct_MI300X_OAM; empty if unknown",
         ),
         Attribute("numaNode", "int", "the PCI function's NUMA node, -1 where there is none", "2026.8"),
         Attribute(
@@ -62,9 +64,9 @@ CATALOGUE = Catalogue(
         Attribute(NUMA_NODE, "int", "the PCI function's NUMA node", "main", when="where the function has a NUMA node"),
     ),
     capacities=(
-        Capacity("memory", "VRAM as KFD's first memory bank has it"),
-        Capacity("computeUnits", "compute units"),
-        Capacity("simdUnits", "SIMD units"),
+        Capacity("memory", "VRAM as KFD's first memory bank has it; 80Gi if KFD does not list the GPU"),
+        Capacity("computeUnits", "compute units; 0 if KFD does not list the GPU"),
+        Capacity("simdUnits", "SIMD units; 0 if KFD does not list the GPU"),
     ),
     notes=("devices are named gpu-<cardN>-<renderDN>: both numbers can change at a reboot",),
 )
@@ -114,8 +116,7 @@ def _device(gpu: Gpu, pci: PciDevice | None, release: str) -> dict[str, Any]:
     full = gpu.driver_version
     found: dict[str, Any] = {
         "type": "amdgpu",
-        "productName": gpu.name,
-        "driverVersion": version(".".join(full.split(".")[:3])) if full else None,
+        "productName": (gpu.name or "").translate(_PRODUCT_NAME),
         "partitionProfile": profile,
     }
     if release == "2025.10":
@@ -123,11 +124,14 @@ def _device(gpu: Gpu, pci: PciDevice | None, release: str) -> dict[str, Any]:
             "pciAddr": gpu.bdf,
             "cardIndex": amd.card_index,
             "renderIndex": amd.render_minor,
-            "deviceID": amd.unique_id,
+            "deviceID": _decimal(amd.unique_id) if gpu.source == "kfd" else "",
+            # As it is: the API server refuses 6.12.12.31400000, and the empty string where amdgpu has no version file.
+            "driverVersion": {"version": full or ""},
         }
     else:
         found |= {
-            "numaNode": pci.numa_node if pci is not None else None,
+            "numaNode": -1 if pci is None or pci.numa_node is None else pci.numa_node,
+            "driverVersion": version(".".join(full.split(".")[:3])) if full else None,
             "driverVersionFull": full,
             "deviceID": pci.device if pci is not None else None,
             **bus_id(pci),
@@ -135,15 +139,22 @@ def _device(gpu: Gpu, pci: PciDevice | None, release: str) -> dict[str, Any]:
     found |= pcie_root(pci)
     if release == "main":
         found |= numa_node(pci)
-    capacity: dict[str, int | None] = {
-        "memory": gpu.memory_bytes,
-        "computeUnits": amd.simd_count // amd.simd_per_cu if amd.simd_count and amd.simd_per_cu else None,
-        "simdUnits": amd.simd_count,
+    in_kfd = gpu.source == "kfd"
+    capacity = {
+        "memory": gpu.memory_bytes if in_kfd and gpu.memory_bytes else _MEMORY_WITHOUT_KFD,
+        "computeUnits": amd.simd_count // amd.simd_per_cu if in_kfd and amd.simd_count and amd.simd_per_cu else 0,
+        "simdUnits": (amd.simd_count or 0) if in_kfd else 0,
     }
     return {
         "name": f"gpu-{amd.card_index}-{amd.render_minor}",
         "attributes": typed(found),
-        "capacity": {
-            name: {"value": binary_quantity(number)} for name, number in capacity.items() if number is not None
-        },
+        "capacity": {name: {"value": binary_quantity(number)} for name, number in capacity.items()},
     }
+
+
+def _decimal(unique: str | None) -> str | None:
+    """KFD's unique_id, which is decimal; sysfs has the same number in hexadecimal (amdgpu.go topoUniqueIdRe)."""
+    try:
+        return None if unique is None else str(int(unique, 16))
+    except ValueError:
+        return None

@@ -36,11 +36,13 @@ def probe(root: SysRoot, devices: Iterable[PciDevice]) -> tuple[dict[str, Gpu], 
     """AMD's GPUs by address, and the XGMI links between them. A GPU that no driver is bound to is left to PCI."""
     nodes = _nodes(root)
     by_bdf = {_address(node.facts): number for number, node in nodes.items()}
+    by_minor = {minor: number for number, node in nodes.items() if (minor := node.facts.get("drm_render_minor"))}
     version = root.text("sys/module/amdgpu/version")
     gpus: dict[str, Gpu] = {}
     for device in devices:
         if device.vendor == AMD and device.kind == "gpu" and device.driver == "amdgpu":
-            number = by_bdf.get(device.bdf)
+            # By render minor, as AMD's driver (pkg/amdgpu/amdgpu.go): partitions share an address.
+            number = by_minor.get(_number(device, "renderD") or 0) if by_minor else by_bdf.get(device.bdf)
             gpus[device.bdf] = _gpu(root, device, None if number is None else nodes[number], version)
     addresses = {number: _address(node.facts) for number, node in nodes.items()}
     links = tuple(

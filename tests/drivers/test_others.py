@@ -40,7 +40,7 @@ def test_an_amd_gpu() -> None:
             "name": "gpu-1-128",
             "attributes": {
                 "type": {"string": "amdgpu"},
-                "productName": {"string": "AMD Instinct MI300X OAM"},
+                "productName": {"string": "AMD_Instinct_MI300X_OAM"},
                 "driverVersion": {"version": "6.12.12"},
                 "partitionProfile": {"string": "spx_nps1"},
                 "numaNode": {"int": 0},
@@ -61,7 +61,7 @@ def test_an_amd_gpu() -> None:
 def test_amd_before_and_after() -> None:
     (old,) = amd(version="2025.10").devices
     assert old["attributes"]["pciAddr"] == {"string": BDF}
-    assert old["attributes"]["deviceID"] == {"string": "1f2e3d4c5b6a7988"}
+    assert old["attributes"]["deviceID"] == {"string": "2246800662264969608"}
     assert "resource.kubernetes.io/pciBusID" not in old["attributes"]
     (new,) = amd(version="main").devices
     assert new["attributes"]["resource.kubernetes.io/numaNode"] == {"int": 0}
@@ -78,6 +78,33 @@ def test_amd_gpus_that_are_not_rendered(gpu: Gpu, word: str) -> None:
     found = amd(replace(MACHINE, gpus=(gpu,)))
     assert found.devices == ()
     assert word in found.notices[0]
+
+
+def test_what_amds_driver_publishes_where_facts_are_missing() -> None:
+    """deviceinfo.go GetDevice, discovery.go getMemoryBytes: numaNode -1, and numbers of its own without KFD."""
+    without = replace(
+        MI300X, source="pci", name="MI300X (rev1)", amd=replace(MI300X.amd, simd_count=None, simd_per_cu=None)
+    )
+    nowhere = replace(MACHINE.pci_devices[0], numa_node=None)
+    (device,) = amd(replace(MACHINE, gpus=(without,), pci_devices=(nowhere,))).devices
+    assert device["attributes"]["numaNode"] == {"int": -1}
+    assert device["attributes"]["productName"] == {"string": "MI300X_rev1"}
+    assert device["capacity"] == {
+        "memory": {"value": "80Gi"},
+        "computeUnits": {"value": "0"},
+        "simdUnits": {"value": "0"},
+    }
+    (unnamed,) = amd(replace(MACHINE, gpus=(replace(MI300X, name=None),))).devices
+    assert unnamed["attributes"]["productName"] == {"string": ""}
+
+
+@pytest.mark.parametrize("version", ["6.12.12.31400000", None])
+def test_an_amd_driver_version_that_the_api_server_refuses(version: str | None) -> None:
+    """2025.10 publishes the module's version as it is; later versions take its first three parts."""
+    node = replace(MACHINE, gpus=(replace(MI300X, driver_version=version),))
+    asked = options(versions={"gpu.amd.com": "2025.10"})
+    assert "attributes[driverVersion].version" in render(node, asked, ["gpu.amd.com"]).unpublished["gpu.amd.com"]
+    assert not render(node, options(), ["gpu.amd.com"]).unpublished
 
 
 def test_compute_domains_are_rendered_for_every_node_with_nvidia_gpus() -> None:
