@@ -44,7 +44,7 @@ def test_a_driver_that_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
         ("device-in-us", "did you mean device-in-use?"),
         ("count-zer", "did you mean count-zero?"),
         ("DRA999", "`dractl rule DRA9` lists"),  # no code is like another
-        ("dra72", "`dractl rule DRA7` lists"),
+        ("dra79", "`dractl rule DRA7` lists"),
         ("zzz", "`dractl rule` lists every code and name"),
     ],
 )
