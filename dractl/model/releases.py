@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dractl.errors import UsageError
+from dractl.model.changes import there
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -279,6 +280,10 @@ class Target(NamedTuple):
     def at_least(self, release: str) -> bool:
         """Whether the release is ``release`` or a later one."""
         return _ORDER[self.release] >= _ORDER[release]
+
+    def has(self, change: str) -> bool:
+        """True if the release has a change of :data:`dractl.model.changes.CHANGES`; KeyError for an unknown one."""
+        return there(change, _ORDER[self.release], _ORDER)
 
     def enabled(self, gate: str) -> bool:
         """Whether the feature gate is on; KeyError for a gate that is not in :data:`GATES`."""

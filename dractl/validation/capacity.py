@@ -53,7 +53,7 @@ def _valid_values(places: Place, default: Quantity, capacity: Quantity, target: 
     too_many_options = len(options) > MAX_VALID_VALUES
     if too_many_options:
         yield too_many("RS-26", places, MAX_VALID_VALUES)
-    if not (too_many_options and target.at_least("1.35")):
+    if not (too_many_options and target.has("first-error-hides-the-rest")):
         found_default = any(option == default for _, option in options)
         for item, option in options:
             if option > capacity:
@@ -70,7 +70,7 @@ def _valid_values(places: Place, default: Quantity, capacity: Quantity, target: 
 
 def _key(option: Quantity, target: Target) -> object:
     """What makes options equal: their whole value, or their decimal text (``1`` is not ``1.0``)."""
-    if not (target.at_least("1.37") and target.enabled("DRAFractionalCapacityRange")):
+    if not (target.has("fractional-ranges") and target.enabled("DRAFractionalCapacityRange")):
         return option.value()
     unscaled, exponent = option.scaled()
     return option.exact() if exponent >= 0 else (unscaled, exponent)
@@ -84,7 +84,7 @@ def _valid_range(place: Place, default: Quantity, capacity: Quantity, target: Ta
     low = minimum.quantity
     if low > capacity:
         yield invalid("RS-29", minimum, f"min is larger than capacity value: {capacity}", low)
-    since_37 = target.at_least("1.37")
+    since_37 = target.has("range-fields")
     if default < low:
         at = place.child("default") if since_37 else minimum
         yield invalid("RS-29", at, f"default is less than min: {low}", default)

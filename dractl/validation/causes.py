@@ -104,7 +104,7 @@ def declared(place: Place, violations: Iterable[Violation]) -> Iterator[Declared
 
 def only_declared(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:
     """What remains where the validation by hand looks no further: nothing up to 1.36."""
-    if target.at_least("1.37"):
+    if target.has("declared-where-stopped"):
         yield from (violation for violation in violations if isinstance(violation, Declared))
 
 

@@ -66,9 +66,13 @@ def admin_access(place: Place, namespace: Mapping[str, str] | None, target: Targ
     ``namespace``: its labels; None if they are not known. The server names the path of a flat request in a claim, for a
     template too.
     """
-    if namespace is None or not target.at_least("1.33"):
+    if namespace is None or not target.has("admin-access-namespace"):
         return
-    label_key = "resource.kubernetes.io/admin-access" if target.at_least("1.34") else "resource.k8s.io/admin-access"
+    label_key = (
+        "resource.kubernetes.io/admin-access"
+        if target.has("admin-access-kubernetes-io")
+        else "resource.k8s.io/admin-access"
+    )
     for index, request in enumerate(place.child("devices", "requests").items()):
         access = request.child("exactly", "adminAccess")
         if access.value is True:
@@ -106,7 +110,7 @@ def _constrained(constraints: Place) -> dict[str, frozenset[str]]:
 def _request(claim: _Claim, place: Place) -> Iterator[Violation]:
     yield from label("RC-03", place.child("name"))
     exactly, first_available = place.child("exactly"), place.child("firstAvailable")
-    if not claim.target.at_least("1.33"):  # there was nothing but flat requests
+    if not claim.target.has("exactly-or-first-available"):  # there was nothing but flat requests
         yield from _body(claim, exactly, place.child("name").text, alternative=False)
         return
     detail = "exactly one of `exactly` or `firstAvailable` is required"
@@ -115,7 +119,7 @@ def _request(claim: _Claim, place: Place) -> Iterator[Violation]:
         return
     if exactly.set and first_available.size:
         yield invalid("RC-05", place, f"{detail}, but multiple fields are set", None)
-        if claim.target.at_least("1.35"):
+        if claim.target.has("declarative-validation"):
             yield from only_declared(_alternatives(claim, place), claim.target)
             return
     yield from _alternatives(claim, place)
@@ -145,7 +149,9 @@ def _body(claim: _Claim, place: Place, reference: str, *, alternative: bool) -> 
     yield from declared(device_class, wrong) if alternative else wrong
     yield from selectors(_SELECTORS, place.child("selectors"), claim.target)
     yield from _derived_attributes(claim, place.child("derivedAttributes"), reference)
-    if claim.target.at_least("1.33") or place.child("allocationMode").set:  # it always had a default before
+    if (
+        claim.target.has("allocation-mode-checked") or place.child("allocationMode").set
+    ):  # it always had a default before
         yield from _allocation_mode(place)
     for item in place.child("tolerations").items():
         yield from toleration("RC-18", item, claim.target)
@@ -199,11 +205,11 @@ def _constraint(claim: _Claim, place: Place) -> Iterator[Violation]:
     match, distinct = place.child("matchAttribute"), place.child("distinctAttribute")
     if match.set:
         yield from fully_qualified_name("RC-22", match, target)
-    if distinct.set and (not match.set or target.at_least("1.37")):
+    if distinct.set and (not match.set or target.has("both-attributes-checked")):
         yield from fully_qualified_name("RC-23", distinct, target)
     if match.set or distinct.set:
         return
-    if target.at_least("1.34") and target.enabled("DRAConsumableCapacity"):
+    if target.has("match-or-distinct") and target.enabled("DRAConsumableCapacity"):
         detail = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
         yield required("RC-24", place, detail)
     else:

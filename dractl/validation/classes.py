@@ -31,7 +31,7 @@ def spec(place: Place, target: Target) -> Iterator[Violation]:
     name = place.child("extendedResourceName")
     if name.set:
         errors = extended_resource_name_errors(name.text)
-        if errors and not target.at_least("1.37"):
+        if errors and not target.has("extended-name-details"):
             errors = ["must be a valid extended resource name"]
         for error in errors:
             yield invalid("DC-12", name, error)

@@ -134,7 +134,7 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
 
 def _served(kind: str, served: tuple[str, ...], target: Target) -> str:
     """The versions, apart from each other those that are there by default."""
-    always = served_versions(kind, target.release, by_default=True) if target.at_least("1.34") else served
+    always = served_versions(kind, target.release, by_default=True) if target.has("served-by-default") else served
     optional = [version for version in served if version not in always]
     if not always or not optional:
         return ", ".join(served)

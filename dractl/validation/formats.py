@@ -195,7 +195,7 @@ def driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
     """A driver's name: a subdomain of at most 63 bytes in whatever case (ValidateCSIDriverName)."""
     if not place.text:
         yield required(rule, place)
-        if target.at_least("1.35"):
+        if target.has("first-error-hides-the-rest"):
             return
     yield from _domain(rule, place, place.text)
 
@@ -207,7 +207,7 @@ def declared_driver_name(rule: str, place: Place, target: Target) -> Iterator[Vi
     """
     wrong = list(driver_name(rule, place, target))
     yield from wrong
-    if target.at_least("1.37") and place.text and not wrong:
+    if target.has("lower-case-domains") and place.text and not wrong:
         for error in subdomain_errors(place.text, caseless=True):
             yield invalid(rule, place, error)
 
@@ -238,7 +238,7 @@ def qualified_name(rule: str, place: Place, text: str, target: Target, *, key: b
         return
     # 1.34 says Required to what is missing.
     parts = text.split("/")
-    if not text and not target.at_least("1.35"):
+    if not text and not target.has("empty-names-invalid"):
         yield required(rule, place, "name required")
     elif len(parts) == 1:
         yield from _c_identifier(rule, place, text, key=key)
@@ -247,7 +247,7 @@ def qualified_name(rule: str, place: Place, text: str, target: Target, *, key: b
             if part:
                 check = _domain if what == "domain" else _c_identifier
                 yield from check(rule, place, part, key=key)
-            elif target.at_least("1.35"):
+            elif target.has("empty-names-invalid"):
                 yield invalid(rule, place, f"the {what} must not be empty", "", key=key)
             else:
                 yield required(rule, place, f"the {what} must not be empty")
@@ -257,11 +257,11 @@ def fully_qualified_name(rule: str, place: Place, target: Target) -> Iterator[Vi
     """``domain/name``. 1.37 checks it declaratively too, and then the domain must be lower case."""
     text = place.text
     yield from qualified_name(rule, place, text, target)
-    if "/" not in text and (text or target.at_least("1.35")):
+    if "/" not in text and (text or target.has("empty-names-invalid")):
         detail = "a fully qualified name must be a domain and a name separated by a slash"
-        yield invalid(rule, place, detail if target.at_least("1.35") else "must include a domain", text)
+        yield invalid(rule, place, detail if target.has("empty-names-invalid") else "must include a domain", text)
     parts = text.split("/")
-    if target.at_least("1.37") and len(parts) == 2 and parts[0] != parts[0].lower():
+    if target.has("lower-case-domains") and len(parts) == 2 and parts[0] != parts[0].lower():
         for error in subdomain_errors(parts[0]):
             yield invalid(rule, place, f"prefix: {error}", parts[0])
 

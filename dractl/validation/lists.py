@@ -20,7 +20,7 @@ def bounded(
     """Every item is checked; from 1.35 on not if there are too many. ``limit`` None: there can be any number."""
     if limit is not None and places.size > limit:
         yield from declared(places, [too_many(rule, places, limit)])
-        if target.at_least("1.35"):
+        if target.has("first-error-hides-the-rest"):
             return
     for item in places.items():
         yield from check(item)
@@ -39,7 +39,7 @@ def unique(
     for item in places.items():
         found = key(item)
         if found in seen:
-            at = item if name is None or target.at_least("1.35") else item.child(name)
+            at = item if name is None or target.has("duplicates-at-the-item") else item.child(name)
             yield duplicate(rule, at, found)
         seen.add(found)
 
@@ -56,10 +56,10 @@ def bounded_set(
 ) -> Iterator[Violation]:
     """A bounded list without duplicates; ``rules``: for too many items, for duplicates."""
     yield from bounded(rules[0], places, limit, check, target)
-    if limit is None or places.size <= limit or not target.at_least("1.35"):
+    if limit is None or places.size <= limit or not target.has("first-error-hides-the-rest"):
         for violation in unique(rules[1], places, key, target, name=name):
             item = places.index(int(violation.path[len(places.path)]))
-            yield from declared(item, [violation]) if target.at_least("1.35") else [violation]
+            yield from declared(item, [violation]) if target.has("declarative-validation") else [violation]
 
 
 def text_of(place: Place) -> Any:

@@ -63,7 +63,7 @@ def template_meta(place: Place) -> Iterator[Violation]:
 def _names(kind: str, place: Place, target: Target) -> Iterator[Violation]:
     name, base = place.child("name"), place.child("generateName")
     # Classes are validated with ValidateObjectMetaWithOpts since 1.35, which looks at the name that was generated only.
-    if base.text and not (kind == "DeviceClass" and target.at_least("1.35")):
+    if base.text and not (kind == "DeviceClass" and target.has("class-generate-name")):
         masked = base.text[:-2] + "a" if len(base.text) > 1 and base.text.endswith("-") else base.text
         for error in subdomain_errors(masked):
             yield invalid("OM-03", base, error)
@@ -98,7 +98,7 @@ def _annotations(rule: str, place: Place) -> Iterator[Violation]:
 def _owner_references(places: Place, target: Target) -> Iterator[Violation]:
     controller = ""
     seen: set[tuple[Any, ...]] = set()
-    since_37 = target.at_least("1.37")
+    since_37 = target.has("owner-references-unique")
     for reference in places.items():
         texts = tuple(reference.child(name).text for name in ("apiVersion", "kind", "name", "uid"))
         same = (*texts, reference.child("controller").value, reference.child("blockOwnerDeletion").value)

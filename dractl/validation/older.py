@@ -27,10 +27,10 @@ def reworded(violations: Iterable[Violation], target: Target) -> Iterator[Violat
         if "a valid C identifier" in violation.message:
             violation = violation._replace(type="FieldValueTypeInvalid")  # noqa: PLW2901
         # The internal types were those of v1beta1 up to 1.32.
-        if not target.at_least("1.33") and violation.field and violation.type != "FieldValueDuplicate":
+        if not target.has("device-without-basic") and violation.field and violation.type != "FieldValueDuplicate":
             field = _BASIC.sub(r"\1.basic", _EXACTLY.sub(r"\1", violation.field))
             violation = violation._replace(field=field)  # noqa: PLW2901
-        if not target.at_least("1.32"):
+        if not target.has("selector-cost"):
             if violation.rule in ("RC-14", "DC-05"):
                 continue  # the cost of an expression was not looked at
             if violation.type == "FieldValueTooMany":

@@ -41,7 +41,7 @@ def configuration(rules: OpaqueRules, place: Place, target: Target) -> Iterator[
     if not parameters.set:
         yield required(rules.no_parameters, parameters)
     else:
-        limit = MAX_PARAMETERS if target.at_least("1.32") else None
+        limit = MAX_PARAMETERS if target.has("parameters-limit") else None
         yield from json_object((rules.too_long, rules.no_object), parameters, limit)
 
 

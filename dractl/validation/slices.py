@@ -74,7 +74,7 @@ def spec(place: Place, target: Target) -> Iterator[Violation]:
     yield from _pool(place.child("pool"))
     yield from _nodes(place)
     counters, devices = place.child("sharedCounters"), place.child("devices")
-    if counters.set and devices.set and target.at_least("1.35"):
+    if counters.set and devices.set and target.has("counters-apart-from-devices"):
         yield invalid("RS-11", place, "only one of `sharedCounters` or `devices` is allowed", "")
     yield from _devices(place, devices, target)
     yield from _shared_counters(place, target)
@@ -132,11 +132,11 @@ def _devices(slice_spec: Place, devices: Place, target: Target) -> Iterator[Viol
 
 
 def _max_devices(devices: Place, target: Target) -> int:
-    if target.at_least("1.35"):
+    if target.has("advanced-devices-limit"):
         for device in devices.value or ():
             if device and (device.get("taints") or device.get("consumesCounters")):
                 return MAX_ADVANCED_DEVICES
-            if target.at_least("1.36") and device and _has_list(device.get("attributes") or {}):
+            if target.has("list-attributes-limit") and device and _has_list(device.get("attributes") or {}):
                 return MAX_ADVANCED_DEVICES
     return MAX_DEVICES
 
@@ -154,7 +154,7 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
     if (total := attributes.size + capacity.size) > MAX_ATTRIBUTES_AND_CAPACITIES:
         detail = f"the total number of attributes and capacities must not exceed {MAX_ATTRIBUTES_AND_CAPACITIES}"
         yield invalid("RS-15", place, detail, total)
-    if target.at_least("1.36") and (values := _attribute_values(attributes)) > MAX_ATTRIBUTE_VALUES:
+    if target.has("list-attributes-limit") and (values := _attribute_values(attributes)) > MAX_ATTRIBUTE_VALUES:
         detail = f"the total number of attribute values must not exceed {MAX_ATTRIBUTE_VALUES}"
         yield invalid("RS-16", place, detail, values)
     for key, attribute in _named(attributes):
@@ -169,7 +169,7 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
     yield from _consumed_counters(slice_spec, place, target)
     yield from _device_nodes(slice_spec, place)
     yield from binding_conditions("RS-35", place, target)
-    if target.at_least("1.37"):
+    if target.has("node-allocatable-resources"):
         yield from _node_allocatable(place.child("nodeAllocatableResources"), capacity)
     else:
         yield from _node_allocatable_mappings(place.child("nodeAllocatableResourceMappings"), capacity)
@@ -193,7 +193,7 @@ def _plain(attribute: Any) -> bool:
 def _key(key: str, places: Place, entry: Place, target: Target) -> Iterator[Violation]:
     """The server reports a wrong key at its entry, from 1.36 on at the map. The path always leads to the entry."""
     for violation in qualified_name("RS-17", entry, key, target, key=True):
-        yield violation._replace(field=places.field) if target.at_least("1.36") else violation
+        yield violation._replace(field=places.field) if target.has("keys-at-the-map") else violation
 
 
 def _attribute_values(attributes: Place) -> int:
@@ -224,8 +224,8 @@ def _attribute(place: Place, target: Target) -> Iterator[Violation]:
 
 def _one_value(place: Place, chosen: list[str], filled: list[str], target: Target) -> Iterator[Violation]:
     """Written by hand, every list that is there counts; what 1.37 generates counts lists with items."""
-    generated = target.at_least("1.37") and len(filled) != 1
-    if not target.at_least("1.35") and not chosen:
+    generated = target.has("one-value-generated") and len(filled) != 1
+    if not target.has("one-value-invalid") and not chosen:
         yield required("RS-18", place, "exactly one value must be specified")
     # The one hides the other, unless the path is spelt in two ways because the key is shortened.
     elif len(chosen) != 1 and (not generated or place.shortened):
@@ -299,7 +299,7 @@ def binding_conditions(rule: str, place: Place, target: Target) -> Iterator[Viol
 
 
 def _taints(places: Place, target: Target) -> Iterator[Violation]:
-    since_35 = target.at_least("1.35")
+    since_35 = target.has("taints-16")
     limit = MAX_TAINTS if since_35 else MAX_TAINTS_1_34
     if places.size > limit:
         yield too_many("RS-43", places, limit)
@@ -313,9 +313,9 @@ def _taints(places: Place, target: Target) -> Iterator[Violation]:
 
 def _shared_counters(slice_spec: Place, target: Target) -> Iterator[Violation]:
     places = slice_spec.child("sharedCounters")
-    if not target.at_least("1.35"):
+    if not target.has("counter-limits"):
         yield from _totals_1_34(slice_spec)
-    limit = MAX_COUNTER_SETS if target.at_least("1.35") else places.size
+    limit = MAX_COUNTER_SETS if target.has("counter-limits") else places.size
     check = partial(_counter_set, target)
     yield from bounded_set(("RS-36", "RS-36"), places, limit, check, _name, target, name="name")
 
@@ -348,13 +348,13 @@ def _counters(rule: str, places: Place, target: Target) -> Iterator[Violation]:
     if not places.size:
         yield from declared(places, [required(rule, places)])
         return
-    if target.at_least("1.35") and places.size > MAX_COUNTERS:
+    if target.has("counter-limits") and places.size > MAX_COUNTERS:
         yield too_many(rule, places, MAX_COUNTERS)
-        if not target.at_least("1.37"):  # the declarative rule for the keys is applied all the same
+        if not target.has("counter-keys-declared"):  # the declarative rule for the keys is applied all the same
             return
     for key, _ in places.entries():
         entry = places.key(key, shortened(key, MAX_LABEL))
-        at = places if target.at_least("1.36") else entry
+        at = places if target.has("keys-at-the-map") else entry
         yield from declared(at, (invalid(rule, entry, error, key, key=True) for error in label_errors(key)))
 
 
@@ -362,7 +362,7 @@ def _consumed_counters(slice_spec: Place, device: Place, target: Target) -> Iter
     places = device.child("consumesCounters")
     if not places.size:
         return
-    since_35 = target.at_least("1.35")
+    since_35 = target.has("counter-limits")
     limit = MAX_CONSUMED_SETS if since_35 else places.size
     check = partial(_consumption, target)
     key = _counter_set_of
@@ -379,7 +379,7 @@ def _consumption(target: Target, place: Place) -> Iterator[Violation]:
     name = place.child("counterSet")
     if not name.text:
         yield from declared(name, [required("RS-32", name)])
-    elif target.at_least("1.35"):
+    elif target.has("counter-set-names"):
         yield from declared(name, label("RS-32", name))
     yield from _counters("RS-32", place.child("counters"), target)
     groups = place.child("compatibilityGroups")

@@ -88,7 +88,7 @@ def _reservations(places: Place, *, allocated: bool, target: Target) -> Iterator
             if not place.child(name).text:
                 yield required("CS-01", place.child(name))
 
-    limit = MAX_RESERVATIONS if target.at_least("1.33") else MAX_RESERVATIONS_1_32
+    limit = MAX_RESERVATIONS if target.has("reserved-for-256") else MAX_RESERVATIONS_1_32
     yield from bounded_set(("CS-01", "CS-01"), places, limit, check, _uid, target, name="uid")
     if places.size and not allocated:
         yield forbidden("CS-02", places, "may not be specified when `allocated` is not set")
@@ -114,7 +114,7 @@ def _result(known: Known, target: Target, place: Place) -> Iterator[Violation]:
     yield from label("CS-05", place.child("device"))
     yield from _share_id("CS-05", place.child("shareID"))
     yield from binding_conditions("CS-06", place, target)
-    if target.at_least("1.37"):
+    if target.has("status-tolerations"):
         for item in place.child("tolerations").items():
             yield from toleration("CS-06", item, target)
     yield from skipped_operations("CS-06", place.child("skipNodeOperations"))
@@ -141,7 +141,7 @@ def _configuration(known: Known, target: Target, place: Place) -> Iterator[Viola
 
 def _admin_access(places: Place, namespace: Mapping[str, str] | None, target: Target) -> Iterator[Violation]:
     """pkg/registry/resource/utils.go AuthorizedForAdminStatus: the first device that is allocated with admin access."""
-    if namespace is None or namespace.get(ADMIN_ACCESS) == "true" or not target.at_least("1.34"):
+    if namespace is None or namespace.get(ADMIN_ACCESS) == "true" or not target.has("admin-access-in-status"):
         return
     for result in places.items():
         if result.child("adminAccess").value is True:
@@ -191,18 +191,18 @@ def _conditions(places: Place, target: Target) -> Iterator[Violation]:
     for place in places.items():
         kind = place.child("type")
         if kind.text in seen:
-            yield duplicate("CS-12", place if target.at_least("1.37") else kind, kind.text)
+            yield duplicate("CS-12", place if target.has("conditions-declared") else kind, kind.text)
         seen.add(kind.text)
         yield from _condition(place, target)
 
 
 def _condition(place: Place, target: Target) -> Iterator[Violation]:
     kind, status, reason = (place.child(name) for name in ("type", "status", "reason"))
-    if not kind.text and target.at_least("1.37"):
+    if not kind.text and target.has("conditions-declared"):
         yield required("CS-12", kind, "is required")
     else:
         yield from label_key("CS-12", kind)
-    if not status.text and target.at_least("1.37"):
+    if not status.text and target.has("conditions-declared"):
         yield required("CS-12", status)
     elif status.text not in CONDITION_STATUSES:
         yield not_supported("CS-12", status, CONDITION_STATUSES)

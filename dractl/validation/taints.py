@@ -39,7 +39,7 @@ def taint_rule_spec(place: Place, target: Target) -> Iterator[Violation]:
         yield from pool_name("DT-02", selector.child("pool"))
     if selector.child("device").set:
         yield from label("DT-03", selector.child("device"))
-    if not target.at_least("1.35"):
+    if not target.has("rules-without-class"):
         if selector.child("deviceClassName").set:
             yield from subdomain("DT-04", selector.child("deviceClassName"))
         yield from selectors(_SELECTORS, selector.child("selectors"), target)

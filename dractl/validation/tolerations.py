@@ -27,7 +27,7 @@ class TaintRules(NamedTuple):
 
 def effects(target: Target) -> tuple[str, ...]:
     """The effects that a taint can have."""
-    return ("NoExecute", "NoSchedule", "None") if target.at_least("1.35") else ("NoExecute", "NoSchedule")
+    return ("NoExecute", "NoSchedule", "None") if target.has("effect-none") else ("NoExecute", "NoSchedule")
 
 
 def taint(rules: TaintRules, place: Place, target: Target) -> Iterator[Violation]:

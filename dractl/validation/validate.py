@@ -53,7 +53,7 @@ def validate(
     if stored["kind"] == "ResourceClaim" and stored.get("status"):
         found += _status(stored, target, namespaces or {})
     found = [violation._replace(path=source_path(violation.path, whole)) for violation in found]
-    if not target.at_least("1.33"):
+    if not target.has("device-without-basic"):
         from dractl.validation.older import without_basic
 
         found += without_basic(whole)
@@ -63,7 +63,11 @@ def validate(
 def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
     """A version that is off unless the server's ``--runtime-config`` names it. Up to 1.33 all of DRA is like that."""
     always = served_versions(kind, target.release, by_default=True)
-    if not target.at_least("1.34") or api_version in always or api_version not in served_versions(kind, target.release):
+    if (
+        not target.has("served-by-default")
+        or api_version in always
+        or api_version not in served_versions(kind, target.release)
+    ):
         return []
     message = f"Kubernetes {target.release} serves {api_version} {kind} only where --runtime-config switches it on"
     if always:
