@@ -221,7 +221,9 @@ class Builder:
             self.devices,
             self.asked,
             problem,
-            self.devices.experimental and self.features.at_least("1.37") and self.features.enabled(NODE_OPERATIONS),
+            self.devices.experimental
+            and self.features.has("node-operations")
+            and self.features.enabled(NODE_OPERATIONS),
             self.obstacles,
             self.attributes,
             unordered=not self.behaviour.ordered and self._several_pools(),
@@ -229,7 +231,7 @@ class Builder:
 
     def _claim(self, index: int, claim: ResourceClaim, requests: list[tuple[int, ...]], choices: list[bool]) -> None:
         name = claim.metadata.full_name
-        per_request = self.features.at_least("1.37")
+        per_request = self.features.has("devices-counted-by-request")
         total = 0
         for request in claim.spec.devices.requests:
             number = len(requests)
@@ -291,7 +293,7 @@ class Builder:
         ref = RequestRef(claim.metadata.full_name, request.name, None if alternative is None else alternative.name)
         if spec is None:
             raise _failed("class-unnamed", ref, "missing device class name (unsupported request type?)")
-        if spec.derived_attributes and self.features.at_least("1.37") and not self._derives:
+        if spec.derived_attributes and self.features.has("derived-attributes") and not self._derives:
             text = "cannot handle request with derived attributes, the feature is disabled"
             raise _failed("gate-off", ref, text, gate="DRADerivedAttributes")
         for position, selector in enumerate(spec.selectors):
@@ -315,7 +317,7 @@ class Builder:
         """True if constraints compare lists as sets."""
         return (
             self.devices.experimental
-            and self.features.at_least("1.36")
+            and self.features.has("list-attributes")
             and self.features.enabled("DRAListTypeAttributes")
         )
 
@@ -443,7 +445,7 @@ class Builder:
             raise asked.failed("capacity", text, device=candidate.id)
         if isinstance(found, Unfit):
             return False
-        if self.features.at_least("1.37"):
+        if self.features.has("strict-amounts"):
             room = [nano(candidate.device.capacity[name].value) for name in sorted(candidate.device.capacity)]
         else:
             room = list(self.devices.free[device])

@@ -85,7 +85,7 @@ def build_counters(devices: NodeDevices) -> Counters:
     if not devices.partitionable or not devices.charging:
         return Counters(None, (), None, ())
     behaviour = devices.behaviour
-    shares = shares_count(behaviour, since_136=devices.features.at_least("1.36"))
+    shares = shares_count(behaviour, since_136=devices.features.has("shares-take-counters"))
     ledger_keys: dict[Hashable, int] = {}
     pools: list[dict[Hashable, int]] = []  # by ledger: the pools (or slices) that use it
     available: list[list[dict[tuple[str, str], int]]] = []
@@ -136,7 +136,7 @@ def _ledger_key(behaviour: Behaviour, candidate: PoolDevice, pool: Pool) -> tupl
 def _groups(
     devices: NodeDevices, *, shares: bool
 ) -> tuple[tuple[tuple[tuple[int, frozenset[str]], ...], ...] | None, tuple[frozenset[str] | None, ...]]:
-    on = devices.experimental and devices.features.at_least("1.37")
+    on = devices.experimental and devices.features.has("compatibility-groups")
     if not on or not devices.features.enabled("DRADeviceCompatibilityGroups"):
         return None, ()
     keys: dict[tuple[str, str, str], int] = {}

@@ -51,7 +51,7 @@ class NodeDevices:
         self.consumable = behaviour.shares and features.enabled("DRAConsumableCapacity")
         self.experimental = behaviour.variant == "experimental"
         self.binding = features.binding_conditions
-        strict = features.at_least("1.37")
+        strict = features.has("strict-amounts")
         self.arithmetic = Arithmetic(milli=strict and features.enabled("DRAFractionalCapacityRange"), strict=strict)
         self.offers: list[Offer] = []
         self.base: dict[int, int] = {}
@@ -112,7 +112,7 @@ class NodeDevices:
     @cached_property
     def undeclared(self) -> int:
         """Devices that skip node operations where the gate is off or the node does not declare it (from 1.37 on)."""
-        if not (self.experimental and self.operating and self.features.at_least("1.37")):
+        if not (self.experimental and self.operating and self.features.has("node-operations")):
             return 0
         declared = NODE_OPERATIONS in self.node.status.declared_features
         return 0 if self.features.enabled(NODE_OPERATIONS) and declared else self.operating

@@ -61,7 +61,7 @@ def backing_classes(classes: Iterable[DeviceClass], features: Features) -> dict[
     for device_class in sorted(by_name, key=lambda c: c.metadata.creation_timestamp or ""):
         if device_class.spec.extended_resource_name:
             found[device_class.spec.extended_resource_name] = device_class
-        if features.at_least("1.35"):
+        if features.has("implicit-extended-names"):
             found[IMPLICIT_PREFIX + device_class.metadata.name] = device_class
     return found
 
@@ -74,7 +74,7 @@ def delegated_resources(classes: Iterable[DeviceClass], features: Features) -> f
     """
     classes = tuple(classes)
     names = set(backing_classes(classes, features))
-    if features.enabled("DRAExtendedResource") and not features.at_least("1.35"):
+    if features.enabled("DRAExtendedResource") and not features.has("implicit-extended-names"):
         names |= {IMPLICIT_PREFIX + c.metadata.name for c in classes if not c.spec.extended_resource_name}
     return frozenset(names)
 

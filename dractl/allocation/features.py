@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, Literal
 
 from dractl.allocation.bugs import bugs_of
-from dractl.model.releases import GATES, Target
+from dractl.model.releases import GATES, Target, has_change
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -175,6 +175,10 @@ class Features:
     def at_least(self, release: str) -> bool:
         """Whether the release is ``release`` or a later one."""
         return _number(self.release) >= _number(release)
+
+    def has(self, change: str) -> bool:
+        """True if the release has a change of :data:`dractl.model.changes.CHANGES`; KeyError for an unknown one."""
+        return has_change(self.release, change)
 
     def enabled(self, gate: str) -> bool:
         """Whether a gate is on."""

@@ -60,7 +60,7 @@ class Matcher:
         gates = features.on if features.cel_on is None else features.cel_on
         self.target = Target(features.release, gates)
         self.environment = environment(self.target, "stored")
-        self.names_device = features.at_least("1.37")
+        self.names_device = features.has("errors-name-devices")
         # A variant that knows no shares does not pass the field on: device.allowMultipleAllocations is always false.
         self.hides_sharing = not behaviour.shares
         self._programs: dict[str, Program] = {}

@@ -97,7 +97,9 @@ class SliceIndex:
         self.behaviour = behaviour
         self.slices = tuple(slices)
         self.partitionable = features.enabled("DRAPartitionableDevices")
-        self.without_groups = features.at_least("1.37") and not features.enabled("DRADeviceCompatibilityGroups")
+        self.without_groups = features.has("compatibility-groups") and not features.enabled(
+            "DRADeviceCompatibilityGroups"
+        )
         self._by_node: dict[str, list[int]] = {}
         self._shared: list[int] = []
         self._by_pool: dict[PoolID, list[int]] = {}

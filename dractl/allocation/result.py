@@ -154,7 +154,7 @@ def allocation_results(built: Built, solution: Solution, node: Node) -> tuple[Al
         ]
         devices = tuple(_device_result(built, asked, device, slot) for asked, device, slot in picks)
         chosen = _chosen(built, solution, index)
-        config = _config(claim, chosen, once=features.at_least("1.37"))
+        config = _config(claim, chosen, once=features.has("config-once"))
         selector = _node_selector([built.candidate(device) for _, device, _ in picks], node, built.behaviour, claim)
         results.append(AllocationResult(DeviceAllocationResult(devices, config), selector))
     return tuple(results)

@@ -73,7 +73,7 @@ class AllocatedState:
                 if result.share_id is None or "DRAConsumableCapacity" not in features.on:
                     devices.add(device)
                     continue
-                if features.at_least("1.37"):
+                if features.has("shares-known-by-id"):
                     # Up to 1.36 the shares of stored claims are known by what they consume alone: kubernetes#139034.
                     shared.add(device)
                 if result.consumed_capacity:

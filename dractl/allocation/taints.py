@@ -81,10 +81,10 @@ def effective_taint_rules(
     None where the gate is off. A rule without a selector taints every device up to 1.36, and none from 1.37 on. Only
     1.34 reads ``deviceClassName`` and ``selectors``; there a rule whose class does not exist taints nothing.
     """
-    gate = "DRADeviceTaintRules" if features.at_least("1.35") else "DRADeviceTaints"
+    gate = "DRADeviceTaintRules" if features.has("taint-rules-gate") else "DRADeviceTaints"
     if not (features.enabled(gate) and features.enabled("DRADeviceTaints")):
         return []
-    every = features.upstream_bugs and not features.at_least("1.37")
+    every = features.upstream_bugs and features.has("empty-rule-taints-all")
     known = {found.metadata.name: found for found in classes}
     effective = []
     for rule in sorted(rules, key=lambda rule: rule.metadata.name):
@@ -99,7 +99,7 @@ def _programs(
     selector: DeviceTaintSelector, classes: Mapping[str, DeviceClass], features: Features
 ) -> tuple[Program, ...] | None:
     """The selectors of the class, then the rule's own; None where the class does not exist."""
-    if features.at_least("1.35"):
+    if not features.has("rules-by-class"):
         return ()
     texts: list[str] = []
     if selector.device_class_name is not None:

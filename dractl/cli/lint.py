@@ -367,8 +367,9 @@ def _inventory(sources: list[str], hardware: list[str], target: Target) -> Inven
     from dractl.cli import published
     from dractl.errors import Unsupported
     from dractl.lint.inventory import Inventory
+    from dractl.model.releases import COMPARED
 
-    if not target.at_least("1.34"):
+    if target.release not in COMPARED:
         option = "--devices" if sources else "--hardware"
         raise Unsupported(f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="leave it out")
     states = [published.read(source, target) for source in sources]

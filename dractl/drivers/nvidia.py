@@ -171,7 +171,7 @@ def _by_gpu(found: _Found, machine: Machine, options: Options) -> tuple[Slice, .
     """generateSplitResourceSlices, and generateCombinedResourceSlices for 1.34 and for nodes without MIG."""
     capable = any(gpu.mig_mode is not None for gpu in machine.gpus)
     per_gpu = [Slice(tuple(devices)) for devices, _ in found.per_gpu]
-    if options.target.at_least("1.35") and (capable or not since(options, "0.4")):
+    if options.target.has("counters-apart-from-devices") and (capable or not since(options, "0.4")):
         return (Slice(counter_sets=tuple(found.counter_sets)), *per_gpu)
     pairs = zip(per_gpu, (counters for _, counters in found.per_gpu), strict=True)
     return tuple(one if counters is None else replace(one, counter_sets=(counters,)) for one, counters in pairs)

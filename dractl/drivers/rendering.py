@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.drivers import registry
 from dractl.errors import Unsupported
-from dractl.model.releases import GATES, stage
+from dractl.model.releases import COMPARED, GATES, stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ def render(
     By default these are the drivers of registry.by_default whose hardware is present. Raises Unsupported for releases
     before 1.34, UsageError for unknown drivers, versions and settings.
     """
-    if not options.target.at_least("1.34"):
+    if options.target.release not in COMPARED:
         raise Unsupported(
             f"ResourceSlices are rendered for Kubernetes 1.34 and later, not {options.target.release}",
             hint="resource.k8s.io/v1 came with 1.34; dractl lint knows 1.31 to 1.33",

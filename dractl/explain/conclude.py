@@ -221,7 +221,7 @@ def _other_release(case: Case, condition: str) -> str | None:
     """The release that wrote a condition, if it is another one and refuses the pod as it is now."""
     older = "still not schedulable, preemption" in condition or "no new claims to deallocate" in condition
     writer = "1.36" if older else "1.37" if "preemption:" in condition else None
-    if writer is None or (case.judge.features.at_least("1.37") == (writer == "1.37")):
+    if writer is None or (case.judge.features.has("preemption-after-claims") == (writer == "1.37")):
         return None
     judge = Scheduler(case.state, Features.for_release(writer))
     return None if judge.pod(case.question.value).fits else writer

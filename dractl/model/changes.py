@@ -1,8 +1,8 @@
-"""What Kubernetes releases do differently, change by change: the one place that knows in which release something began.
+"""What Kubernetes releases do differently, change by change: the one place that knows when something began.
 
-Code asks for a change by its name (``target.has("counter-limits")``), never for a release, so a new release is a row here
-and the code for what is new. Feature gates have their own table (:mod:`dractl.model.releases`), so have the allocator's
-variants (``allocation/features.py``) and upstream's bugs (``allocation/bugs.py``).
+Code asks for a change by its name (``target.has("counter-limits")``), never for a release, so a new release is a few
+rows here and the code for what is new. Feature gates have their own table (:mod:`dractl.model.releases`), so have the
+allocator's variants (``allocation/features.py``) and upstream's bugs (``allocation/bugs.py``).
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ _VALIDATION = "pkg/apis/resource/validation/validation.go"
 _DECLARATIVE = "pkg/apis/resource/v1/zz_generated.validations.go"
 _PLUGIN = "pkg/scheduler/framework/plugins/dynamicresources"
 _ALLOCATOR = "staging/src/k8s.io/dynamic-resource-allocation/structured/internal"
+_INSTANCE = "pkg/controlplane/instance.go"
+_REGISTRY = "pkg/registry/resource/utils.go"
+_SCHEDULER = "pkg/scheduler"
 _CEL = "staging/src/k8s.io/dynamic-resource-allocation/cel"
 
 CHANGES: Final[Mapping[str, Change]] = {
@@ -77,7 +80,13 @@ CHANGES: Final[Mapping[str, Change]] = {
     "owner-references-unique": Change(
         "1.37", "owner references must differ", "staging/src/k8s.io/apimachinery/pkg/api/validation/objectmeta.go"
     ),
+    "older-wording": Change("1.31", "errors are worded and typed as before v1", _VALIDATION, until="1.34"),
+    "paths-as-written": Change("1.37", "some paths are those of the version that was written", _DECLARATIVE),
+    "class-config-by-request": Change("1.34", "a class's configuration names its requests", _ALLOCATOR),
     # what the scheduler does
+    "delegates-unless-offered": Change("1.35", "a plugin that offers none leaves a resource to DRA", _SCHEDULER),
+    "filters-of-1.37": Change("1.37", "node filters run in the order of 1.37", "pkg/scheduler/apis/config/v1"),
+    "empty-rule-taints-all": Change("1.31", "a DeviceTaintRule without selector taints all", _PLUGIN, until="1.37"),
     "rules-by-class": Change("1.31", "DeviceTaintRules name classes", _PLUGIN, until="1.35"),
     "taint-rules-gate": Change("1.35", "DeviceTaintRules have a gate of their own", _PLUGIN),
     "timeout-is-fatal": Change("1.36", "a node that times out ends the attempt for all nodes", _PLUGIN),
@@ -94,11 +103,10 @@ CHANGES: Final[Mapping[str, Change]] = {
     "config-once": Change("1.37", "a configuration appears once in a result", _ALLOCATOR),
     "derived-attributes": Change("1.37", "a claim can derive attributes", _ALLOCATOR),
     "list-attributes": Change("1.36", "attributes can be lists", _ALLOCATOR),
+    "strict-amounts": Change("1.37", "amounts are compared exactly, a negative one is an error", _ALLOCATOR),
+    "devices-counted-by-request": Change("1.37", "the limit of 32 devices is checked request by request", _ALLOCATOR),
+    "distinct-kept-by-gate": Change("1.35", "distinctAttribute goes with its gate", "pkg/registry/resource"),
+    "distinct-allocated": Change("1.34", "constraints have distinctAttribute", _ALLOCATOR),
+    "distinct-compared": Change("1.37", "distinctAttribute holds against devices of other requests", _ALLOCATOR),
     "errors-name-devices": Change("1.37", "errors of selectors name the device", _CEL),
 }
-
-
-def there(name: str, position: int, order: Mapping[str, int]) -> bool:
-    """True if a release at ``position`` has the change. KeyError for an unknown name."""
-    change = CHANGES[name]
-    return order[change.since] <= position and (change.until is None or position < order[change.until])

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dractl.errors import UsageError
-from dractl.model.changes import there
+from dractl.model.changes import CHANGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +20,14 @@ NEWEST: Final = RELEASES[-1]
 _ORDER: Final = {release: index for index, release in enumerate(RELEASES)}
 COMPARED: Final = ("1.34", "1.35", "1.36", "1.37")
 """The releases whose rules are compared with what a real API server said; the older ones are for lint only."""
+
+
+@cache
+def has_change(release: str, name: str) -> bool:
+    """True if a release has a change of :data:`dractl.model.changes.CHANGES`; KeyError for an unknown name."""
+    change = CHANGES[name]
+    position = _ORDER[release]
+    return _ORDER[change.since] <= position and (change.until is None or position < _ORDER[change.until])
 
 
 class Stage(NamedTuple):
@@ -283,7 +291,7 @@ class Target(NamedTuple):
 
     def has(self, change: str) -> bool:
         """True if the release has a change of :data:`dractl.model.changes.CHANGES`; KeyError for an unknown one."""
-        return there(change, _ORDER[self.release], _ORDER)
+        return has_change(self.release, change)
 
     def enabled(self, gate: str) -> bool:
         """Whether the feature gate is on; KeyError for a gate that is not in :data:`GATES`."""

@@ -61,7 +61,7 @@ class Scheduler:
         self.features = features
         self.slices: tuple[ResourceSlice, ...]
         # Only the DeviceTaintRules of 1.34 name classes.
-        sources = ("ResourceSlice", "DeviceTaintRule", *(() if features.at_least("1.35") else ("DeviceClass",)))
+        sources = ("ResourceSlice", "DeviceTaintRule", *(("DeviceClass",) if features.has("rules-by-class") else ()))
         if before is not None and _same(before.state, state, *sources):
             self.slices = before.slices
         else:
@@ -256,13 +256,15 @@ class Scheduler:
     def _with_preemption(self, pod: Raw | None, first: str, second: list[str], *, claims: bool) -> str:
         never = text_at(pod, "spec", "preemptionPolicy") == "Never"
         preemption = wording.NEVER_PREEMPTS if never else wording.fit_error(len(self.nodes), second)
-        return wording.with_preemption(first, preemption, release_1_37=self.features.at_least("1.37"), claims=claims)
+        return wording.with_preemption(
+            first, preemption, release_1_37=self.features.has("preemption-after-claims"), claims=claims
+        )
 
     def is_fatal(self, outcome: Verdict | None) -> bool:
         """True if an outcome ends the attempt for all nodes; from 1.36 on a search that times out does."""
         if isinstance(outcome, Fatal):
             return True
-        return outcome is not None and outcome.times_out and self.features.at_least("1.36")
+        return outcome is not None and outcome.times_out and self.features.has("timeout-is-fatal")
 
 
 _FILTER_KINDS = ("Pod", "Node", "Namespace", "PriorityClass")

@@ -61,7 +61,7 @@ class NodeFilters:
         self.features = features
         self.delegated = delegated
         self.named_nodes = _named_nodes(pod.node_affinity)
-        checks = _BEFORE_1_37 if not features.at_least("1.37") else _SINCE_1_37
+        checks = _SINCE_1_37 if features.has("filters-of-1.37") else _BEFORE_1_37
         self._checks = (*checks, *_CHECKS)
 
     def first(self, node: NodeInfo) -> Rejection | None:
@@ -268,7 +268,7 @@ def _delegates(filters: NodeFilters, node: NodeInfo, resource: str) -> bool:
     """True if NodeResourcesFit leaves the resource to DRA on this node: no device plugin has it there.
 
     Up to 1.34 a device plugin that offers none counts as having it (fit.go shouldDelegateResourceToDRA)."""
-    if not filters.features.at_least("1.35"):
+    if not filters.features.has("delegates-unless-offered"):
         return resource not in node.allocatable
     return node.allocatable.get(resource, Quantity()).sign() == 0
 

@@ -31,7 +31,7 @@ def check(
     the document had; 1.37 spells some fields as that version does.
     """
     found = _check(value, target, namespaces, written)
-    if not target.at_least("1.34"):
+    if target.has("older-wording"):
         from dractl.validation.older import reworded
 
         return reworded(found, target)
@@ -43,7 +43,7 @@ def _check(
 ) -> Iterator[Violation]:
     from dractl.validation.metadata import object_meta
 
-    root, kind = Place(value, step=written if target.at_least("1.37") else ""), value["kind"]
+    root, kind = Place(value, step=written if target.has("paths-as-written") else ""), value["kind"]
     spec = root.child("spec")
     yield from object_meta(kind, root.child("metadata"), target)
     match kind:

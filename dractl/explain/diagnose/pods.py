@@ -225,7 +225,7 @@ def failure_text(found: BindingFailure) -> str:
 
 def undeclared_features(case: Case) -> Iterator[str]:
     """What NodeDeclaredFeatures, which the scheduler asks after DRA, may have against nodes."""
-    needed = declared_features(case.question.value) if case.judge.features.at_least("1.36") else []
+    needed = declared_features(case.question.value) if case.judge.features.has("declared-features") else []
     lacking = [
         text_at(node, "metadata", "name")
         for node in case.judge.nodes

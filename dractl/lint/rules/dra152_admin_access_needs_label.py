@@ -63,7 +63,7 @@ FIELDS = ("adminAccess",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    domain = "resource.kubernetes.io" if run.target.at_least("1.34") else "resource.k8s.io"
+    domain = "resource.kubernetes.io" if run.target.has("admin-access-kubernetes-io") else "resource.k8s.io"
     for claim in run.claims:
         namespace = claim.subject.namespace
         if namespace in run.namespaces or not run.target.enabled("DRAAdminAccess"):

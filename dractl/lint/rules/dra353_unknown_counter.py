@@ -89,7 +89,7 @@ KINDS = ("ResourceSlice",)
 
 def check(run: Run) -> Iterator[Advice]:
     # Where the gate is off, the API server drops what devices consume (DRA802); 1.34 looks counters up itself (DRA332).
-    if not run.target.at_least("1.35") or not run.target.enabled("DRAPartitionableDevices"):
+    if not run.target.has("counters-apart-from-devices") or not run.target.enabled("DRAPartitionableDevices"):
         return
     for pool in pools(run):
         if not pool.complete:

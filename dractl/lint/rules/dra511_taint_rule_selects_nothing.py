@@ -53,7 +53,7 @@ KINDS = ("DeviceTaintRule",)
 
 def check(run: Run) -> Iterator[Advice]:
     effect = "it taints no device"
-    if not run.target.at_least("1.37"):
+    if run.target.has("empty-rule-taints-all"):
         effect = "up to 1.36 it taints every device of every driver, from 1.37 on none"
     for subject in run.of("DeviceTaintRule"):
         if subject.spec.get("deviceSelector") is None:

@@ -64,7 +64,7 @@ FIELDS = ("capacity",)
 
 def check(run: Run) -> Iterator[Advice]:
     less = "is less than nothing"
-    if run.target.at_least("1.37"):
+    if run.target.has("strict-amounts"):
         less += (
             ': scheduling ends in an error ("capacity value is negative") unless the device has a policy with a minimum'
         )

@@ -68,7 +68,7 @@ FIELDS = ("selectors",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    if not run.target.at_least("1.36"):
+    if not run.target.has("list-attributes"):
         return
     for read in reads(run):
         row = read.row

@@ -37,11 +37,11 @@ MOST = 32  # devices that a request for all of them may get
 def check(run: Run) -> Iterator[Advice]:
     target = run.target
     # 1.33 does not know the field; 1.35 and later drop it where its gate is off: DRA802.
-    if not target.at_least("1.34") or target.at_least("1.37"):
+    if not target.has("distinct-allocated") or target.has("distinct-compared"):
         return
-    if target.at_least("1.35") and not target.enabled("DRAConsumableCapacity"):
+    if target.has("distinct-kept-by-gate") and not target.enabled("DRAConsumableCapacity"):
         return
-    said = _forgotten if target.at_least("1.35") else _not_compared
+    said = _forgotten if target.has("distinct-kept-by-gate") else _not_compared
     for claim in run.claims:
         for constraint in claim.constraints:
             if not constraint.fields.get("distinctAttribute") or constraint.fields.get("matchAttribute"):

@@ -32,7 +32,7 @@ FIELDS = ("config",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    if run.target.at_least("1.34"):
+    if run.target.has("class-config-by-request"):
         return
     classes = run.classes
     drivers = {name: run.driver_of(subject.selectors) for name, subject in classes.items()}
