@@ -23,6 +23,27 @@ FITS: frozenset[Verdict] = frozenset({"allocated", "allocatable"})
 
 
 @dataclass(frozen=True, slots=True)
+class Saw:
+    """A value that an evaluation read: ``device.driver``, or an attribute or capacity by ``domain/name``. ``value`` is
+    written as in CEL, None where the device does not publish it."""
+
+    name: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """Why a selector is false, or fails, on some of the devices: the part of it that decided, from ``start`` to ``end``
+    (code points), cel-go's ``error`` if it fails, and the values that the part saw."""
+
+    expression: str
+    start: int
+    end: int
+    error: str | None
+    saw: tuple[Saw, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reason:
     """One reason with a stable code; every other field is set where it is known."""
 
@@ -56,6 +77,7 @@ class Reason:
     free: str | int | None = None
     nearest: str | None = None
     found: tuple[str, ...] = ()
+    evaluated: tuple[Evaluated, ...] = ()
 
     @property
     def short(self) -> str:

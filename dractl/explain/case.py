@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dractl.allocation import CLAIM_NAME
 from dractl.cel import reading
+from dractl.explain.answer import Evaluated, Saw
 from dractl.explain.causes.reason import reason_of
 from dractl.explain.wording import Names, Scope, say
 from dractl.scheduler.extended import as_written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.allocation import DeviceID
     from dractl.allocation.survey import Survey
@@ -86,12 +88,9 @@ class Case:
         """The part of an expression that no device meets: what decided the evaluation on each of them where that is the
         same, else the first condition that none meets by itself."""
         program = self.judge.compile(expression)
-        there = [(device, found) for device in devices if (found := self.devices.get(device)) is not None]
         if not program.ok:
             return expression
-        decided = {
-            (d.start, d.end): d.text for device, found in there for d in [program.decision(device.driver, found)]
-        }
+        decided = {(found.start, found.end): found.expression for found in self.evaluated(expression, devices)}
         if len(decided) == 1:
             return next(iter(decided.values()))
         parts = {**decided, **{(part.start, part.end): part.text for part in program.conjuncts}}
@@ -99,6 +98,17 @@ class Case:
             if not any(self.holds(part, device) for device in devices):
                 return part
         return None
+
+    def evaluated(self, expression: str, devices: Iterable[DeviceID]) -> tuple[Evaluated, ...]:
+        """Why an expression is not true on devices, once for each part that decided and values that it saw; the most
+        frequent first."""
+        program = self.judge.compile(expression)
+        there = ((device, found) for device in devices if (found := self.devices.get(device)) is not None)
+        decisions = Counter(program.decision(device.driver, found) for device, found in there) if program.ok else {}
+        return tuple(
+            Evaluated(d.text, d.start, d.end, d.error, tuple(Saw(seen.name, seen.value) for seen in d.seen))
+            for d in sorted(decisions, key=lambda decision: -decisions[decision])
+        )
 
     def holds(self, expression: str, device: DeviceID) -> bool:
         """True if a condition is true on a device."""

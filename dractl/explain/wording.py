@@ -334,7 +334,7 @@ def _pool_invalid(cause: causes.PoolInvalid, names: Names, scope: Scope) -> str:
 
 @_says(causes.SelectorFalse)
 def _selector_false(cause: causes.SelectorFalse, names: Names, scope: Scope) -> str:
-    detail = f" ({cause.detail})" if cause.detail else ""
+    detail = f" ({_false(cause)}{cause.detail})" if cause.detail else ""
     if cause.of_class:
         of = plural(cause.of, "device")
         return f"{_lead(cause, names)}class {cause.device_class} matches none of {of}{detail}"
@@ -343,6 +343,12 @@ def _selector_false(cause: causes.SelectorFalse, names: Names, scope: Scope) -> 
     if have and (cause.want or 0) > 1:
         why += f", {cause.want} wanted"
     return why + detail
+
+
+def _false(cause: causes.SelectorFalse) -> str:
+    """The part of a longer selector that is false."""
+    part = readable(cause.part) if cause.part else ""
+    return f"{part} is false: " if part and part != readable(cause.selector) else ""
 
 
 @_says(causes.SelectorError)

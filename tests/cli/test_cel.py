@@ -136,7 +136,7 @@ def test_a_driver_alone_means_every_machine_known_by_name(capsys: pytest.Capture
 
 def test_devices_of_other_drivers_are_tried_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
     found = asked(capsys, HOPPER, "--hardware", "dgx-h100")
-    assert found["untriedDrivers"] == ["dra.net"]
+    assert "dra.net" in found["untriedDrivers"]
     found = asked(capsys, HOPPER, "--hardware", "dgx-h100", "--driver", "all", code=1)
     assert found["summary"]["error"] > 0
 

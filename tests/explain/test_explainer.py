@@ -257,3 +257,31 @@ def test_a_value_that_makes_every_selector_fail_matters() -> None:
     broken = {"name": "gpu-0", "attributes": {"v": {"version": "x"}}}
     one, two = keys(gpus("node-1", device("gpu-0")), gpus("node-2", broken), expression="true")
     assert one != two
+
+
+# -- what decided an evaluation --
+
+
+def test_the_part_of_a_selector_that_is_false_is_named_with_the_values_it_saw() -> None:
+    from dractl.explain.answer import plain
+
+    text = (
+        "device.attributes['gpu.example.com'].model in ['A', 'B'] && "
+        "(device.attributes['gpu.example.com'].cores > 4 || device.attributes['gpu.example.com'].?big.orValue(false))"
+    )
+    devices = gpus("node-1", device("gpu-0", model="A", cores=2), device("gpu-1", model="B", cores=2))
+    (reason,) = explain("c", GPU, node("node-1"), devices, claim("c", wants(text))).reasons
+    part = "device.attributes['gpu.example.com'].cores > 4 || device.attributes['gpu.example.com'].?big.orValue(false)"
+    (evaluated,) = plain(reason.evaluated)
+    assert evaluated["expression"] == part == text[evaluated["start"] : evaluated["end"]]
+    assert evaluated["saw"] == [{"name": "gpu.example.com/cores", "value": "2"}, {"name": "gpu.example.com/big"}]
+    assert "cores > 4 || big.orValue(false) is false" in reason.message.replace("?", "")
+
+
+def test_a_selector_that_fails_names_the_lookup_that_failed() -> None:
+    text = "device.attributes['gpu.example.com'].model == 'A'"
+    (reason, *_) = explain("c", GPU, node("node-1"), gpus("node-1", device("gpu-0")), claim("c", wants(text))).reasons
+    assert reason.code == "selector-error"
+    (evaluated,) = reason.evaluated
+    assert evaluated.expression == "device.attributes['gpu.example.com'].model"
+    assert evaluated.error == "no such key: model"

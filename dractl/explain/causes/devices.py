@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dractl.cluster.devices import Holder
+    from dractl.explain.answer import Evaluated
 
     Counted = tuple[tuple[str, int], ...]
 
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 @value
 class SelectorFalse(OfRequest):
     """A selector is false on devices: ``have`` of ``of`` meet it, ``want`` are needed. ``of_class``: it is one of the
-    class. ``detail`` says what the devices have instead, ``values`` are those values."""
+    class. ``part`` is the part of it that is false on all of them. ``detail`` says what the devices have instead,
+    ``values`` are those values; ``evaluated`` has both for each kind of device."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "selector-false",
@@ -49,6 +51,7 @@ class SelectorFalse(OfRequest):
     shown: ClassVar[Mapping[str, str]] = {"values": "found"}
 
     selector: str
+    part: str | None = None
     of_class: bool = False
     attribute: str | None = None
     capacity: str | None = None
@@ -59,6 +62,7 @@ class SelectorFalse(OfRequest):
     have: int | None = None
     of: int = 0
     devices: tuple[str, ...] = ()
+    evaluated: tuple[Evaluated, ...] = ()
 
 
 @value
@@ -87,6 +91,7 @@ class SelectorError(OfRequest):
     detail: str = ""
     nearest: str | None = None
     devices: tuple[str, ...] = ()
+    evaluated: tuple[Evaluated, ...] = ()
 
 
 @value

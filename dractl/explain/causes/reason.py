@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dractl.explain.causes.base import Cause
     from dractl.model.names import RequestRef
 
+_MOST = 8  # kinds of devices whose evaluation is shown
 _KEYS = frozenset(field.name for field in fields(Reason))
 
 
@@ -24,7 +25,7 @@ def reason_of(cause: Cause, message: str, called: Callable[[RequestRef], str], p
         name = cause.shown.get(field.name, field.name)
         value = getattr(cause, field.name)
         if name in _KEYS and field.name != "request" and value is not None:
-            facts[name] = value
+            facts[name] = value[:_MOST] if name == "evaluated" else value
     if cause.about:
         first = cause.about[0]
         several = len({ref.claim for ref in cause.about}) > 1

@@ -115,7 +115,8 @@ def _selector(case: Case, fault: Fault, survey: Survey, nodes: tuple[str, ...]) 
             errors = [loss for loss in stage.lost if loss.code == "selector-error"]
             if not errors:
                 continue
-            wrong = selectors.misfit(case.devices, stage.expression or "", [loss.device for loss in errors])
+            failing = [loss.device for loss in errors]
+            wrong = selectors.misfit(case.devices, stage.expression or "", failing)
             return SelectorError(
                 request=request.ref,
                 device_class=request.device_class or None,
@@ -125,7 +126,8 @@ def _selector(case: Case, fault: Fault, survey: Survey, nodes: tuple[str, ...]) 
                 values=wrong.found,
                 detail=wrong.detail,
                 nearest=wrong.nearest,
-                devices=tuple(str(loss.device) for loss in errors),
+                devices=tuple(map(str, failing)),
+                evaluated=case.evaluated(stage.expression or "", failing),
                 nodes=nodes,
             )
     return of_fault(case, fault, None, nodes)

@@ -111,10 +111,13 @@ def _class(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cause
     if not of_driver:
         return _no_devices(case, request, drivers)
     expression = stage.expression or ""
-    wrong = selectors.misfit(case.devices, case.false_part(expression, of_driver) or expression, of_driver)
+    part = case.false_part(expression, of_driver)
+    wrong = selectors.misfit(case.devices, part or expression, of_driver)
     return SelectorFalse(
         **_where(request),
         selector=expression,
+        part=part,
+        evaluated=case.evaluated(expression, of_driver),
         of_class=True,
         attribute=wrong.reference.full_name if wrong.reference else None,
         values=wrong.found,
@@ -151,13 +154,17 @@ def _selector(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Ca
             selector=expression,
             error=errors[0].error or errors[0].message,
             devices=_texts(loss.device for loss in errors),
+            evaluated=case.evaluated(expression, [loss.device for loss in errors]),
         )
     lost = [loss.device for loss in stage.lost]
-    wrong = selectors.misfit(case.devices, case.false_part(expression, lost) or expression, lost)
+    part = case.false_part(expression, lost)
+    wrong = selectors.misfit(case.devices, part or expression, lost)
     kind = wrong.reference.kind if wrong.reference else None
     return SelectorFalse(
         **_where(request),
         selector=expression,
+        part=part,
+        evaluated=case.evaluated(expression, lost),
         attribute=wrong.reference.full_name if wrong.reference and kind == "attributes" else None,
         capacity=wrong.reference.full_name if wrong.reference and kind == "capacity" else None,
         values=wrong.found,
