@@ -97,6 +97,11 @@ class Publication:
         return names.pop() if len(names) == 1 else None
 
 
+def silence(driver: str) -> str:
+    """The reason why a function is not published whose driver publishes nothing at all."""
+    return f"{driver} publishes nothing on this node"
+
+
 NOTHING = Publication()
 """A node on which no driver publishes anything."""
 
@@ -148,11 +153,7 @@ def _assumed(machine: Machine, silent: Mapping[str, str]) -> dict[str, str]:
         if device.kind not in ("gpu", "accelerator") or (device.sriov and device.sriov.physical_function):
             continue
         gone = next((driver for driver in silent if device.kind == "gpu" and driver in GPU_DRIVERS), None)
-        reasons[device.bdf] = (
-            f"{gone} publishes nothing on this node"
-            if gone
-            else "no driver known to dractl would publish it on this node"
-        )
+        reasons[device.bdf] = silence(gone) if gone else "no driver known to dractl would publish it on this node"
     for net in machine.net_interfaces:
         # dranet pkg/inventory/net.go, getExcludedUplinkInterfaces
         if net.bdf is not None and net.uplink:

@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from dractl.discovery.alignment import alignments, obstacles
+from dractl.discovery.publication import silence
 from dractl.topology import cpulist
 from dractl.topology.complexes import complexes, is_data_direct
 from dractl.topology.fabric import cliques, meshes
@@ -344,7 +345,8 @@ def alignment_lines(publication: Publication) -> list[str]:
 def unpublished_lines(publication: Publication) -> list[tuple[str, str]]:
     """Drivers and functions that are not published, with the reason."""
     lines = [(driver, f"publishes nothing: {why}") for driver, why in publication.silent.items()]
-    return lines + _grouped(publication.left_out.items())
+    said = {silence(driver) for driver in publication.silent}
+    return lines + _grouped((bdf, why) for bdf, why in publication.left_out.items() if why not in said)
 
 
 # --- text ----------------------------------------------------------------------------------------------------------
