@@ -166,14 +166,14 @@ def outside(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
     binding = pods.awaited(case) if said.fits else None
     if binding is not None:
         return Said("blocked", case.say(binding), (binding,), said.scheduler_message, tuple(notes))
-    return _conditioned(case, found, replace(said, notes=(*notes, *pods.unchecked_volumes(pod))))
+    return _conditioned(case, found, replace(said, notes=(*notes, *pods.unchecked_volumes(case))))
 
 
 def _conditioned(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
     """What the pod's condition says that the attempt does not."""
     condition = pods.condition_of(case.question.value)
     message = text_at(condition, "message")
-    foreign = unchecked(message)
+    foreign = unchecked(message, volumes=case.judge.volumes(case.question.value).known)
     fitting = [n for n in found if n.verdict == "allocatable"] if said.fits else []
     if said.fits and message:
         other = _other_release(case, message)

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from dractl.model import Node, ResourceSlice
     from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.groups import Signatures
-    from dractl.scheduler.node_filters import Rejection
+    from dractl.scheduler.rejection import Rejection
+    from dractl.scheduler.volumes import Volumes
 
     Raw = Mapping[str, Any]
 
@@ -122,6 +123,10 @@ class Scheduler:
         filters, _ = self._filters(pod, self._delegated(pod))
         return tuple(filters.refusals(self.snapshot.nodes[node]))
 
+    def volumes(self, pod: Raw) -> Volumes:
+        """The PersistentVolumeClaims of a pod."""
+        return self._filters(pod, self._delegated(pod))[0].volumes
+
     def _delegated(self, pod: Raw | None) -> frozenset[str]:
         """The resources of a pod that NodeResourcesFit leaves to DRA."""
         if pod is None or "DRAExtendedResource" not in self.features.on:
@@ -135,6 +140,10 @@ class Scheduler:
         return not backing_classes(self.state.classes, self.features).keys().isdisjoint(wanted(pod))
 
     def _attempt(self, pod: Raw | None, claims: tuple[PodClaim, ...]) -> Attempt:
+        unusable = None if pod is None else self.volumes(pod).stop
+        if unusable is not None and self.nodes:
+            said = wording.whole_pod_error(len(self.nodes), unusable.text)
+            return Attempt(claims, (unusable,), message=wording.without_state(said))
         missing = self._missing_classes(claims)
         if missing:
             said = wording.whole_pod_error(len(self.nodes), missing[0].text)
@@ -267,7 +276,15 @@ class Scheduler:
         return outcome is not None and outcome.times_out and self.features.has("timeout-is-fatal")
 
 
-_FILTER_KINDS = ("Pod", "Node", "Namespace", "PriorityClass")
+_FILTER_KINDS = (
+    "Pod",
+    "Node",
+    "Namespace",
+    "PriorityClass",
+    "PersistentVolumeClaim",
+    "PersistentVolume",
+    "StorageClass",
+)
 
 
 def dra_texts(verdict: NodeVerdict) -> tuple[str, ...]:

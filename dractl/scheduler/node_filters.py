@@ -6,13 +6,14 @@ plugins' own folders). Not checked: extenders and other plugins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dractl.cluster.state import at, map_at, maps_at
 from dractl.model import Quantity, Taint, Toleration
+from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.snapshot import ANY_ADDRESS, NodeInfo, units
+from dractl.scheduler.volumes import Volumes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,26 +26,6 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 _BASIC = ("cpu", "memory", "ephemeral-storage")
-
-
-@dataclass(frozen=True, slots=True)
-class Rejection:
-    """A filter refuses a node.
-
-    ``texts`` are the plugin's own sentences, one for each thing missing. ``final``: evicting pods would not help
-    (UnschedulableAndUnresolvable). ``detail`` says what the pod wants or meets, ``of_node`` what the node has instead.
-    ``pods`` (``namespace/name``) stand in the way.
-    """
-
-    plugin: str
-    texts: tuple[str, ...]
-    final: bool
-    detail: str = ""
-    of_node: str = ""
-    resource: str | None = None
-    want: str | None = None
-    free: str | None = None
-    pods: tuple[str, ...] = ()
 
 
 class NodeFilters:
@@ -60,6 +41,7 @@ class NodeFilters:
         self.pod = pod
         self.features = features
         self.delegated = delegated
+        self.volumes = Volumes(snapshot, pod)
         self.named_nodes = _named_nodes(pod.node_affinity)
         checks = _SINCE_1_37 if features.has("filters-of-1.37") else _BEFORE_1_37
         self._checks = (*checks, *_CHECKS)
@@ -346,6 +328,9 @@ _CHECKS: tuple[Callable[[NodeFilters, NodeInfo], Rejection | None], ...] = (
     _affinity,
     _ports,
     _resources,
+    lambda filters, node: filters.volumes.restrictions(node),
+    lambda filters, node: filters.volumes.binding(node),
+    lambda filters, node: filters.volumes.zone(node),
     _topology_spread,
     _pod_affinity,
 )

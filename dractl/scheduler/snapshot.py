@@ -174,7 +174,7 @@ class PodInfo:
         return tuple(
             SpreadConstraint(
                 text_at(found, "topologyKey"),
-                _label_selector(at(found, "labelSelector")),
+                label_selector(at(found, "labelSelector")),
                 _integer(at(found, "maxSkew")),
                 _integer(at(found, "minDomains")),
                 ignores_affinity=found.get("nodeAffinityPolicy") == "Ignore",
@@ -375,7 +375,8 @@ def _requirement(value: Raw) -> NodeSelectorRequirement:
     return NodeSelectorRequirement(text_at(value, "key"), text_at(value, "operator"), values)
 
 
-def _label_selector(value: object) -> LabelSelector | None:
+def label_selector(value: object) -> LabelSelector | None:
+    """A label selector as the API has it; None if there is none."""
     if not isinstance(value, dict):
         return None
     return LabelSelector(map_at(value, "matchLabels"), tuple(map(_requirement, maps_at(value, "matchExpressions"))))
@@ -384,9 +385,9 @@ def _label_selector(value: object) -> LabelSelector | None:
 def _affinity_term(value: Raw) -> AffinityTerm:
     return AffinityTerm(
         text_at(value, "topologyKey"),
-        _label_selector(at(value, "labelSelector")),
+        label_selector(at(value, "labelSelector")),
         tuple(name for name in list_at(value, "namespaces") if isinstance(name, str)),
-        _label_selector(at(value, "namespaceSelector")),
+        label_selector(at(value, "namespaceSelector")),
     )
 
 

@@ -130,6 +130,15 @@ class NoSuchClass:
 
 
 @dataclass(frozen=True, slots=True)
+class VolumeUnusable:
+    """A PersistentVolumeClaim of the pod cannot be used on any node; ``text`` is the plugin's message."""
+
+    plugin: str
+    volume_claim: Key
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class NoNodes:
     """The cluster has no node."""
 
@@ -150,6 +159,7 @@ Stop = (
     | AdminAccessDenied
     | OverQuota
     | NoSuchClass
+    | VolumeUnusable
     | NoNodes
 )
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from dractl.allocation import Verdict
     from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.node_filters import Rejection
+    from dractl.scheduler.rejection import Rejection
     from dractl.scheduler.stops import Late, Stop
 
 

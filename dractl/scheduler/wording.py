@@ -27,6 +27,13 @@ _CHECKED = re.compile(
     r"|didn't match pod topology spread|didn't match pod (?:anti-)?affinity|didn't satisfy existing pods anti-affinity)"
     r"|resource ?claim |resourceclaim|request \S+: |claim \S+[:,] |waiting for dynamic resource controller"
 )
+# What VolumeRestrictions, VolumeBinding and VolumeZone say as far as volumes.py checks it.
+_VOLUMES = re.compile(
+    r"node\(s\) (?:didn't match PersistentVolume's node affinity|didn't find available persistent volumes to bind"
+    r"|unavailable due to one or more pvc|unavailable due to PersistentVolumeClaim|had no available volume zone)"
+    r"|pod has unbound immediate PersistentVolumeClaims|persistentvolumeclaim \""
+    r"|waiting for ephemeral volume controller"
+)
 _PARTS = re.compile(r"0/\d+ nodes are available: (?P<said>.*?)\.(?: |$)", re.DOTALL)
 _PLUGIN = re.compile(r"plugin \"?(?P<plugin>\w+)\"?[: ]|running \"(?P<other>\w+)\" filter plugin")
 _OWN = ("DynamicResources", "NodeResourcesFit", "NodeAffinity", "NodePorts", "TaintToleration", "PodTopologySpread")
@@ -50,13 +57,21 @@ def with_preemption(first: str, second: str, *, release_1_37: bool, claims: bool
     return f"{first} {dra}preemption: {second}"
 
 
+def without_state(first: str) -> str:
+    """A refusal by PreFilter of a plugin before DRA, whose own PostFilter then finds no state of its PreFilter."""
+    return f"{first} not found"
+
+
 def filter_error(text: str) -> str:
     """A fatal error of the allocator on some node ends the whole attempt."""
     return f'running "DynamicResources" filter plugin: {text}'
 
 
-def unchecked(condition: str) -> list[tuple[int | None, str]]:
-    """What the condition of a pod says that no check of explain could: for how many nodes (None: all), and the text."""
+def unchecked(condition: str, *, volumes: bool = False) -> list[tuple[int | None, str]]:
+    """The parts of a pod's condition that no check here covers: for how many nodes (None: all), and the text.
+
+    ``volumes``: the pod's volumes were checked.
+    """
     found = _PARTS.match(condition)
     if found is None:
         named = _PLUGIN.search(condition)
@@ -66,7 +81,7 @@ def unchecked(condition: str) -> list[tuple[int | None, str]]:
     for part in re.split(r", (?=\d+ )", found["said"]):
         counted = re.match(r"(\d+) (.*)", part, re.DOTALL)
         count, text = (int(counted[1]), counted[2]) if counted is not None else (None, part)
-        if not _CHECKED.match(text):
+        if not _CHECKED.match(text) and not (volumes and _VOLUMES.match(text)):
             parts.append((count, text))
     return parts
 

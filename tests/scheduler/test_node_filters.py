@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dractl.allocation import Features
-from dractl.scheduler.node_filters import NodeFilters, Rejection
+from dractl.scheduler.node_filters import NodeFilters
 from dractl.scheduler.snapshot import Snapshot
 from tests.explain.cluster import node, pod, state_of
+
+if TYPE_CHECKING:
+    from dractl.scheduler.rejection import Rejection
 
 
 def filters(

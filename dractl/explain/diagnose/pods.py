@@ -14,6 +14,7 @@ from dractl.explain.causes import (
     ClaimNotOwned,
     ClaimUnsetSource,
     ClassMissing,
+    NodeFilter,
     NoNodes,
     QuotaExceeded,
     ReservedLimit,
@@ -91,6 +92,9 @@ def of_stop(stop: Stop, state: ClusterState) -> Cause:
             known = sorted(name for _, name in state.all("DeviceClass"))
             near = nearest(wanted, known) or _class_of_driver(state, wanted)
             return ClassMissing(request=request, device_class=wanted, nearest=near, known=tuple(known))
+        case stops.VolumeUnusable(plugin, (namespace, volume_claim), text):
+            detail = f"PersistentVolumeClaim {namespace}/{volume_claim}"
+            return NodeFilter(plugin=plugin, texts=(text,), detail=detail)
         case stops.NoNodes():
             return NoNodes()
 
@@ -239,11 +243,11 @@ def undeclared_features(case: Case) -> Iterator[str]:
         )
 
 
-def unchecked_volumes(pod: Raw) -> Iterator[str]:
-    """That volumes are not checked, if the pod has any that the scheduler looks at."""
-    kinds = ("persistentVolumeClaim", "ephemeral")
-    if any(kind in volume for kind in kinds for volume in maps_at(pod, "spec", "volumes")):
-        yield "volumes are not checked here; kubectl describe pod shows what the scheduler makes of them"
+def unchecked_volumes(case: Case) -> Iterator[str]:
+    """A note that volumes are not checked, if the input lacks the objects that the scheduler looks at."""
+    if not case.judge.volumes(case.question.value).known:
+        kinds = "PersistentVolumeClaims, PersistentVolumes or StorageClasses"
+        yield f"volumes are not checked here: the input lacks their {kinds}"
 
 
 def condition_of(pod: Raw) -> Raw:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from dractl.explain.fixes.candidates import Problem
-    from dractl.scheduler.node_filters import Rejection
+    from dractl.scheduler.rejection import Rejection
     from dractl.scheduler.verdict import NodeVerdict
 
     Raw = Mapping[str, Any]

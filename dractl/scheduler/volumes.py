@@ -1,0 +1,324 @@
+"""The volumes of a pod, as VolumeRestrictions, VolumeBinding and VolumeZone see them.
+
+kubernetes pkg/scheduler/framework/plugins/volumerestrictions, volumebinding, volumezone;
+k8s.io/component-helpers/storage/volume/pv_helpers.go. Not checked, since their objects are not read: limits of CSI
+drivers (CSINode), storage capacity (CSIStorageCapacity), and disks of in-tree drivers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dractl.allocation.nodes import some_term_matches
+from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
+from dractl.scheduler.rejection import Rejection
+from dractl.scheduler.snapshot import label_selector, node_selector, quantity
+from dractl.scheduler.stops import VolumeUnusable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dractl.scheduler.snapshot import NodeInfo, PodInfo, Snapshot
+
+    Raw = Mapping[str, Any]
+
+_CLASS = "volume.beta.kubernetes.io/storage-class"
+_BOUND = "pv.kubernetes.io/bind-completed"
+_SELECTED_NODE = "volume.kubernetes.io/selected-node"
+_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+_ONE_POD = "ReadWriteOncePod"
+_ZONES = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region": "topology.kubernetes.io/region",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A label of a volume that says where it is."""
+
+    volume: str
+    key: str
+    values: frozenset[str]
+
+
+class Volumes:
+    """The PersistentVolumeClaims of one pod. ``known`` is false if the input has no such objects, so that nothing can
+    be said of some volume."""
+
+    def __init__(self, snapshot: Snapshot, pod: PodInfo) -> None:
+        self.state = snapshot.state
+        self.snapshot = snapshot
+        self.pod = pod
+        self.known = True
+        self.stop: VolumeUnusable | None = None
+        self.bound: list[Raw] = []
+        self.delayed: list[Raw] = []
+        if _claim_names(pod):
+            self._resolve()
+
+    def _resolve(self) -> None:
+        """PreFilter of VolumeBinding: podHasPVCs, then GetPodVolumeClaims."""
+        if not self.state.has("PersistentVolumeClaim"):
+            self.known = False
+            return
+        found: list[Raw] = []
+        for name, ephemeral in _claim_names(self.pod):
+            value = self.state.get("PersistentVolumeClaim", (self.pod.namespace, name))
+            fault = _fault(value, name, ephemeral=ephemeral, pod=self.pod)
+            if value is None or fault:
+                self.stop = self.stop or VolumeUnusable("VolumeBinding", (self.pod.namespace, name), fault)
+                return
+            found.append(value)
+        for value in found:
+            if text_at(value, "spec", "volumeName") and _BOUND in map_at(value, "metadata", "annotations"):
+                self.bound.append(value)
+                self.known = self.known and self.state.has("PersistentVolume")
+            elif self._waits(value):
+                self.delayed.append(value)
+            else:
+                fault = "pod has unbound immediate PersistentVolumeClaims"
+                key = (self.pod.namespace, text_at(value, "metadata", "name"))
+                self.stop = VolumeUnusable("VolumeBinding", key, fault)
+                return
+
+    def _waits(self, claim: Raw) -> bool:
+        """True if the claim is bound when a pod that uses it is scheduled (IsDelayBindingMode)."""
+        if text_at(claim, "spec", "volumeName"):
+            return False
+        found = self.state.get("StorageClass", ("", _class_of(claim)))
+        if found is None and _class_of(claim) and not self.state.has("StorageClass"):
+            self.known = False
+            return True
+        return text_at(found, "volumeBindingMode") == "WaitForFirstConsumer"
+
+    # -- filters ------------------------------------------------------------------------------------------------------
+
+    def restrictions(self, node: NodeInfo) -> Rejection | None:
+        """A claim with the access mode ReadWriteOncePod that another pod uses, on whichever node."""
+        del node
+        if not self.known or not self.taken:
+            return None
+        text = (
+            "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by "
+            "another pod"
+        )
+        claim, other = self.taken
+        detail = f"PersistentVolumeClaim {claim} is used by pod {other}"
+        return Rejection("VolumeRestrictions", (text,), False, detail, pods=(other,))
+
+    @cached_property
+    def taken(self) -> tuple[str, str] | None:
+        """A claim of the pod that only one pod may use, and the pod that uses it."""
+        names = {
+            text_at(claim, "metadata", "name")
+            for claim in (*self.bound, *self.delayed)
+            if _ONE_POD in list_at(claim, "spec", "accessModes")
+        }
+        if not names:
+            return None
+        for node in self.snapshot.nodes.values():
+            for other in node.pods:
+                if other is self.pod or other.namespace != self.pod.namespace:
+                    continue
+                for name, _ in _claim_names(other):
+                    if name in names:
+                        return f"{self.pod.namespace}/{name}", other.full_name
+        return None
+
+    def binding(self, node: NodeInfo) -> Rejection | None:
+        """VolumeBinding: bound volumes must be usable from the node, for the others it must have or get one."""
+        if not self.known:
+            return None
+        texts: list[str] = []
+        details: list[str] = []
+        for claim in self.bound:
+            name = text_at(claim, "metadata", "name")
+            volume = self.state.get("PersistentVolume", ("", text_at(claim, "spec", "volumeName")))
+            if volume is None:
+                texts.append("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)")
+                details.append(f"PersistentVolumeClaim {name} is bound to a volume that does not exist")
+                break
+            if not _reachable(volume, node):
+                texts.append("node(s) didn't match PersistentVolume's node affinity")
+                wanted = _affinity_text(volume)
+                details.append(f"the volume of PersistentVolumeClaim {name} can be used on nodes with {wanted}")
+                break
+        lacking = self._unbindable(node)
+        if lacking is not None:
+            texts.append("node(s) didn't find available persistent volumes to bind")
+            details.append(lacking)
+        return Rejection("VolumeBinding", tuple(texts), True, "; ".join(details)) if texts else None
+
+    def _unbindable(self, node: NodeInfo) -> str | None:
+        """Why a claim that waits for its first consumer cannot be bound on the node (FindPodVolumes)."""
+        to_match: list[Raw] = []
+        to_provision: list[Raw] = []
+        for claim in self.delayed:
+            selected = map_at(claim, "metadata", "annotations").get(_SELECTED_NODE)
+            if selected is None:
+                to_match.append(claim)
+            elif selected == node.name:
+                to_provision.append(claim)
+            else:
+                name = text_at(claim, "metadata", "name")
+                return f"PersistentVolumeClaim {name} is being provisioned for node {selected}"
+        chosen: set[str] = set()
+        to_match.sort(key=_requested)
+        for claim in to_match:
+            volume = self._match(claim, node, chosen)
+            if volume is None:
+                to_provision.append(claim)
+            else:
+                chosen.add(text_at(volume, "metadata", "name"))
+        for claim in to_provision:
+            name, class_name = text_at(claim, "metadata", "name"), _class_of(claim)
+            found = self.state.get("StorageClass", ("", class_name))
+            if text_at(found, "provisioner") in ("", _NO_PROVISIONER):
+                return f"no PersistentVolume for claim {name}, and class {class_name} makes none"
+            if not _provisionable(found, node):
+                return f"class {class_name} of PersistentVolumeClaim {name} makes no volume in this topology"
+        return None
+
+    def _match(self, claim: Raw, node: NodeInfo, chosen: set[str]) -> Raw | None:
+        """The smallest volume that fits a claim, or the one that is meant for it (FindMatchingVolume)."""
+        best: Raw | None = None
+        for (_, name), volume in self.state.all("PersistentVolume").items():
+            if name in chosen or text_at(volume, "metadata", "deletionTimestamp"):
+                continue
+            reference = at(volume, "spec", "claimRef")
+            meant = isinstance(reference, dict) and _refers(reference, claim)
+            if isinstance(reference, dict) and not meant:
+                continue
+            if _size(volume) < _requested(claim) or _mode(volume) != _mode(claim):
+                continue
+            if _attributes_class(volume) != _attributes_class(claim) or _class_of(volume) != _class_of(claim):
+                continue
+            if meant:
+                return volume if _reachable(volume, node) else None
+            if text_at(volume, "status", "phase") != "Available" or not _selects(claim, volume):
+                continue
+            modes = set(map(str, list_at(volume, "spec", "accessModes")))
+            if not set(map(str, list_at(claim, "spec", "accessModes"))) <= modes or not _reachable(volume, node):
+                continue
+            if best is None or _size(volume) < _size(best):
+                best = volume
+        return best
+
+    def zone(self, node: NodeInfo) -> Rejection | None:
+        """VolumeZone: labels of bound volumes against those of the node; a node without any such label fits."""
+        if not self.known or not any(key in node.labels for key in _ZONES):
+            return None
+        for zone in self.zones:
+            value = node.labels.get(zone.key) or node.labels.get(_ZONES[zone.key])
+            if value not in zone.values:
+                text = "node(s) had no available volume zone"
+                where = ", ".join(sorted(zone.values))
+                return Rejection("VolumeZone", (text,), True, f"volume {zone.volume} is in {zone.key} {where}")
+        return None
+
+    @cached_property
+    def zones(self) -> Sequence[Zone]:
+        """The topology labels of the pod's bound volumes."""
+        found: list[Zone] = []
+        for claim in self.bound:
+            name = text_at(claim, "spec", "volumeName")
+            labels = map_at(self.state.get("PersistentVolume", ("", name)), "metadata", "labels")
+            found += [Zone(name, key, frozenset(str(labels[key]).split("__"))) for key in _ZONES if key in labels]
+        return found
+
+
+def _claim_names(pod: PodInfo) -> list[tuple[str, bool]]:
+    """The names of the PersistentVolumeClaims of a pod, and whether each belongs to an ephemeral volume."""
+    found = []
+    for volume in maps_at(pod.spec, "volumes"):
+        if isinstance(volume.get("persistentVolumeClaim"), dict):
+            found.append((text_at(volume, "persistentVolumeClaim", "claimName"), False))
+        elif isinstance(volume.get("ephemeral"), dict):
+            found.append((f"{pod.name}-{text_at(volume, 'name')}", True))
+    return found
+
+
+def _fault(claim: Raw | None, name: str, *, ephemeral: bool, pod: PodInfo) -> str:
+    """Why a claim cannot be used at all, in the scheduler's words; "" if it can."""
+    if claim is None:
+        if ephemeral:
+            return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
+        return f'persistentvolumeclaim "{name}" not found'
+    if text_at(claim, "status", "phase") == "Lost":
+        volume = text_at(claim, "spec", "volumeName")
+        return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
+    if text_at(claim, "metadata", "deletionTimestamp"):
+        return f'persistentvolumeclaim "{name}" is being deleted'
+    owners = maps_at(claim, "metadata", "ownerReferences")
+    if ephemeral and pod.uid and not any(text_at(owner, "uid") == pod.uid for owner in owners):
+        return f"PVC {pod.namespace}/{name} was not created for pod {pod.full_name} (pod is not owner)"
+    return ""
+
+
+def _class_of(value: Raw | None) -> str:
+    """The StorageClass of a claim or volume."""
+    annotated = map_at(value, "metadata", "annotations").get(_CLASS)
+    return annotated if isinstance(annotated, str) else text_at(value, "spec", "storageClassName")
+
+
+def _requested(claim: Raw) -> int:
+    """Bytes that a claim asks for."""
+    return quantity(at(claim, "spec", "resources", "requests", "storage") or 0).value()
+
+
+def _size(volume: Raw) -> int:
+    """Bytes of a volume."""
+    return quantity(at(volume, "spec", "capacity", "storage") or 0).value()
+
+
+def _mode(value: Raw) -> str:
+    return text_at(value, "spec", "volumeMode") or "Filesystem"
+
+
+def _attributes_class(value: Raw) -> str:
+    return text_at(value, "spec", "volumeAttributesClassName")
+
+
+def _refers(reference: Raw, claim: Raw) -> bool:
+    """True if a volume's claimRef means the claim (IsVolumeBoundToClaim)."""
+    if text_at(reference, "name") != text_at(claim, "metadata", "name"):
+        return False
+    if text_at(reference, "namespace") != text_at(claim, "metadata", "namespace"):
+        return False
+    return text_at(reference, "uid") in ("", text_at(claim, "metadata", "uid"))
+
+
+def _selects(claim: Raw, volume: Raw) -> bool:
+    selector = label_selector(at(claim, "spec", "selector"))
+    return selector is None or selector.matches(map_at(volume, "metadata", "labels"))
+
+
+def _reachable(volume: Raw, node: NodeInfo) -> bool:
+    """True if the node affinity of a volume allows the node (CheckNodeAffinity looks at labels only)."""
+    required = at(volume, "spec", "nodeAffinity", "required")
+    if not isinstance(required, dict):
+        return True
+    return some_term_matches(node_selector(required), "", node.labels)
+
+
+def _provisionable(storage_class: Raw | None, node: NodeInfo) -> bool:
+    """True if a class makes volumes for the node's topology (MatchTopologySelectorTerms)."""
+    terms = maps_at(storage_class, "allowedTopologies")
+    return not terms or any(
+        all(node.labels.get(text_at(e, "key")) in list_at(e, "values") for e in maps_at(term, "matchLabelExpressions"))
+        for term in terms
+    )
+
+
+def _affinity_text(volume: Raw) -> str:
+    selector = node_selector(map_at(volume, "spec", "nodeAffinity", "required"))
+    terms: Iterable[str] = (
+        " and ".join(f"{r.key} {r.operator} {','.join(r.values)}".rstrip() for r in term.match_expressions)
+        for term in selector.node_selector_terms
+    )
+    return " or ".join(filter(None, terms)) or "nothing"
