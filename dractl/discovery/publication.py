@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from dractl.drivers.rendering import Rendering
     from dractl.topology.machine import Machine
 
-# The drivers whose devices a user means by "2 GPUs and a NIC".
-GPU_DRIVERS = frozenset({"gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com"})
+# The drivers whose devices a user means by "2 GPUs and a NIC"; those of GPUs with their vendor's PCI id.
+GPU_DRIVERS = {"gpu.nvidia.com": "0x10de", "gpu.amd.com": "0x1002", "gpu.intel.com": "0x8086"}
 NET_DRIVERS = frozenset({"dra.net"})
 
 _ADDRESSES = (PCI_BUS_ID, "dra.net/pciAddress", "pciAddress")
@@ -152,7 +152,7 @@ def _assumed(machine: Machine, silent: Mapping[str, str]) -> dict[str, str]:
     for device in machine.pci_devices:
         if device.kind not in ("gpu", "accelerator") or (device.sriov and device.sriov.physical_function):
             continue
-        gone = next((driver for driver in silent if device.kind == "gpu" and driver in GPU_DRIVERS), None)
+        gone = next((driver for driver in silent if device.vendor == GPU_DRIVERS.get(driver)), None)
         reasons[device.bdf] = silence(gone) if gone else "no driver known to dractl would publish it on this node"
     for net in machine.net_interfaces:
         # dranet pkg/inventory/net.go, getExcludedUplinkInterfaces
