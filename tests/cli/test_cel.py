@@ -108,8 +108,7 @@ def test_exit_codes(expression: str, code: int, devices: str, capsys: pytest.Cap
 
 
 def test_described_machines(capsys: pytest.CaptureFixture[str]) -> None:
-    found = asked(capsys, HOPPER, "--hardware", "2xH100,4xA100")
-    assert found["untriedDrivers"] == []
+    assert asked(capsys, HOPPER, "--hardware", "2xH100,4xA100")["summary"]["true"] == 2
     found = asked(capsys, HOPPER, "--hardware", "dgx-h100", "--hardware", "dgx-a100", "--driver", "gpu.nvidia.com")
     assert found["summary"] == {"true": 8, "false": 8, "error": 0}
 
