@@ -117,8 +117,16 @@ class Claim(Generic[Owner]):
         return [request for group in self.requests for request in group]
 
     def request(self, reference: str) -> Request | None:
-        """The request or subrequest with this :attr:`Request.reference`."""
-        return next((request for request in self.alternatives if request.reference == reference), None)
+        """The request or subrequest with this :attr:`Request.reference`; of a request with alternatives that is named
+        by itself, the entry that holds them."""
+        for at, alternatives in enumerate(self.requests):
+            found = next((request for request in alternatives if request.reference == reference), None)
+            if found is not None:
+                return found
+            if alternatives and alternatives[0].parent == reference:
+                entry = mapping(items(self.devices.get("requests"))[at])
+                return Request(reference, (*self.path, "requests", at), entry)
+        return None
 
     @property
     def constraints(self) -> list[Constraint]:

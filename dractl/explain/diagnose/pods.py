@@ -23,6 +23,7 @@ from dractl.explain.causes import (
     UpstreamBug,
 )
 from dractl.model.nearest import nearest
+from dractl.objects import Claim
 from dractl.scheduler import binding, stops
 from dractl.scheduler.admission import ADMIN_LABEL
 from dractl.scheduler.known_bugs import decisive_bug
@@ -118,9 +119,9 @@ def _mentions_admin(state: ClusterState) -> bool:
     return any(
         ADMIN_LABEL in map_at(namespace, "metadata", "labels") for namespace in state.all("Namespace").values()
     ) or any(
-        at(request, "exactly", "adminAccess")
+        request.fields.get("adminAccess")
         for claim in state.all("ResourceClaim").values()
-        for request in maps_at(claim, "spec", "devices", "requests")
+        for request in Claim.of(None, claim, ("spec",)).alternatives
     )
 
 

@@ -11,6 +11,7 @@ from dractl.cluster.state import maps_at, text_at
 from dractl.explain.causes import Mixed
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.owners import WORKLOADS, Owners
+from dractl.objects import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -238,20 +239,8 @@ class Problem:
             return None
         target, prefix = claim.editable
         kind, key = parse_target(target)
-        value = self.state.get(kind, key)
-        for i, raw in enumerate(maps_at(value, *prefix, "devices", "requests")):
-            if text_at(raw, "name") != ref.name:
-                continue
-            path: tuple[str | int, ...] = (*prefix, "devices", "requests", i)
-            if ref.alternative is not None:
-                for j, sub in enumerate(maps_at(raw, "firstAvailable")):
-                    if text_at(sub, "name") == ref.alternative:
-                        return Place(target, (*path, "firstAvailable", j), sub)
-                return None
-            if isinstance(raw.get("exactly"), dict):
-                return Place(target, (*path, "exactly"), raw["exactly"])
-            return Place(target, path, raw)  # v1beta1
-        return None
+        written = Claim.of(target, self.state.get(kind, key) or {}, tuple(prefix)).request(str(ref))
+        return None if written is None else Place(target, written.path, written.fields)
 
     def constraints(self, claim: PodClaim) -> tuple[str, tuple[str | int, ...], list[Raw]] | None:
         """Target, path and value of a claim's constraints."""

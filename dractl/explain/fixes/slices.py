@@ -19,6 +19,7 @@ from dractl.explain.causes import (
 )
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.registry import fix_for, fix_once_for
+from dractl.objects import newest, slice_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,7 +45,7 @@ def complete(problem: Problem, cause: OfPool) -> Iterator[Candidate]:
     slices = [
         (key, value)
         for key, value in problem.state.all("ResourceSlice").items()
-        if text_at(value, "spec", "driver") == cause.driver and text_at(value, "spec", "pool", "name") == pool
+        if slice_of(value).identity[:2] == (cause.driver, pool)
     ]
     corrects = isinstance(problem.first, OfPool) and cause.pool == problem.first.pool
     if isinstance(cause, PoolIncomplete) and slices:
@@ -62,19 +63,13 @@ def _fault(problem: Problem, driver: str, pool: str) -> PoolFault | None:
     return next((p.fault for p in pools if (p.driver, p.pool) == (driver, pool) and p.fault is not None), None)
 
 
-def _generation(value: Mapping[str, Any]) -> int:
-    found = map_at(value, "spec", "pool").get("generation", 0)
-    return found if isinstance(found, int) else 0
-
-
 def _missing(cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]]]) -> Candidate:
-    newest = max(_generation(value) for _, value in slices)
-    model = next(value for _, value in slices if _generation(value) == newest)
+    (current,) = newest((value for _, value in slices), lambda value: slice_of(value).identity).values()
+    model = current[0]
     want, have = int(cause.want or 0), int(cause.have or 0)
     # Where the counts disagree (kubernetes#141117) the slices of the whole cluster count.
-    present = sum(_generation(value) == newest for _, value in slices)
     creates = []
-    for number in range(max(want - max(have, present), 1)):
+    for number in range(max(want - max(have, len(current)), 1)):
         spec = {k: v for k, v in map_at(model, "spec").items() if k not in ("devices", "sharedCounters")}
         creates.append(
             Create(
@@ -98,18 +93,18 @@ def _missing(cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]
 
 
 def _same_generation(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]]) -> Candidate:
-    newest = max(_generation(value) for _, value in slices)
+    latest = max(slice_of(value).generation for _, value in slices)
     changes = []
     for (_, name), value in slices:
         operations: list[Mapping[str, Any]] = []
-        if _generation(value) != newest:
-            operations.append({"op": "replace", "path": "/spec/pool/generation", "value": newest})
-        if map_at(value, "spec", "pool").get("resourceSliceCount") != len(slices):
+        if slice_of(value).generation != latest:
+            operations.append({"op": "replace", "path": "/spec/pool/generation", "value": latest})
+        if slice_of(value).announced != len(slices):
             operations.append({"op": "replace", "path": "/spec/pool/resourceSliceCount", "value": len(slices)})
         if operations:
             changes.append(Patch(f"ResourceSlice/{name}", tuple(operations)))
     title = (
-        f"restart driver {cause.driver}, so that it publishes all slices of pool {cause.pool} in generation {newest}"
+        f"restart driver {cause.driver}, so that it publishes all slices of pool {cause.pool} in generation {latest}"
     )
     return Candidate(title, (), Slot(Topic.POOL, str(cause.pool)), Preference.RESTORE, tried=tuple(changes))
 
