@@ -372,3 +372,144 @@ def test_a_workload_and_what_is_not_checked(cluster: Any) -> None:
     finally:
         cluster.kubectl("delete", "deployment", "web", "-n", "ml", "--wait=true", check=False)
         tear_down(cluster)
+
+
+def two_gpus(cluster: Any, **node: Any) -> None:
+    """A node with two GPUs and a template for one of them."""
+    small = json.loads(json.dumps(SMALL))
+    small[0]["spec"].update(node)
+    set_up(cluster, small, ("", ""))
+
+
+def deployed(replicas: int, **spec: Any) -> dict[str, Any]:
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": one_gpu(**spec)}
+    made = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "ml"}, "spec": made}
+
+
+def until(cluster: Any, done: Any, seconds: float = 30) -> list[dict[str, Any]]:
+    """The pods of the namespace, once they are as ``done`` wants them; ends those that are being deleted."""
+    end = time.monotonic() + seconds
+    while not done(found := pods(cluster)) and time.monotonic() < end:
+        reap(cluster)
+        time.sleep(0.3)
+    assert done(found), [(p["metadata"]["name"], p["spec"].get("nodeName"), p.get("status")) for p in found]
+    return found
+
+
+def placed(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [pod for pod in found if "nodeName" in pod["spec"]]
+
+
+def fixed(cluster: Any, pod: dict[str, Any]) -> str:
+    """Applies the first fix of a pod that waits; the script."""
+    _, script = dractl(cluster, "explain", f"pod/{pod['metadata']['name']}", "-n", "ml", "--patch")
+    assert "kubectl" in script
+    apply(cluster, script)
+    return script
+
+
+def one_waits(found: list[dict[str, Any]], holding: int) -> bool:
+    waiting = [pod for pod in found if "nodeName" not in pod["spec"] and pod["status"].get("conditions")]
+    return len(placed(found)) == holding and len(waiting) == 1
+
+
+def run_two(cluster: Any) -> None:
+    """Marks the bound pods as running and ready, as a kubelet would."""
+    condition = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    for pod in placed(pods(cluster)):
+        status = {"status": {"phase": "Running", "conditions": [*pod["status"].get("conditions", []), condition]}}
+        name = pod["metadata"]["name"]
+        cluster.kubectl(
+            "patch", "pod", name, "-n", "ml", "--subresource=status", "--type=merge", "-p", json.dumps(status)
+        )
+
+
+def gone(cluster: Any) -> None:
+    cluster.kubectl(
+        "delete", "deployment,job", "--all", "-n", "ml", "--cascade=foreground", "--wait=false", check=False
+    )
+    tear_down(cluster)
+
+
+def test_a_rollout_that_waits_for_itself_goes_on(cluster: Any) -> None:
+    try:
+        two_gpus(cluster)
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(2)))
+        until(cluster, lambda found: len(placed(found)) == 2)
+        run_two(cluster)
+        cluster.kubectl("set", "env", "deployment/web", "-n", "ml", "A=b")
+        cluster.kubectl("scale", "deployment/web", "-n", "ml", "--replicas=2")
+        found = until(cluster, lambda found: one_waits(found, 2))
+        waiting = next(pod for pod in found if "nodeName" not in pod["spec"])
+        script = fixed(cluster, waiting)
+        assert "maxUnavailable" in script
+        new = waiting["metadata"]["labels"]["pod-template-hash"]
+        until(cluster, lambda found: any(p["metadata"]["labels"]["pod-template-hash"] == new for p in placed(found)))
+    finally:
+        gone(cluster)
+
+
+def test_a_template_is_corrected_for_every_pod_of_a_job(cluster: Any) -> None:
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "train", "namespace": "ml"},
+        "spec": {"parallelism": 2, "completions": 2, "template": {"spec": one_gpu(restartPolicy="Never")}},
+    }
+    try:
+        two_gpus(cluster)
+        wrong = json.loads(json.dumps(SMALL[-1]))
+        wrong["spec"]["spec"]["devices"]["requests"][0]["exactly"]["count"] = 3
+        cluster.kubectl("replace", "--force", "-f", "-", stdin=json.dumps(wrong))
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(job))
+        found = until(cluster, lambda found: sum(bool(p["status"].get("conditions")) for p in found) == 2)
+        script = fixed(cluster, found[0])
+        assert "condition=Suspended" in script
+        until(cluster, lambda found: len(placed(found)) >= 1)
+        status = json.loads(cluster.kubectl("get", "job", "train", "-n", "ml", "-o", "json").stdout)["status"]
+        assert not status.get("failed")
+    finally:
+        gone(cluster)
+
+
+@pytest.mark.parametrize(
+    ("node", "spec", "command"),
+    [
+        ({"unschedulable": True}, {}, "kubectl uncordon node-1"),
+        ({"taints": [{"key": "team", "value": "a", "effect": "NoSchedule"}]}, {}, '"value": "a"'),
+        ({}, {"nodeSelector": {"kubernetes.io/hostname": "node-01"}}, '"value": "node-1"'),
+    ],
+    ids=["cordoned", "tainted", "misspelt"],
+)
+def test_a_node_is_made_acceptable(cluster: Any, node: dict[str, Any], spec: dict[str, Any], command: str) -> None:
+    try:
+        two_gpus(cluster, **node)
+        if node.get("unschedulable"):
+            cluster.kubectl("cordon", "node-1")
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(1, **spec)))
+        (waiting,) = until(cluster, lambda found: len(found) == 1 and bool(found[0]["status"].get("conditions")))
+        assert command in fixed(cluster, waiting)
+        until(cluster, lambda found: len(placed(found)) == 1)
+    finally:
+        gone(cluster)
+
+
+def test_a_selector_is_guarded_within_the_cost_limit(cluster: Any) -> None:
+    expression = "device.attributes['gpu.example.com'].productName.contains('H100')"
+    try:
+        two_gpus(cluster)
+        slice_ = json.loads(json.dumps(SMALL[3]))
+        slice_["spec"]["devices"][1]["attributes"] = {"productName": {"string": "NVIDIA H100"}}
+        slice_["spec"]["pool"]["generation"] = 2
+        cluster.kubectl("replace", "--force", "-f", "-", stdin=json.dumps(slice_))
+        picky = json.loads(json.dumps(SMALL[-1]))
+        picky["spec"]["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": expression}}]
+        cluster.kubectl("replace", "--force", "-f", "-", stdin=json.dumps(picky))
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(1)))
+        (waiting,) = until(cluster, lambda found: len(found) == 1 and bool(found[0]["status"].get("conditions")))
+        assert "'productName' in device.attributes" in fixed(cluster, waiting)
+        until(cluster, lambda found: len(placed(found)) == 1)
+    finally:
+        gone(cluster)

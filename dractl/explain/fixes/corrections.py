@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dractl.cluster.devices import Devices
 
 _VERSION = re.compile(r"v?(\d+(?:\.\d+){0,2})")
+_PROFILE = re.compile(r"(\d+)g\.(\d+)gb")
 _DEFAULTS = {"int": "-1", "bool": "false", "string": "''", "version": "semver('0.0.0')"}
 _LISTS = ("bools", "ints", "strings", "versions")
 _MOST = 3  # values that are tried
@@ -237,7 +238,7 @@ def _equal(text: str, found: Comparison, lookup: Lookup, kind: str | None, prese
         yield Edit(f"look for {literal.text} in the list {lookup.name}", changed, corrects=True)
         return
     meant = _alike(str(literal.value), list(dict.fromkeys(present)), kind)
-    others = sorted(dict.fromkeys(present), key=lambda v: -present.count(v))
+    others = _next_smaller(str(literal.value), present)
     for position, value in enumerate(dict.fromkeys([*meant, *others][: _MOST + len(meant)])):
         corrects = value in meant[:1]
         changed = text[: literal.start] + _literal(value, kind, literal) + text[literal.end :]
@@ -248,6 +249,22 @@ def _equal(text: str, found: Comparison, lookup: Lookup, kind: str | None, prese
             degree=position,
             corrects=corrects,
         )
+
+
+def _next_smaller(wanted: str, present: Sequence[str]) -> list[str]:
+    """Values to ask for instead: the most frequent first; of MIG profiles (``3g.20gb``) the largest that is smaller."""
+    values = sorted(dict.fromkeys(present), key=lambda v: -present.count(v))
+    size = _profile(wanted)
+    sizes = {value: found for value in values if (found := _profile(value)) is not None}
+    if size is None or len(sizes) < len(values):
+        return values
+    return sorted((v for v in values if sizes[v] < size), key=lambda v: sizes[v], reverse=True)
+
+
+def _profile(value: str) -> tuple[int, int] | None:
+    """Memory and slices of a MIG profile."""
+    match = _PROFILE.match(value)
+    return None if match is None else (int(match[2]), int(match[1]))
 
 
 def _listed(

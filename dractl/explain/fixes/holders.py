@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Delete, Patch, pointer
 from dractl.cluster.state import maps_at, text_at
-from dractl.explain.causes import ConstraintConflict, Held, NotEnoughTogether
+from dractl.explain.causes import ConstraintConflict, CountersShort, Held, NotEnoughTogether
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.owners import name_of
 from dractl.explain.fixes.registry import fix_once_for
@@ -36,7 +36,8 @@ def release(problem: Problem) -> Iterator[Candidate]:
     for position, (claim, holders) in enumerate(ordered[:_MOST]):
         yield from _end(problem, [(claim, holders)], degree=position)
     if len(ordered) > 1:
-        for pair in combinations(ordered[:5], 2):
+        many = any(isinstance(cause, CountersShort) for cause in problem.causes)  # small partitions of one device
+        for pair in combinations(ordered[: 9 if many else 5], 2):
             yield from _end(problem, list(pair), degree=20)
     for cause in problem.causes:
         claims = list(dict.fromkeys(h.claim for h in holders_of(cause)))
@@ -65,7 +66,6 @@ def _end(problem: Problem, claims: list[tuple[str, list[Holder]]], *, degree: in
     devices = sum(max(len(h.devices) for h in holders) for _, holders in claims)
     more = len(ending.gone) - len(set(pods))  # that go besides, and free what was not looked for
     several = len(claims) > 1
-    scaled = next((c.target for c in reversed(ending.changes) if isinstance(c, Patch)), None)
     waits = bool(pods) and not ending.changes
     preference = Preference.END
     if waits:
@@ -75,7 +75,7 @@ def _end(problem: Problem, claims: list[tuple[str, list[Holder]]], *, degree: in
     yield Candidate(
         " and ".join(titles),
         changes,
-        Slot(Topic.ENDINGS) if several else Slot(Topic.ENDING, scaled or str(degree % _SHOWN)),
+        Slot(Topic.ENDINGS) if several else Slot(Topic.ENDING, ending.owner or str(degree % _SHOWN)),
         preference,
         ending.effect if more else "; ".join(filter(None, (_frees(devices), ending.effect))),
         degree=degree + more * _MOST,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.changes import Create, Patch, pointer
+from dractl.cluster.changes import Create, Patch, parse_target, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.explain.causes import Cause, NoNodes, SliceNodeMismatch
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.edits import append, drop, put
+from dractl.explain.fixes.owners import name_of
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import near_miss, taint_name, with_effect
 from dractl.model.nearest import nearest
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 _MOST = 6
+_NAMED = 3  # nodes
 _GIVEN = ("kubernetes.io", "topology.kubernetes.io", "failure-domain.beta.kubernetes.io", "beta.kubernetes.io")
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _REQUIRED = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
 
@@ -44,7 +48,7 @@ def _node_patch(verdict: NodeVerdict, *operations: Mapping[str, Any]) -> Patch:
     return Patch(f"Node/{verdict.name}", operations)
 
 
-def _uncordon(_problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+def _uncordon(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     operations: list[Mapping[str, Any]] = [{"op": "remove", "path": "/spec/unschedulable"}]
     taints = maps_at(verdict.node, "spec", "taints")
     left = [t for t in taints if text_at(t, "key") != "node.kubernetes.io/unschedulable"]
@@ -53,10 +57,26 @@ def _uncordon(_problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator
     yield Candidate(
         f"uncordon {verdict.name}",
         (_node_patch(verdict, *operations),),
-        Slot(Topic.NODE, verdict.name),
+        Slot(Topic.NODE, "uncordon"),
         Preference.RESTORE,
-        effect="if its maintenance is over",
+        effect="; ".join(filter(None, ("if its maintenance is over", _or_others(problem, verdict)))),
     )
+
+
+def _or_others(problem: Problem, verdict: NodeVerdict) -> str:
+    """The other nodes on which DRA would fit, and which the same filter refuses with the same words."""
+    others = [
+        v.name
+        for v in problem.attempt.nodes
+        if v is not verdict
+        and v.allocates
+        and not v.elsewhere
+        and v.rejection is not None
+        and verdict.rejection is not None
+        and (v.rejection.plugin, v.rejection.texts) == (verdict.rejection.plugin, verdict.rejection.texts)
+    ]
+    more = f" +{len(others) - _NAMED}" if len(others) > _NAMED else ""
+    return f"or {', '.join(others[:_NAMED])}{more}" if others else ""
 
 
 def _taints(left: list[Raw]) -> Mapping[str, Any]:
@@ -96,15 +116,17 @@ def _untaint(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[C
         )
     left = [t for t in taints if t not in bad]
     untainted = (_node_patch(verdict, _taints(left)),)
-    slot = Slot(Topic.NODE, verdict.name)
+    slot = Slot(Topic.NODE, f"taint {names}")
+    also = _or_others(problem, verdict)
     if len(own) < len(bad):  # the node controller removes its own taints when their cause is gone
         dead = any("unreachable" in text_at(t, "key") or "not-ready" in text_at(t, "key") for t in bad)
         title = f"wait until {verdict.name} is {'back' if dead else 'ready'}: {names} goes away"
-        effect = f"see kubectl describe node {verdict.name}, and its kubelet"
+        effect = "; ".join(filter(None, (f"see kubectl describe node {verdict.name}, and its kubelet", also)))
         yield Candidate(title, (), slot, Preference.RESTORE, effect=effect, tried=untainted)
     else:
         title = f"remove taint {names} from {verdict.name}"
-        yield Candidate(title, untainted, slot, Preference.POLICY, effect="for every pod")
+        effect = "; ".join(filter(None, ("for every pod", also)))
+        yield Candidate(title, untainted, slot, Preference.POLICY, effect=effect)
 
 
 def _affinity(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
@@ -115,9 +137,12 @@ def _affinity(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[
     terms = maps_at(problem.question.value, *_REQUIRED, "nodeSelectorTerms")
     wanted = PodInfo(problem.question.value).node_affinity
     fails = bool(terms) and wanted is not None and not NodeInfo(verdict.node).matches(wanted)
-    if pod is not None:
+    by_class = text_at(spec, "runtimeClassName") if wrong and _from_runtime_class(problem, wrong) else ""
+    if pod is not None and not by_class:
         yield from _near_labels(pod, verdict, wrong, terms if fails else [])
         yield from _without_affinity(problem, pod, wrong, fails)
+    elif pod is not None:
+        yield from _without_runtime_class(problem, pod, wrong)
     added = dict(wrong)
     if fails and terms:
         for e in maps_at(terms[0], "matchExpressions"):
@@ -130,9 +155,44 @@ def _affinity(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[
             f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in added.items())}",
             (label(verdict, added),),
             Slot(Topic.LABEL),
-            Preference.POLICY,
-            effect="if the label is true of the node",
+            Preference.ADMIT if by_class else Preference.POLICY,
+            effect=f"RuntimeClass {by_class} wants it" if by_class else "if the label is true of the node",
         )
+
+
+def _from_runtime_class(problem: Problem, wrong: Mapping[str, Any]) -> bool:
+    """True if the pod's RuntimeClass may have added a nodeSelector (kubernetes plugin/pkg/admission/runtimeclass): what
+    the user wrote, where that is known, lacks it."""
+    spec = map_at(problem.question.value, "spec")
+    if not text_at(spec, "runtimeClassName"):
+        return False
+    applied = text_at(problem.question.value, "metadata", "annotations", _APPLIED)
+    owner = name_of(problem.pod, problem.question.key[0])
+    template = problem.state.get(*parse_target(owner)) if owner is not None else None
+    written = map_at(template, "spec", "template", "spec", "nodeSelector")
+    if template is None and applied:
+        try:
+            written = map_at(json.loads(applied), "spec", "nodeSelector")
+        except ValueError:
+            return True
+    return not any(key in written for key in wrong)
+
+
+def _without_runtime_class(problem: Problem, pod: str, wrong: Mapping[str, Any]) -> Iterator[Candidate]:
+    """The pod without its RuntimeClass and the nodeSelector that this has added to it."""
+    runtime: Mapping[str, Any] = {"op": "remove", "path": "/spec/runtimeClassName"}
+    added = [{"op": "remove", "path": pointer("spec", "nodeSelector", key)} for key in wrong]
+    whole = Patch(pod, (runtime, *added))
+    owned = name_of(problem.pod, problem.question.key[0]) is not None
+    name = text_at(problem.question.value, "spec", "runtimeClassName")
+    yield Candidate(
+        f"remove runtimeClassName {name} from the pod",
+        (Patch(pod, (runtime,)) if owned else whole,),
+        Slot(Topic.AFFINITY, "runtime class"),
+        Preference.RELAX,
+        effect=f"it adds nodeSelector {', '.join(f'{k}={v}' for k, v in wrong.items())}",
+        tried=(whole,) if owned else (),
+    )
 
 
 def _near_labels(pod: str, verdict: NodeVerdict, wrong: Mapping[str, Any], terms: list[Raw]) -> Iterator[Candidate]:
@@ -234,7 +294,7 @@ def _end_pods(problem: Problem, verdict: NodeVerdict, pods: tuple[str, ...]) -> 
             yield Candidate(
                 ending.title,
                 ending.changes,
-                Slot(Topic.ENDING, f"on {verdict.name}"),
+                Slot(Topic.ENDING, ending.owner or f"on {verdict.name}"),
                 Preference.END if ending.changes else Preference.RESTORE,
                 effect=ending.effect,
                 degree=position,

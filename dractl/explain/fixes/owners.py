@@ -42,6 +42,11 @@ class Ending:
     gone: tuple[Change, ...]
     effect: str = ""
 
+    @property
+    def owner(self) -> str | None:
+        """The workload that becomes smaller, as a target of changes."""
+        return next((c.target for c in reversed(self.changes) if isinstance(c, Patch)), None)
+
 
 def controller(pod: Raw | None) -> Raw | None:
     """The owner that recreates the pod when it is deleted; None where it has none, or has ended."""

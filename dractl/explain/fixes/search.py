@@ -10,7 +10,7 @@ from dractl.allocation import Allocated
 from dractl.cluster.changes import Patch, PatchError, apply, parse_target
 from dractl.explain.answer import Fix
 from dractl.explain.ask import Question, claim_question
-from dractl.explain.causes import SelectorError, SelectorFalse, WouldFitNow
+from dractl.explain.causes import NoConsumer, SelectorError, SelectorFalse, WouldFitNow
 from dractl.explain.fixes import holders, owners
 from dractl.explain.fixes.acceptance import refusal
 from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
@@ -49,8 +49,11 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     """Up to ``most`` verified fixes, in the order in which somebody with experience would consider them. ``explain``
     answers a question about another cluster, without looking for fixes."""
     candidates = sorted(candidates_for(problem), key=lambda c: c.size)
-    if isinstance(problem.first, WouldFitNow):  # where it fits already, to change anything is to do too much
-        candidates = [c for c in candidates if c.slot.topic is Topic.WAIT]
+    # Where it fits already, to change anything is to do too much.
+    only = Topic.WAIT if isinstance(problem.first, WouldFitNow) else None
+    if isinstance(problem.first, NoConsumer) and problem.attempt.fits:
+        only = Topic.CONSUMER
+    candidates = [c for c in candidates if only in (None, c.slot.topic)]
     done: set[Slot | Topic] = set()
     tried: set[str] = set()
     failed: dict[Slot, str] = {}  # the notes about corrections that are not enough

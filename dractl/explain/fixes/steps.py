@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Create, Delete, Patch, PatchError, parse_target, patched
-from dractl.cluster.pods import is_pending
+from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.explain.fixes.owners import WORKLOADS, name_of
 from dractl.explain.fixes.tolerations import taint_name
@@ -215,19 +215,32 @@ def _follow(state: ClusterState, question: Question, change: Patch) -> Iterator[
             pod = "/".join(("Pod", *question.key))
             yield Step(f"kubectl get {words(pod)} -o yaml | kubectl replace --force -f -", destroys=True)
         else:
-            yield recreated(owner, waiting or [question.key])
+            yield from recreated(state, owner, waiting or [question.key])
     elif change.target == owner and kind not in _ROLLS_OUT and kind != "Job" and "replicas" not in str(change):
-        yield recreated(owner, [question.key])
+        yield from recreated(state, owner, [question.key])
 
 
-def recreated(owner: str, pods: Sequence[Key]) -> Step:
-    """The step after which the pods of a workload are new ones."""
+def recreated(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[Step]:
+    """The steps after which the pods of a workload are new ones. A Job counts pods that are deleted as failures, and
+    does not count those of its suspension (kubernetes pkg/controller/job)."""
     kind = owner.partition("/")[0]
-    if len(pods) > _NAMED and kind in _RESTARTED:
-        kind, _, rest = words(owner).partition(" ")
-        return Step(f"kubectl rollout restart {kind}/{rest}", destroys=True)
-    names = " ".join(shlex.quote(name) for _, name in pods)
-    return Step(f"kubectl delete pod {names} -n {pods[0][0]}", destroys=True)
+    named, _, rest = words(owner).partition(" ")
+    active = [k for k, pod in state.all("Pod").items() if name_of(pod, k[0]) == owner and not ended(pod)]
+    if kind == "Job" and owner_exists(state, owner) and set(active) <= set(pods):
+        suspend = f"kubectl patch {named} {rest} -p"
+        yield Step(f"""{suspend} '{{"spec":{{"suspend":true}}}}'""", destroys=True)
+        yield Step(f"kubectl wait --for=condition=Suspended {named} {rest} --timeout=60s")
+        yield Step(f"""{suspend} '{{"spec":{{"suspend":false}}}}'""")
+    elif len(pods) > _NAMED and kind in _RESTARTED:
+        yield Step(f"kubectl rollout restart {named}/{rest}", destroys=True)
+    else:
+        names = " ".join(shlex.quote(name) for _, name in pods)
+        yield Step(f"kubectl delete pod {names} -n {pods[0][0]}", destroys=True)
+
+
+def owner_exists(state: ClusterState, owner: str) -> bool:
+    """True if a workload is an object of the input."""
+    return state.get(*parse_target(owner)) is not None
 
 
 def _waiting(state: ClusterState, template: Key) -> list[Key]:
@@ -246,11 +259,18 @@ def _owner(state: ClusterState, pod: Key) -> str | None:
 
 
 def _together(found: Sequence[Step]) -> Iterator[Step]:
-    """The steps, of which a deletion comes after what makes the new pods other ones."""
+    """The steps, of which those that end pods come last, and each pod is named once."""
     late = [s for s in found if s.command.startswith(("kubectl delete pod", "kubectl rollout restart"))]
-    early = [s for s in found if s not in late]
-    yield from early
-    yield from late
+    yield from (s for s in found if s not in late)
+    deleted: dict[str, dict[str, None]] = {}
+    for step in late:
+        names, _, namespace = step.command.removeprefix("kubectl delete pod ").partition(" -n ")
+        if namespace:
+            deleted.setdefault(namespace, {}).update(dict.fromkeys(names.split()))
+        else:
+            yield step
+    for namespace, pods in deleted.items():
+        yield Step(f"kubectl delete pod {' '.join(pods)} -n {namespace}", destroys=True)
 
 
 def words(target: str) -> str:

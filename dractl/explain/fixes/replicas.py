@@ -1,0 +1,86 @@
+"""Fixes for workloads whose replicas want the same and do not all fit: less for each of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.capacity.binding import bound
+from dractl.cluster.changes import Delete, apply
+from dractl.cluster.state import maps_at, text_at
+from dractl.explain.causes import ConstraintConflict, Held, NotEnoughTogether
+from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.holders import holders_of
+from dractl.explain.fixes.owners import name_of
+from dractl.explain.fixes.registry import fix_once_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dractl.cluster.changes import Change
+    from dractl.cluster.state import Key
+    from dractl.explain.fixes.candidates import Problem
+    from dractl.model.names import RequestRef
+
+_MOST = 16  # replicas that are placed one after the other
+
+
+@fix_once_for(Held, ConstraintConflict, NotEnoughTogether)
+def equal_counts(problem: Problem) -> Iterator[Candidate]:
+    """The same, smaller count for every replica, where replicas of the pod's own workload hold the devices."""
+    owner = name_of(problem.pod, problem.question.key[0])
+    if owner is None:
+        return
+    pods = [key for key, pod in problem.state.all("Pod").items() if name_of(pod, key[0]) == owner]
+    holding = {h.pod for cause in problem.causes for h in holders_of(cause)}
+    others = [key for key in pods if key != problem.question.key]
+    if not any("/".join(key) in holding for key in others) or len(pods) > _MOST:
+        return
+    wanted: dict[RequestRef, int] = {}
+    for _, survey in problem.requests():
+        wanted[survey.ref] = max(wanted.get(survey.ref, 0), survey.wanted)
+    for ref, count in wanted.items():
+        place = problem.place(ref)
+        if (
+            place is None
+            or not place.target.startswith("ResourceClaimTemplate/")
+            or place.value.get("count", 1) != count
+        ):
+            continue
+        users = [key for key in others if _uses(problem, key, place.target.rpartition("/")[2])]
+        for left in range(count - 1, 0, -1):
+            ended = (Delete("Pod/" + "/".join(key)) for key in users)
+            changes: tuple[Change, ...] = (place.put("count", value=left), *ended)
+            if not _all_fit(problem, changes, [problem.question.key, *users]):
+                continue
+            kind, _, name = owner.partition("/")
+            yield Candidate(
+                f"lower count of {problem.called(ref)} from {count} to {left} in all {len(users) + 1} pods of {kind} "
+                f"{name}",
+                changes,
+                Slot(Topic.COUNT, f"{ref!r} all"),
+                Preference.CORRECT,
+                effect="the running pods restart",
+            )
+            return
+
+
+def _uses(problem: Problem, key: Key, template: str) -> bool:
+    references = maps_at(problem.state.get("Pod", key), "spec", "resourceClaims")
+    return any(text_at(r, "resourceClaimTemplateName") == template for r in references)
+
+
+def _all_fit(problem: Problem, changes: Sequence[Change], pods: Sequence[Key]) -> bool:
+    """True if all pods fit after the changes, placed one after the other as new ones."""
+    state = apply(problem.state, changes)
+    for key in pods:
+        pod = problem.state.get("Pod", key)
+        if pod is None:
+            return False
+        fresh = {**pod, "spec": {k: v for k, v in pod["spec"].items() if k != "nodeName"}, "status": {}}
+        judge = problem.judge.after(state.replace("Pod", key, None))
+        attempt = judge.pod(fresh, anew=True)
+        node = next((n for n in attempt.nodes if n.fits), None) if attempt.fits else None
+        if node is None:
+            return False
+        state = bound(judge, fresh, node)[2]
+    return True

@@ -1,0 +1,84 @@
+"""What a selector was probably meant to say: each correction is proven on the devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.allocation import Features
+from dractl.explain import Explainer, Explanation, find
+from tests.explain.cluster import claim, device, device_class, node, request, slice_of, state_of
+
+DRIVER = "gpu.nvidia.com"
+GPU = device_class(DRIVER, f"device.driver == '{DRIVER}'")
+ATTRIBUTE = f"device.attributes['{DRIVER}']"
+
+
+def explain(*objects: dict[str, Any]) -> Explanation:
+    state = state_of(*objects)
+    (question,) = find(state, "claim/c", None)
+    return Explainer(state, Features.for_release("1.37")).explain(question)
+
+
+def gpu(name: str = "gpu-0") -> dict[str, Any]:
+    made = device(name, productName="NVIDIA H100 80GB HBM3", numaNode=1, capacity={"memory": "81559Mi"})
+    made["attributes"]["driverVersion"] = {"version": "550.90.7"}
+    return made
+
+
+def corrected(expression: str) -> str:
+    """The selector after the first fix."""
+    asked = claim("c", request("r", DRIVER, selectors=[{"cel": {"expression": expression}}]))
+    answer = explain(GPU, node("node-1"), slice_of(DRIVER, "node-1", gpu()), asked)
+    ((operation,),) = [c.operations for c in answer.fixes[0].changes]  # type: ignore[union-attr]
+    return str(operation["value"])
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        # semver() wants three parts (Masterminds/semver StrictNewVersion): runtime error else
+        (f"{ATTRIBUTE}.driverVersion.compareTo(semver('550.0')) >= 0", "semver('550.0.0')"),
+        (f"{ATTRIBUTE}.driverVersion >= '540'", "driverVersion.compareTo(semver('540.0.0')) >= 0"),
+        (f"{ATTRIBUTE}.driverVersion.compareTo(semver('570.0.0')) >= 0", "compareTo(semver('550.90.7')) >= 0"),
+        (f"{ATTRIBUTE}.productName == 'NVIDIA-H100-80GB-HBM3'", "'NVIDIA H100 80GB HBM3'"),
+        (f"{ATTRIBUTE}.productName in ['H100', 'H200']", "in ['NVIDIA H100 80GB HBM3']"),
+        (f"{ATTRIBUTE}.productName.matches('^H100')", "matches('H100')"),
+        (f"{ATTRIBUTE}.productName.startsWith('H100')", "contains('H100')"),
+        (f"{ATTRIBUTE}.numaNode == '1'", "numaNode == 1"),
+        (f"{ATTRIBUTE}.memory.compareTo(quantity('40Gi')) >= 0", f"device.capacity['{DRIVER}'].memory.compareTo"),
+        (f"device.capacity['{DRIVER}'].memory.compareTo(quantity('80Gi')) >= 0", "quantity('81559Mi')"),
+        ("device.driver == 'nvidia.com'", f"'{DRIVER}'"),
+    ],
+)
+def test_a_selector_says_what_was_meant(written: str, meant: str) -> None:
+    assert meant in corrected(written)
+
+
+def test_the_driver_of_a_class_is_corrected_only_where_it_is_alike() -> None:
+    def first(driver: str) -> str:
+        misspelt = device_class("gpus", f"device.driver == '{driver}'")
+        asked = claim("c", request("r", "gpus"))
+        return explain(misspelt, node("node-1"), slice_of(DRIVER, "node-1", gpu()), asked).fixes[0].title
+
+    assert first("nvidia.com/gpu") == "change driver nvidia.com/gpu to gpu.nvidia.com in class gpus"
+    assert "class gpus" not in first("gpu.amd.com")
+
+
+def test_a_selector_reads_whichever_name_a_device_has() -> None:
+    old, new = device("gpu-0", busy=False), device("gpu-1")
+    old["attributes"] = {"cudaComputeCapability": {"version": "9.0.0"}}
+    new["attributes"] = {"computeCapability": {"version": "9.0.0"}}
+    expression = f"{ATTRIBUTE}.cudaComputeCapability.compareTo(semver('9.0.0')) >= 0"
+    asked = claim("c", request("r", DRIVER, 2, selectors=[{"cel": {"expression": expression}}]))
+    answer = explain(GPU, node("node-1"), slice_of(DRIVER, "node-1", new, old), asked)
+    assert answer.fixes[0].title.startswith(f"read {DRIVER}/computeCapability on devices without")
+
+
+def test_the_next_smaller_profile_is_asked_for() -> None:
+    profiles = [device(f"mig-{n}", profile=p) for n, p in enumerate(("1g.10gb", "1g.10gb", "3g.40gb"))]
+    expression = f"{ATTRIBUTE}.profile == '4g.40gb'"
+    asked = claim("c", request("r", DRIVER, selectors=[{"cel": {"expression": expression}}]))
+    answer = explain(GPU, node("node-1"), slice_of(DRIVER, "node-1", *profiles), asked)
+    assert answer.fixes[0].title == "change profile == '4g.40gb' to 3g.40gb in request r"

@@ -1,0 +1,98 @@
+"""Workloads that wait for themselves, and claims that are older than what they are made from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dractl.cluster.changes import Create, Delete, Patch
+from dractl.explain.answer import plain
+from tests.explain.cluster import claim, node, pod, request
+from tests.explain.test_fixes import BUSY, DRIVER, GPU, TWO, explain, gpus, held, made, replica, template, titles
+
+
+def own(name: str, *requests: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The claim of a pod that waits."""
+    owner = [{"kind": "Pod", "uid": f"uid-{name}"}]
+    return claim(f"{name}-g", *(requests or (request("r", DRIVER),)), metadata={"ownerReferences": owner}, **more)
+
+
+def new_replica(name: str) -> dict[str, Any]:
+    return made(name, "ReplicaSet/web-def", labels={"pod-template-hash": "def"})
+
+
+def test_a_rollout_makes_room_for_itself() -> None:
+    old = replica("web-0", "node-1"), replica("web-1", "node-1")
+    answer = explain("pod/web-2", *BUSY, own("web-2"), *old, new_replica("web-2"))
+    (change,) = answer.fixes[0].changes
+    assert isinstance(change, Patch)
+    assert change.target == "Deployment/ml/web"
+    rolling = {"maxSurge": 0, "maxUnavailable": 1}
+    assert change.operations[0]["value"] == {"type": "RollingUpdate", "rollingUpdate": rolling}
+    assert answer.fixes[0].tried == (Delete("Pod/ml/web-0"),)
+    assert not any("would recreate it" in note for note in answer.notes)
+
+
+def test_a_pod_of_a_job_waits_for_its_turn() -> None:
+    running = made("web-0", "Job/web", where="node-1"), made("web-1", "Job/web", where="node-1")
+    answer = explain("pod/web-2", *BUSY, own("web-2"), *running, made("web-2", "Job/web"))
+    assert titles(answer) == ["wait until another pod of Job ml/web is done"]
+    assert answer.fixes[0].changes == ()
+
+
+def test_a_run_of_a_cron_job_waits_for_the_earlier_one() -> None:
+    def run(name: str) -> dict[str, Any]:
+        cron = [{"kind": "CronJob", "name": "nightly", "uid": "n", "controller": True}]
+        spec = {"template": {"spec": {"containers": []}}}
+        metadata = {"name": name, "namespace": "ml", "ownerReferences": cron}
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
+
+    running = made("web-0", "Job/nightly-1", where="node-1"), made("web-1", "Job/nightly-1", where="node-1")
+    jobs = run("nightly-1"), run("nightly-2")
+    answer = explain("pod/web-2", *BUSY, *jobs, own("web-2"), *running, made("web-2", "Job/nightly-2"))
+    assert titles(answer)[0] == "wait until Job ml/nightly-1 is done"
+    assert "concurrencyPolicy of CronJob ml/nightly" in answer.fixes[0].effect
+
+
+def test_a_pod_whose_claim_is_older_than_its_template_is_recreated() -> None:
+    stale = own("web-2", request("r", DRIVER, 8))
+    answer = explain("pod/web-2", *TWO, stale, replica("web-2"))
+    (fix,) = answer.fixes
+    assert fix.changes == (Delete("Pod/ml/web-2"),)
+    assert "earlier version of template t" in fix.effect
+
+
+def test_a_pod_of_nobody_is_deleted_and_created_again() -> None:
+    status = {"phase": "Pending", "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}]}
+    waiting = pod("p", {"name": "g", "resourceClaimTemplateName": "t"}, metadata={"uid": "uid-p"}, status=status)
+    answer = explain("pod/p", *TWO, waiting)
+    delete, create = answer.fixes[0].changes
+    assert delete == Delete("Pod/ml/p")
+    assert isinstance(create, Create)
+    assert "uid" not in create.value["metadata"]
+    assert "was deleted" in answer.fixes[0].effect
+
+
+def test_replicas_that_are_to_share_a_device_get_one_claim() -> None:
+    sharing = {"driver": DRIVER, "parameters": {"kind": "GpuConfig", "sharing": {"strategy": "TimeSlicing"}}}
+    shared = template("t", request("r", DRIVER))
+    shared["spec"]["spec"]["devices"]["config"] = [{"opaque": sharing}]
+    one = (GPU, node("node-1"), gpus("node-1", "gpu-0"), shared, held("web-0", "node-1", "gpu-0"))
+    waiting = own("web-1")
+    waiting["spec"] = shared["spec"]["spec"]
+    answer = explain("pod/web-1", *one, waiting, replica("web-0", "node-1"), replica("web-1"))
+    create, patch = answer.fixes[0].changes
+    assert isinstance(create, Create)
+    assert create.value["kind"] == "ResourceClaim"
+    name = create.value["metadata"]["name"]
+    assert plain(patch)["json"][0]["value"] == {"name": "g", "resourceClaimName": name}
+
+
+def test_equal_replicas_get_the_same_smaller_count() -> None:
+    three = template("t", request("r", DRIVER, 3))
+    nodes = [part for n in ("node-1", "node-2") for part in (node(n), gpus(n, "gpu-0", "gpu-1", "gpu-2", "gpu-3"))]
+    holders = [held(f"web-{n}", f"node-{n + 1}", "gpu-0", "gpu-1", "gpu-2") for n in range(2)]
+    pods = [made(f"web-{n}", "StatefulSet/web", where=f"node-{n + 1}") for n in range(2)]
+    waiting = own("web-2", request("r", DRIVER, 3))
+    answer = explain("pod/web-2", GPU, *nodes, three, *holders, *pods, waiting, made("web-2", "StatefulSet/web"))
+    assert titles(answer)[0] == "lower count of request r from 3 to 2 in all 3 pods of StatefulSet ml/web"
+    assert answer.fixes[0].steps[-1].command == "kubectl delete pod web-2 web-0 web-1 -n ml"
