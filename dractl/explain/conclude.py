@@ -19,6 +19,7 @@ from dractl.explain.causes import (
     WouldFitNow,
 )
 from dractl.explain.diagnose import pods
+from dractl.explain.diagnose.between import spanning
 from dractl.explain.wording import Scope, first
 from dractl.scheduler import placed
 from dractl.scheduler.attempt import Scheduler
@@ -144,6 +145,17 @@ def _search_notes(case: Case) -> Iterator[str]:
 
 
 # -- what lies outside DRA --
+
+
+def spanned(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
+    """The answer that begins with the cause behind the causes: of several objects, of a driver, of a workload."""
+    behind = spanning(case, found, said.causes)
+    if not behind:
+        return said
+    headline = f"{said.headline}, but {case.say(behind[0])}" if said.fits else f"{case.say(behind[0])}; {said.headline}"
+    if said.fits:
+        return replace(said, headline=headline, notes=(*said.notes, *(case.say(c) for c in behind)))
+    return replace(said, headline=headline, causes=(*said.causes[:1], *behind, *said.causes[1:]))
 
 
 def outside(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:

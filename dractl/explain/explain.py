@@ -13,7 +13,7 @@ from dractl.explain.answer import SEVERITY, Explanation, NodeAnswer, Subject
 from dractl.explain.ask import Question, claim_question, pods_using
 from dractl.explain.case import case_of
 from dractl.explain.causes import ClaimDeleting, NoConsumer, PlacedByHand
-from dractl.explain.conclude import Said, attempt_of, outside
+from dractl.explain.conclude import Said, attempt_of, outside, spanned
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.nodes import allocation_of, findings, over_nodes
 from dractl.explain.diagnose.together import conflict_on
@@ -85,7 +85,7 @@ class Explainer:
         case = case_of(self.judge, self.devices, question, self._on_node(judgement))
         found = findings(case)
         said = attempt_of(case, found, self._ranked(case, found), one_node=self.options.node is not None)
-        said = outside(case, found, said)
+        said = outside(case, found, spanned(case, found, said))
         if about is not None:
             said = _focused(case, said, "/".join((about.namespace, about.name)))
         fixes = self._fixes(case, found, said)

@@ -16,7 +16,7 @@ from dractl.explain import causes
 from dractl.explain.selectors import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dractl.cluster.devices import Holder
     from dractl.explain.causes import Cause
@@ -280,7 +280,10 @@ def _no_slices_for_driver(cause: causes.NoSlicesForDriver, names: Names, scope: 
     if cause.none_known:
         why = f"{_lead(cause, names)}the input has no ResourceSlice at all"
         return f"{why}; driver {cause.driver} publishes nothing" if cause.driver else why
-    return f"{_lead(cause, names)}driver {cause.driver} publishes no ResourceSlice in the whole cluster"
+    why = f"{_lead(cause, names)}driver {cause.driver} publishes no ResourceSlice in the whole cluster"
+    if cause.nearest:
+        why += f"; there is {cause.nearest}"
+    return f"{why} (class {cause.device_class})" if cause.device_class else why
 
 
 @_says(causes.NoSlicesOnNode)
@@ -617,6 +620,108 @@ def _mixed(cause: causes.Mixed, names: Names, scope: Scope) -> str:
     return f"{why}; nearest is {cause.nearest_node}: {say(cause.nearest_cause, names)}"
 
 
-def named(refs: Iterable[RequestRef], names: Names) -> str:
-    """Requests in a table: ``a, b``."""
-    return ", ".join(map(names.short, refs))
+# between objects
+
+
+@_says(causes.OldReplicas)
+def _old_replicas(cause: causes.OldReplicas, names: Names, scope: Scope) -> str:
+    how = ", ".join(f"{k} {v}" for k, v in (("maxSurge", cause.surge), ("maxUnavailable", cause.unavailable)) if v)
+    replicas = f"its {plural(len(cause.pods), 'old replica')}"
+    return (
+        f"the rolling update of {cause.owner} waits for itself: {replicas} "
+        f"{'holds' if len(cause.pods) == 1 else 'hold'} the devices that the new one needs"
+        + (f" ({how})" if how else "")
+    )
+
+
+@_says(causes.OwnReplicas)
+def _own_replicas(cause: causes.OwnReplicas, names: Names, scope: Scope) -> str:
+    if cause.earlier:
+        return f"Job {cause.earlier}, an earlier run of {cause.owner}, still holds the devices"
+    held = f"{plural(len(cause.pods), 'other pod')} of {cause.owner} {'hold' if len(cause.pods) > 1 else 'holds'}"
+    if cause.ends:
+        return f"nothing is wrong: {held} the devices, and this one waits its turn"
+    return f"{held} the devices ({first([name.rpartition('/')[2] for name in cause.pods])})"
+
+
+@_says(causes.ClaimEach)
+def _claim_each(cause: causes.ClaimEach, names: Names, scope: Scope) -> str:
+    return (
+        f"each replica has its own claim, from template {cause.template}, and devices are shared only among the pods of "
+        "one ResourceClaim"
+    )
+
+
+@_says(causes.HoldersTerminating)
+def _holders_terminating(cause: causes.HoldersTerminating, names: Names, scope: Scope) -> str:
+    one = len(cause.pods) == 1
+    return (
+        f"pod {first(cause.pods)} on {first(cause.on)}, which {'holds' if one else 'hold'} the devices, "
+        f"{'is' if one else 'are'} Terminating since {cause.since}"
+    )
+
+
+@_says(causes.LostNodes)
+def _lost_nodes(cause: causes.LostNodes, names: Names, scope: Scope) -> str:
+    one = len(cause.places) == 1
+    state = ("does not answer" if one else "do not answer") if cause.unready else "no longer exists"
+    if not one and not cause.unready:
+        state = "no longer exist"
+    where = f"node {first(cause.places)}"
+    if cause.claim is not None:
+        return f"claim {cause.claim} is allocated on {where}, which {state}"
+    return f"devices are held on {where}, which {state}"
+
+
+@_says(causes.DriverAbsent)
+def _driver_absent(cause: causes.DriverAbsent, names: Names, scope: Scope) -> str:
+    number = len(cause.nodes)
+    return (
+        f"{first(cause.nodes)} {'has' if number == 1 else 'have'} {cause.label} like {first(cause.like)}, but "
+        f"{cause.driver} publishes nothing there: is its driver running on {'it' if number == 1 else 'them'}?"
+    )
+
+
+@_says(causes.UnknownNodes)
+def _unknown_nodes(cause: causes.UnknownNodes, names: Names, scope: Scope) -> str:
+    why = f"slices of {cause.driver} are for node {first(cause.places)}, which does not exist"
+    return f"{why}; there is node {cause.nearest}" if cause.nearest else why
+
+
+@_says(causes.OldTemplate)
+def _old_template(cause: causes.OldTemplate, names: Names, scope: Scope) -> str:
+    return (
+        f"claim {cause.claim} was made from an earlier version of template {cause.template}; the template's changes do "
+        "not reach it until the pod is recreated"
+    )
+
+
+@_says(causes.EvictionLoop)
+def _eviction_loop(cause: causes.EvictionLoop, names: Names, scope: Scope) -> str:
+    return (
+        f"pods of {cause.owner} are evicted by a device taint as soon as they run ({cause.evicted} so far): a "
+        "toleration without effect NoExecute does not keep them there"
+    )
+
+
+@_says(causes.NotTriedYet)
+def _not_tried_yet(cause: causes.NotTriedYet, names: Names, scope: Scope) -> str:
+    since = f" since it was created at {cause.since}" if cause.since else ""
+    return f"the scheduler has not looked at the pod{since} (no PodScheduled condition): does kube-scheduler run?"
+
+
+@_says(causes.AddedByAdmission)
+def _added_by_admission(cause: causes.AddedByAdmission, names: Names, scope: Scope) -> str:
+    by = f"RuntimeClass {cause.by} adds it" if cause.by else "admission added it"
+    return f"the pod's owner did not ask for {cause.what}: {by}"
+
+
+@_says(causes.NoNodeHasAll)
+def _no_node_has_all(cause: causes.NoNodeHasAll, names: Names, scope: Scope) -> str:
+    told = ", ".join(f"{request} on {node}" for request, node in cause.where)
+    return f"no node has devices for all requests: there are devices for {told}"
+
+
+@_says(causes.PodsNotCreated)
+def _pods_not_created(cause: causes.PodsNotCreated, names: Names, scope: Scope) -> str:
+    return f"{cause.owner} cannot create its pods: {cause.event}"

@@ -28,6 +28,7 @@ class NoSlicesForDriver(OfRequest):
 
     driver: str | None = None
     known: tuple[str, ...] = ()
+    nearest: str | None = None
     none_known: bool = False
 
 

@@ -29,6 +29,7 @@ from dractl.explain.causes import (
 )
 from dractl.explain.diagnose.faults import of_fault
 from dractl.explain.diagnose.pools import unusable
+from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -133,7 +134,8 @@ def _no_devices(case: Case, request: RequestSurvey, drivers: frozenset[str]) -> 
     if not case.judge.slices:
         return NoSlicesForDriver(**_where(request), driver=driver, none_known=True)
     if driver and not drivers & case.drivers:
-        return NoSlicesForDriver(**_where(request), driver=driver, known=tuple(sorted(case.drivers)))
+        known = tuple(sorted(case.drivers))
+        return NoSlicesForDriver(**_where(request), driver=driver, known=known, nearest=_near_driver(driver, known))
     for item in case.judge.slices:
         if driver in (None, item.spec.driver) and item.spec.node_selector is not None and item.spec.devices:
             return SliceNodeMismatch(
@@ -143,6 +145,13 @@ def _no_devices(case: Case, request: RequestSurvey, drivers: frozenset[str]) -> 
                 selectors=(_selector_text(item.spec.node_selector),),
             )
     return NoSlicesOnNode(**_where(request), driver=driver)
+
+
+def _near_driver(driver: str, known: Sequence[str]) -> str | None:
+    """The driver that was probably meant: one that looks alike, or of the same vendor (``nvidia.com/gpu``)."""
+    vendor = driver.partition("/")[0]
+    of_vendor = [name for name in known if f".{name}".endswith(f".{vendor}") or f".{vendor}".endswith(f".{name}")]
+    return nearest(driver, known) or (of_vendor[0] if of_vendor else None)
 
 
 def _selector(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cause:

@@ -1,0 +1,257 @@
+"""Causes that span objects: why the facts of a node are as they are. They never change the verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from dractl.explain.causes.base import OUTSIDE, SEE_CLAIM, SEE_SLICES, STOPPED, Cause, OfClaim, ReasonPage, value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PODS = "kubectl get pods -n NS -o wide"
+
+
+@value
+class OldReplicas(Cause):
+    """The pod is a new replica of a rolling update, and ``pods``, its old replicas, hold the devices."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "rollout-waits",
+        "a rolling update waits for its own old replicas",
+        "The old replicas of the Deployment hold the devices that the new one needs, and the Deployment ends an old one "
+        "only when a new one is ready: with maxUnavailable 0 that never happens.",
+        "kubectl rollout status -n NS deployment/NAME; " + _PODS,
+        "Set maxSurge to 0 and maxUnavailable to 1, or use the strategy Recreate.",
+        OUTSIDE,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"pods": "found"}
+
+    owner: str  # Kind namespace/name
+    pods: tuple[str, ...] = ()
+    surge: str = ""
+    unavailable: str = ""
+
+
+@value
+class OwnReplicas(Cause):
+    """Other ``pods`` of the same workload hold the devices. ``ends``: such pods end by themselves (a Job's), so that
+    waiting is the answer."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "own-replicas",
+        "other pods of the same workload hold the devices",
+        "The workload wants more pods than there are devices. Pods of a Job end, and the next one gets its turn; "
+        "replicas of other workloads do not end by themselves.",
+        _PODS,
+        "Wait, if it is a Job; else lower the replicas, ask for fewer devices a pod, or add devices.",
+        OUTSIDE,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"pods": "found"}
+
+    owner: str
+    pods: tuple[str, ...] = ()
+    ends: bool = False
+    earlier: str = ""  # the run of the same CronJob that holds them
+
+
+@value
+class ClaimEach(OfClaim):
+    """Each replica has a claim of its own from ``template``, and the claim's configuration asks for sharing, which works
+    among the pods of one claim only."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "claim-for-each-replica",
+        "each replica has its own claim, and devices are shared within one claim only",
+        "A ResourceClaimTemplate makes one claim for each pod, and a device belongs to one claim. Time-slicing and MPS "
+        "share a device among the containers and pods that use the same ResourceClaim.",
+        SEE_CLAIM,
+        "Create one ResourceClaim and name it in the pod template by resourceClaimName.",
+        OUTSIDE,
+    )
+
+    template: str
+
+
+@value
+class HoldersTerminating(Cause):
+    """``pods`` that hold the devices are being deleted and have not ended; ``since`` is when that began."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "holder-terminating",
+        "a pod that holds the devices is Terminating",
+        "The pod was deleted, and its kubelet has not reported its end: containers that do not stop, a finalizer, or a "
+        "node that does not answer. Its claim stays allocated until then.",
+        "kubectl get pod -n NS NAME -o wide; kubectl get node NODE",
+        "Look at the node. If it is gone for good: kubectl delete pod --force --grace-period=0.",
+        OUTSIDE,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"pods": "found"}
+
+    pods: tuple[str, ...] = ()
+    since: str = ""
+    on: tuple[str, ...] = ()
+
+
+@value
+class LostNodes(Cause):
+    """``places`` are nodes that do not exist, or that do not answer (``unready``), and what the pod needs is there:
+    ``claim`` is allocated there, or ``pods`` on them hold the devices."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "node-lost",
+        "what the pod needs is on a node that is gone or does not answer",
+        "A claim stays allocated on a node that was removed or that does not answer, until its pods are deleted.",
+        "kubectl get nodes; kubectl get resourceclaims -A -o wide",
+        "Bring the node back, or delete the claim's pods, so that the claim is allocated again.",
+        OUTSIDE,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"places": "found"}
+
+    places: tuple[str, ...] = ()
+    claim: str | None = None
+    unready: bool = False
+
+
+@value
+class DriverAbsent(Cause):
+    """``nodes`` look like nodes where ``driver`` publishes devices (the same ``label``), and it publishes none there."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "driver-absent",
+        "nodes with the hardware on which the driver publishes nothing",
+        "Nodes of the same instance type or with the same hardware label publish devices, these do not: the driver's "
+        "pod is not running on them, or has not found the hardware.",
+        "kubectl get pods -A -o wide --field-selector spec.nodeName=NODE; kubectl get daemonsets -A",
+        "See whether the driver's DaemonSet runs on these nodes, and what its log says.",
+        OUTSIDE,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"like": "found"}
+
+    driver: str
+    label: str = ""
+    like: tuple[str, ...] = ()
+
+
+@value
+class UnknownNodes(Cause):
+    """Slices of ``driver`` name ``places``, of which there is no Node; ``nearest`` is a Node with a similar name."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "slices-of-unknown-node",
+        "ResourceSlices name a node that does not exist",
+        "The driver publishes under another name than that of the Node object, so that no node has the devices: the "
+        "environment variable NODE_NAME of its DaemonSet must come from spec.nodeName.",
+        SEE_SLICES + " (spec.nodeName); kubectl get nodes",
+        "Set NODE_NAME of the driver's DaemonSet from the field spec.nodeName.",
+        OUTSIDE,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"places": "found"}
+
+    driver: str
+    places: tuple[str, ...] = ()
+    nearest: str | None = None
+
+
+@value
+class OldTemplate(OfClaim):
+    """The claim was made from an earlier version of ``template``."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "claim-of-old-template",
+        "the claim was made from an earlier version of its template",
+        "A claim is made once, when its pod is created; a later change of the template does not reach it.",
+        SEE_CLAIM + " beside kubectl get resourceclaimtemplate",
+        "Recreate the pod: its new claim is made from the template as it is now.",
+        OUTSIDE,
+    )
+
+    template: str
+
+
+@value
+class EvictionLoop(Cause):
+    """Pods of ``owner`` are evicted for the taint ``taint`` as soon as they run."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "eviction-loop",
+        "pods are evicted by a device taint as soon as they run",
+        "A toleration without an effect lets the scheduler place a pod on a device with a NoExecute taint, and the "
+        "eviction controller ends the pod all the same. Its owner creates the next one.",
+        "kubectl get events -n NS --field-selector reason=DeviceTaintManagerEviction",
+        "Give the toleration the effect NoExecute, or choose devices without the taint.",
+        OUTSIDE,
+    )
+
+    owner: str
+    evicted: int = 0
+
+
+@value
+class NotTriedYet(Cause):
+    """The scheduler has not looked at the pod: it has no condition PodScheduled."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "not-tried-yet",
+        "the scheduler has not looked at the pod",
+        "kube-scheduler writes the condition PodScheduled at its first attempt. A pod without it is seconds old, or "
+        "kube-scheduler does not run.",
+        "kubectl get pods -n kube-system -l component=kube-scheduler; kubectl get lease -n kube-system kube-scheduler",
+        "Wait a few seconds; then see whether kube-scheduler runs.",
+        STOPPED,
+    )
+
+    since: str = ""
+
+
+@value
+class AddedByAdmission(Cause):
+    """The pod has ``what``, which its owner's template does not have: admission added it. ``by`` is the RuntimeClass that
+    the pod names, if it can be the one."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "added-by-admission",
+        "admission has added what keeps the pod from its nodes",
+        "A RuntimeClass adds its node selector and tolerations to pods, a LimitRange its default requests. To remove "
+        "them from the pod's template changes nothing.",
+        "kubectl get runtimeclass -o yaml; kubectl get limitrange -n NS -o yaml",
+        "Change the RuntimeClass or LimitRange, set the field in the template yourself, or label the nodes.",
+        OUTSIDE,
+    )
+
+    what: str
+    by: str = ""
+
+
+@value
+class NoNodeHasAll(Cause):
+    """Each of ``requests`` finds devices, on different nodes. ``where`` are request and node."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "no-node-has-all",
+        "no node has devices for all requests",
+        "A pod runs on one node, and its devices must all be reachable from there.",
+        SEE_SLICES,
+        "Split the work into pods that each need the devices of one node.",
+        OUTSIDE,
+    )
+
+    where: tuple[tuple[str, str], ...] = ()
+
+
+@value
+class PodsNotCreated(Cause):
+    """``owner`` cannot create its pods; ``event`` is the newest refusal."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "pods-not-created",
+        "the workload cannot create its pods",
+        "The API server refuses the workload's pods: a quota, an admission policy, a webhook. There is no pod that the "
+        "scheduler could look at.",
+        "kubectl describe replicaset -n NS (event FailedCreate)",
+        "Fix what the event names.",
+        STOPPED,
+    )
+
+    owner: str
+    event: str = ""

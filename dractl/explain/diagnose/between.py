@@ -1,0 +1,282 @@
+"""Causes that span objects: who holds what is wanted and why they stay, nodes that should have devices, and objects that
+are older or newer than what they were made from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from dractl.cluster.pods import ended, event_about
+from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.explain.causes import (
+    AddedByAdmission,
+    AllNeedsFree,
+    ClaimEach,
+    CountersShort,
+    DeviceInUse,
+    DriverAbsent,
+    EvictionLoop,
+    HoldersTerminating,
+    LostNodes,
+    NodeFilter,
+    NoNodeHasAll,
+    NoSlicesOnNode,
+    NotTriedYet,
+    OldReplicas,
+    OldTemplate,
+    OwnReplicas,
+    PinnedNode,
+    UnknownNodes,
+)
+from dractl.explain.fixes.owners import controller, workload
+from dractl.model.nearest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from dractl.explain.case import Case
+    from dractl.explain.causes import Cause
+    from dractl.explain.diagnose.nodes import NodeFindings
+
+    Raw = Mapping[str, Any]
+
+_HARDWARE = ("instance-type", "gpu", "accelerator", "nodepool", "node-pool", "nodegroup")  # labels that tell machines
+_MOST = 8  # nodes with one label that are compared
+
+
+def spanning(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> tuple[Cause, ...]:
+    """The causes behind the causes, the one to begin with first."""
+    if case.judgement.fits:
+        return tuple(_not_tried(case))
+    makers = (_old_template, _lost_nodes, _terminating, _evicted, _replicas, _unknown_nodes, _absent, _apart, _added)
+    return tuple(cause for make in makers for cause in make(case, found, ranked))
+
+
+# -- holders --
+
+
+def _holding(case: Case, ranked: Sequence[Cause]) -> list[tuple[str, Raw]]:
+    """The pods that hold what is wanted and have not ended, with their names."""
+    names = dict.fromkeys(h.pod for c in ranked for h in getattr(c, "holders", ()) if h.pod and not h.finished)
+    pods = ((name, case.state.get("Pod", _key(name))) for name in names)
+    return [(name, pod) for name, pod in pods if pod is not None and text_at(pod, "spec", "nodeName")]
+
+
+def _key(full_name: str) -> tuple[str, str]:
+    namespace, _, name = full_name.partition("/")
+    return namespace, name
+
+
+def _terminating(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
+    leaving = [(n, pod) for n, pod in _holding(case, ranked) if text_at(pod, "metadata", "deletionTimestamp")]
+    if leaving:
+        yield HoldersTerminating(
+            pods=tuple(name for name, _ in leaving),
+            since=min(text_at(pod, "metadata", "deletionTimestamp") for _, pod in leaving),
+            on=tuple(dict.fromkeys(text_at(pod, "spec", "nodeName") for _, pod in leaving)),
+        )
+
+
+def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
+    """Pods of the same workload that hold what is wanted: a rollout, a queue behind itself, replicas that share."""
+    pod = case.question.value
+    owner = workload(pod)
+    if owner is None or not ranked or not isinstance(ranked[0], DeviceInUse | AllNeedsFree | CountersShort):
+        return
+    namespace = case.question.key[0]
+    named = f"{owner[0]} {namespace}/{owner[1]}"
+    theirs = [(n, p) for n, p in _holding(case, ranked) if _key(n)[0] == namespace]
+    mine = [(n, p) for n, p in theirs if workload(p) == owner]
+    pods = tuple(name for name, _ in mine)
+    own = text_at(controller(pod), "name")
+    older = tuple(name for name, p in mine if text_at(controller(p), "name") != own)
+    if owner[0] == "Deployment" and older:
+        strategy = map_at(case.state.get("Deployment", (namespace, owner[1])), "spec", "strategy")
+        rolling = map_at(strategy, "rollingUpdate")
+        surge, unavailable = (str(rolling.get(key, "")) for key in ("maxSurge", "maxUnavailable"))
+        yield OldReplicas(owner=named, pods=older, surge=surge, unavailable=unavailable)
+    elif pods:
+        yield from _sharing(case, pod)
+        yield OwnReplicas(owner=named, pods=pods, ends=owner[0] == "Job")
+    elif owner[0] == "Job":
+        cron = _cron(case, namespace, owner[1])
+        runs = [text_at(controller(p), "name") for _, p in theirs if cron and _cron_of(case, p) == cron]
+        if runs:
+            yield OwnReplicas(
+                owner=f"CronJob {namespace}/{cron}", pods=tuple(n for n, _ in theirs), ends=True, earlier=runs[0]
+            )
+
+
+def _cron(case: Case, namespace: str, job: str) -> str:
+    owners = maps_at(case.state.get("Job", (namespace, job)), "metadata", "ownerReferences")
+    return next((text_at(o, "name") for o in owners if o.get("kind") == "CronJob"), "")
+
+
+def _cron_of(case: Case, pod: Raw) -> str:
+    owner = workload(pod)
+    return _cron(case, text_at(pod, "metadata", "namespace"), owner[1]) if owner and owner[0] == "Job" else ""
+
+
+def _sharing(case: Case, pod: Raw) -> Iterator[Cause]:
+    """Claims of templates whose configuration asks for sharing."""
+    for reference in maps_at(pod, "spec", "resourceClaims"):
+        template = text_at(reference, "resourceClaimTemplateName")
+        value = case.state.get("ResourceClaimTemplate", (case.question.key[0], template))
+        configs = maps_at(value, "spec", "spec", "devices", "config")
+        if template and any("sharing" in map_at(config, "opaque", "parameters") for config in configs):
+            yield ClaimEach(pod_claim=text_at(reference, "name"), template=f"{case.question.key[0]}/{template}")
+
+
+def _evicted(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
+    """Pods of the same workload that the eviction controller ends one after the other."""
+    owner = workload(case.question.value)
+    if owner is None:
+        return
+    namespace = case.question.key[0]
+    prefix = owner[1] + "-"
+    evicted = {
+        text_at(event, "involvedObject", "name") or text_at(event, "regarding", "name")
+        for (where, _), event in case.state.all("Event").items()
+        if where == namespace and event.get("reason") in ("DeviceTaintManagerEviction", "TaintManagerEviction")
+    }
+    number = sum(name.startswith(prefix) for name in evicted)
+    if number > 1:
+        yield EvictionLoop(owner=f"{owner[0]} {namespace}/{owner[1]}", evicted=number)
+
+
+def _lost_nodes(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
+    """Nodes that are gone or do not answer, where a claim is allocated or pods hold what is wanted."""
+    if not case.state.has("Node"):
+        return
+    for cause in ranked:
+        if isinstance(cause, PinnedNode) and cause.places:
+            gone = tuple(name for name in cause.places if not _exists(case, name))
+            unready = tuple(name for name in cause.places if _unready(case, name))
+            if len(gone) == len(cause.places):
+                yield LostNodes(places=gone, claim=cause.claim)
+            elif len(unready) == len(cause.places):
+                yield LostNodes(places=unready, claim=cause.claim, unready=True)
+            return
+    places = Counter(text_at(pod, "spec", "nodeName") for _, pod in _holding(case, ranked))
+    gone = tuple(name for name in places if not _exists(case, name))
+    unready = tuple(name for name in places if _unready(case, name))
+    if gone or unready:
+        yield LostNodes(places=gone or unready, unready=not gone)
+
+
+def _exists(case: Case, node: str) -> bool:
+    """True if there is a Node of that name; a place may also be the value of a label."""
+    nodes = case.state.all("Node")
+    return ("", node) in nodes or any(node in map_at(n, "metadata", "labels").values() for n in nodes.values())
+
+
+def _unready(case: Case, node: str) -> bool:
+    conditions = maps_at(case.state.get("Node", ("", node)), "status", "conditions")
+    return any(c.get("type") == "Ready" and c.get("status") in ("False", "Unknown") for c in conditions)
+
+
+# -- nodes and drivers --
+
+
+def _unknown_nodes(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
+    """Slices for nodes that do not exist, of a driver that is wanted and publishes nothing on the nodes that do."""
+    drivers = {c.driver for c in ranked if isinstance(c, NoSlicesOnNode)}
+    if not drivers or not case.state.has("Node"):
+        return
+    nodes = [name for _, name in case.state.all("Node")]
+    lost: dict[str, dict[str, None]] = {}
+    for item in case.judge.slices:
+        name = item.spec.node_name
+        if name and name not in nodes and (item.spec.driver in drivers or None in drivers):
+            lost.setdefault(item.spec.driver, {})[name] = None
+    for driver, names in lost.items():
+        first = next(iter(names))
+        near = next((n for n in nodes if first.startswith(f"{n}.") or n.startswith(f"{first}.")), None)
+        yield UnknownNodes(driver=driver, places=tuple(names), nearest=near or nearest(first, nodes))
+
+
+def _absent(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
+    """Nodes that look like others with devices of the driver, and have none."""
+    drivers = dict.fromkeys(c.driver for n in found for c in n.causes if isinstance(c, NoSlicesOnNode) and c.driver)
+    for driver in drivers:
+        there = {s.spec.node_name for s in case.judge.slices if s.spec.driver == driver and s.spec.devices}
+        nodes = {name: map_at(value, "metadata", "labels") for (_, name), value in case.state.all("Node").items()}
+        with_devices = [labels for name, labels in nodes.items() if name in there]
+        bare = {name: labels for name, labels in nodes.items() if name not in there and not _unready(case, name)}
+        shared = {
+            (key, text)
+            for labels in with_devices
+            for key, text in labels.items()
+            if any(mark in key for mark in _HARDWARE)
+        }
+        for key, text in sorted(shared):
+            lacking = [name for name, labels in bare.items() if labels.get(key) == text]
+            if lacking:
+                like = sorted(n for n in there if n and map_at(nodes, n).get(key) == text)
+                yield DriverAbsent(driver=driver, nodes=tuple(lacking), label=f"{key}={text}", like=tuple(like[:_MOST]))
+                return
+
+
+def _apart(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
+    """Requests that each find devices, on different nodes only."""
+    lacking = [{c.about[0] for c in n.causes if isinstance(c, NoSlicesOnNode) and c.about} for n in found]
+    requests = {ref for refs in lacking for ref in refs}
+    if len(requests) < 2 or not all(lacking):
+        return
+    where = []
+    for ref in sorted(requests):
+        node = next((n.name for n, refs in zip(found, lacking, strict=True) if ref not in refs), None)
+        if node is None:
+            return
+        where.append((case.names.request(ref), node))
+    yield NoNodeHasAll(where=tuple(where))
+
+
+def _added(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
+    """A node selector that the pod has, and its owner's template has not."""
+    pod = case.question.value
+    if not ranked or not isinstance(ranked[0], NodeFilter) or ranked[0].plugin != "NodeAffinity":
+        return
+    written = _template(case)
+    runtime = text_at(pod, "spec", "runtimeClassName")
+    for key, text in map_at(pod, "spec", "nodeSelector").items():
+        missing = written is not None and key not in map_at(written, "nodeSelector")
+        if f"{key}={text}" in ranked[0].detail and (missing or (written is None and runtime)):
+            yield AddedByAdmission(what=f"nodeSelector {key}={text}", by=runtime)
+
+
+def _template(case: Case) -> Raw | None:
+    """The pod template of the pod's owner; None where the input does not have it."""
+    owner = controller(case.question.value)
+    if owner is None:
+        return None
+    value = case.state.get(text_at(owner, "kind"), (case.question.key[0], text_at(owner, "name")))
+    spec = at(value, "spec", "template", "spec")
+    return spec if isinstance(spec, dict) else None
+
+
+# -- claims and the scheduler --
+
+
+def _old_template(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
+    """Claims that are not allocated and differ from the template that they were made from."""
+    for claim in case.judgement.claims:
+        if claim.template is None or claim.value is None or not text_at(claim.value, "metadata", "uid"):
+            continue
+        template = case.state.get("ResourceClaimTemplate", (claim.key[0], claim.template))
+        if template is None or claim.allocated or at(claim.value, "spec") == at(template, "spec", "spec"):
+            continue
+        yield OldTemplate(
+            pod_claim=claim.name or None, claim=claim.full_name, template=f"{claim.key[0]}/{claim.template}"
+        )
+
+
+def _not_tried(case: Case) -> Iterator[Cause]:
+    """A pod of a cluster that the scheduler has not looked at."""
+    pod = case.question.value
+    if case.question.kind != "Pod" or not text_at(pod, "metadata", "uid") or ended(pod):
+        return
+    tried = any(c.get("type") == "PodScheduled" for c in maps_at(pod, "status", "conditions"))
+    scheduled = event_about(case.state, pod, "FailedScheduling") or event_about(case.state, pod, "Scheduled")
+    if not tried and not scheduled and text_at(pod, "status", "phase") == "Pending":
+        yield NotTriedYet(since=text_at(pod, "metadata", "creationTimestamp"))
