@@ -102,3 +102,16 @@ def test_no_modules_of_a_room_import_each_other_in_a_circle(room: str) -> None:
         assert ends, f"a circle among {', '.join(sorted(left))}"
         for name in ends:
             del left[name]
+
+
+def test_explain_is_imported_by_nobody_below_the_command_line() -> None:
+    for room in CORE:
+        for path in modules(room) if room != "explain" else ():
+            assert "explain" not in rooms_imported(path), path
+
+
+def test_no_message_of_explain_is_edited() -> None:
+    """Sentences are made once, of causes: only fixes, which read what people wrote, know regular expressions."""
+    for path in modules("explain"):
+        if path.parent.name != "fixes":
+            assert "re" not in imports(path), path

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from dractl.cluster.devices import Holder
     from dractl.explain.fixes.steps import Step
+    from dractl.explain.next_steps import NextStep
 
 
 Verdict = Literal["allocated", "allocatable", "unallocatable", "blocked", "error", "undecided"]
@@ -230,6 +231,7 @@ class Explanation:
     funnel: tuple[FunnelStage, ...] = ()  # summed over the nodes
     conflict: Conflict | None = None
     fixes: tuple[Fix, ...] = ()
+    next: tuple[NextStep, ...] = ()  # what to look at or to do besides
     notes: tuple[str, ...] = ()  # what was not checked, what was assumed
     age: str | None = None  # creation timestamp of the subject
     phase: str | None = None  # of a pod that exists

@@ -42,7 +42,7 @@ DEFAULT_SCHEDULER = "default-scheduler"
 @dataclass(frozen=True, slots=True)
 class Said:
     """The verdict, the headline, the causes in order, and what else is to be known. ``ranked`` are the causes that the
-    attempt itself has."""
+    attempt itself has, ``behind`` those that span objects where the subject fits."""
 
     verdict: Verdict
     headline: str
@@ -50,6 +50,7 @@ class Said:
     scheduler_message: str | None = None
     notes: tuple[str, ...] = ()
     ranked: tuple[Cause, ...] = ()
+    behind: tuple[Cause, ...] = ()
 
     @property
     def fits(self) -> bool:
@@ -154,7 +155,7 @@ def spanned(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
         return said
     headline = f"{said.headline}, but {case.say(behind[0])}" if said.fits else f"{case.say(behind[0])}; {said.headline}"
     if said.fits:
-        return replace(said, headline=headline, notes=(*said.notes, *(case.say(c) for c in behind)))
+        return replace(said, headline=headline, notes=(*said.notes, *map(case.say, behind)), behind=behind)
     return replace(said, headline=headline, causes=(*said.causes[:1], *behind, *said.causes[1:]))
 
 
@@ -192,7 +193,7 @@ def _conditioned(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
         if other is not None:
             note = f"the pod's condition was written by Kubernetes {other} or near it, which does not place this pod"
             return replace(said, notes=(*said.notes, note))
-        held_back = _held_back(fitting, foreign)
+        held_back = _held_back(case, fitting, foreign)
         if held_back is not None:
             return replace(held_back, scheduler_message=message, notes=said.notes)
     told = (f"the pod's condition says, of what is not checked here: {of_nodes(*part)}" for part in foreign)
@@ -216,14 +217,16 @@ def _conditioned(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
     )
 
 
-def _held_back(fitting: Sequence[NodeFindings], foreign: Sequence[tuple[int | None, str]]) -> Said | None:
+def _held_back(case: Case, fitting: Sequence[NodeFindings], foreign: Sequence[tuple[int | None, str]]) -> Said | None:
     """A pod that fits, where plugins that are not checked here may object to every node that it fits on."""
     total = sum(n.count for n in fitting)
     if not foreign or not fitting or sum(total if count is None else count for count, _ in foreign) < total:
         return None
     quotes = tuple(of_nodes(*part) for part in foreign)
     plugin = "VolumeBinding" if any("volume" in quote.lower() for quote in quotes) else None
-    cause = Unchecked(plugin=plugin, quotes=quotes, fitting=total, nodes=tuple(n.name for n in fitting))
+    volumes = tuple(pods.volumes_of(case)) if plugin is not None else ()
+    nodes = tuple(n.name for n in fitting)
+    cause = Unchecked(plugin=plugin, quotes=quotes, fitting=total, nodes=nodes, volumes=volumes)
     where = fitting[0].name + (f" and {total - 1} more" if total > 1 else "")
     headline = f"would fit on {where}, but for something that is not checked here: {'; '.join(quotes)}"
     return Said("blocked", headline, (cause,))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.devices import Devices
-from dractl.cluster.pods import ended, is_pending
+from dractl.cluster.pods import ended, event_about, is_pending
 from dractl.cluster.state import at, maps_at, text_at
 from dractl.explain import inventory
 from dractl.explain.answer import SEVERITY, Explanation, NodeAnswer, Subject
@@ -20,6 +20,7 @@ from dractl.explain.diagnose.together import conflict_on
 from dractl.explain.fixes import Found, Problem, find_fixes
 from dractl.explain.fixes.owners import Owners
 from dractl.explain.funnel import funnel, having, whole
+from dractl.explain.next_steps import Asked, next_steps, of_placed
 from dractl.explain.rank import rank
 from dractl.explain.wording import Names, say
 from dractl.scheduler import placed
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
     from dractl.explain.diagnose.nodes import NodeFindings
+    from dractl.explain.next_steps import NextStep
     from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.verdict import Attempt
 
@@ -129,9 +131,16 @@ class Explainer:
             said = Said("blocked", say(cause, Names()), (cause,))
         else:
             said = Said("allocated", placed.headline(self.state, pod))
+        refused = "" if ended(pod) else event_about(self.state, pod, "FailedPrepareDynamicResources")
+        steps = of_placed(pod, refused if text_at(pod, "status", "phase") != "Running" else "")
         nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
         return self._explanation(
-            question, _subject(question, claims), said, nodes=nodes, notes=(*self._refused(question), *notes)
+            question,
+            _subject(question, claims),
+            said,
+            nodes=nodes,
+            steps=steps,
+            notes=(*self._refused(question), *notes),
         )
 
     # -- claims and templates --
@@ -249,6 +258,7 @@ class Explainer:
         found: Sequence[NodeFindings] = (),
         nodes: tuple[NodeAnswer, ...] = (),
         fixes: tuple[Fix, ...] = (),
+        steps: tuple[NextStep, ...] = (),
         notes: tuple[str, ...] = (),
     ) -> Explanation:
         reason = case.reason if case is not None else _reason
@@ -271,6 +281,7 @@ class Explainer:
             funnel=funnel(self.devices, whole(surveyed), case.names.request, having(surveyed)) if case else (),
             conflict=conflict,
             fixes=fixes,
+            next=steps or next_steps(Asked(question.kind, *question.key), (*said.causes, *said.behind), fixes),
             notes=notes,
             age=text_at(question.value, "metadata", "creationTimestamp") or None,
             phase=text_at(question.value, "status", "phase") or None,

@@ -362,6 +362,8 @@ def _selector_error(cause: causes.SelectorError, names: Names, scope: Scope) -> 
     if cause.selector is None:
         return f"{_lead(cause, names)}{cause.error}{detail}"
     on = f"{len(cause.devices)} devices" if len(cause.devices) > 1 else f"device {cause.devices[0]}"
+    if cause.on:
+        on += f" of node {first(cause.on)}"
     return f"{_lead(cause, names)}{readable(cause.selector)} fails on {on}: {cause.error}{detail}"
 
 
@@ -410,10 +412,11 @@ def _all_needs_free(cause: causes.AllNeedsFree, names: Names, scope: Scope) -> s
 @_says(causes.Tainted)
 def _tainted(cause: causes.Tainted, names: Names, scope: Scope) -> str:
     number = sum(number for _, number in cause.taints)
-    return (
+    why = (
         f"{_lead(cause, names)}{plural(number, 'device')} {'has' if number == 1 else 'have'} a taint that is not "
         f"tolerated: {_taints(cause)}"
     )
+    return f"{why}; the request tolerates {', '.join(cause.tolerates)}" if cause.tolerates else why
 
 
 @_says(causes.AllNeedsUntainted)
@@ -535,7 +538,8 @@ def _pinned_node(cause: causes.PinnedNode, names: Names, scope: Scope) -> str:
 
 @_says(causes.NodeFilter)
 def _node_filter(cause: causes.NodeFilter, names: Names, scope: Scope) -> str:
-    told = "; ".join(filter(None, (cause.detail, cause.of_node)))
+    used = f"mostly used by {first(cause.users)}" if cause.users else ""
+    told = "; ".join(filter(None, (cause.detail, cause.of_node, used)))
     if not cause.texts:
         return told
     return "; ".join(cause.texts) + (f" ({told})" if told else "")
@@ -550,7 +554,9 @@ def _no_nodes(cause: causes.NoNodes, names: Names, scope: Scope) -> str:
 def _unchecked(cause: causes.Unchecked, names: Names, scope: Scope) -> str:
     where = listed(cause.nodes[:1], cause.fitting - 1)
     told = "; ".join(cause.quotes)
-    return f"the scheduler says: {told}; that is not checked here, and everything else would fit on {where}"
+    why = f"the scheduler says: {told}; that is not checked here, and everything else would fit on {where}"
+    volumes = ", ".join(f"{name} ({state})" for name, state in cause.volumes)
+    return f"{why}; PersistentVolumeClaims of the pod: {volumes}" if volumes else why
 
 
 @_says(causes.OtherScheduler)
@@ -626,12 +632,9 @@ def _mixed(cause: causes.Mixed, names: Names, scope: Scope) -> str:
 @_says(causes.OldReplicas)
 def _old_replicas(cause: causes.OldReplicas, names: Names, scope: Scope) -> str:
     how = ", ".join(f"{k} {v}" for k, v in (("maxSurge", cause.surge), ("maxUnavailable", cause.unavailable)) if v)
-    replicas = f"its {plural(len(cause.pods), 'old replica')}"
-    return (
-        f"the rolling update of {cause.owner} waits for itself: {replicas} "
-        f"{'holds' if len(cause.pods) == 1 else 'hold'} the devices that the new one needs"
-        + (f" ({how})" if how else "")
-    )
+    old = f"{plural(len(cause.pods), 'old replica')} {'holds' if len(cause.pods) == 1 else 'hold'}"
+    why = f"the rolling update of {cause.owner} waits for itself: its {old} the devices that the new one needs"
+    return f"{why} ({how})" if how else why
 
 
 @_says(causes.OwnReplicas)
@@ -647,8 +650,8 @@ def _own_replicas(cause: causes.OwnReplicas, names: Names, scope: Scope) -> str:
 @_says(causes.ClaimEach)
 def _claim_each(cause: causes.ClaimEach, names: Names, scope: Scope) -> str:
     return (
-        f"each replica has its own claim, from template {cause.template}, and devices are shared only among the pods of "
-        "one ResourceClaim"
+        f"each replica has its own claim, from template {cause.template}, and devices are shared only among the pods "
+        "of one ResourceClaim"
     )
 
 

@@ -64,6 +64,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
             }
             for f in e.fixes
         ],
+        **({"next": plain(e.next)} if e.next else {}),
         "notes": list(e.notes),
         **({"devices": plain(e.devices), "drivers": plain(e.drivers)} if e.subject.kind == "Node" else {}),
     }

@@ -96,6 +96,7 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
         return
     if e.fits:
         yield from _allocations(e, canvas, _EVERYTHING if every else 3)
+        yield from _next(e, canvas)
         return
     if e.funnel:
         yield ""
@@ -114,6 +115,7 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
             yield from _funnel(node.funnel, canvas)
     if not e.unchecked:
         yield from _fixes(e.fixes, canvas)
+    yield from _next(e, canvas)
 
 
 def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
@@ -272,10 +274,9 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _fixes(fixes: Sequence[Fix], canvas: Canvas) -> Iterator[str]:
-    yield ""
     if not fixes:
-        yield "No small change was found after which it fits."
         return
+    yield ""
     head, note = "Would fit if", "each checked by allocating again"
     yield canvas.paint(head, "1") + note.rjust(canvas.width - len(head))
     places = [_names(fix.nodes) for fix in fixes]
@@ -297,6 +298,18 @@ def _fixes(fixes: Sequence[Fix], canvas: Canvas) -> Iterator[str]:
         else:
             yield left + last
             yield f"     {'':<{room}}  {place}"
+
+
+def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
+    """What to look at or to do besides, each with its command."""
+    if not e.next:
+        return
+    yield ""
+    yield canvas.paint("Next" if e.fixes or e.fits else "No change of objects was found that makes it fit. Next", "1")
+    for step in e.next:
+        yield from _wrapped("  ", step.text, canvas, hanging=4)
+        if step.command:
+            yield f"      {_clean(step.command, canvas)}"
 
 
 def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:

@@ -290,6 +290,10 @@ def _pod_affinity(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
     if term is not None:
         text = "node(s) didn't match pod affinity rules"
         detail = f"no pod in this {term.topology_key} matches the required pod affinity"
+        friends = (entry for entry in filters.placed if filters.all_select(filters.pod.affinity, entry[1]))
+        friend = next(friends, None)
+        if friend is not None:
+            detail += f"; the first that does is {friend[1].full_name} on {friend[0].name}"
         return Rejection("InterPodAffinity", (text,), True, detail)
     for term, domains in filters.enemies if filters.pod.anti_affinity else ():
         other = domains.get(node.labels.get(term.topology_key, ""))

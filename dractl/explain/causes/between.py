@@ -19,8 +19,8 @@ class OldReplicas(Cause):
     page: ClassVar[ReasonPage] = ReasonPage(
         "rollout-waits",
         "a rolling update waits for its own old replicas",
-        "The old replicas of the Deployment hold the devices that the new one needs, and the Deployment ends an old one "
-        "only when a new one is ready: with maxUnavailable 0 that never happens.",
+        "The old replicas of the Deployment hold the devices that the new one needs, and the Deployment ends an old "
+        "one only when a new one is ready: with maxUnavailable 0 that never happens.",
         "kubectl rollout status -n NS deployment/NAME; " + _PODS,
         "Set maxSurge to 0 and maxUnavailable to 1, or use the strategy Recreate.",
         OUTSIDE,
@@ -57,8 +57,8 @@ class OwnReplicas(Cause):
 
 @value
 class ClaimEach(OfClaim):
-    """Each replica has a claim of its own from ``template``, and the claim's configuration asks for sharing, which works
-    among the pods of one claim only."""
+    """Each replica has a claim of its own from ``template``, and the claim's configuration asks for sharing, which
+    works among the pods of one claim only."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "claim-for-each-replica",
@@ -115,7 +115,7 @@ class LostNodes(Cause):
 
 @value
 class DriverAbsent(Cause):
-    """``nodes`` look like nodes where ``driver`` publishes devices (the same ``label``), and it publishes none there."""
+    """``nodes`` look like nodes where ``driver`` publishes devices (the same ``label``), and it publishes none."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "driver-absent",
@@ -206,8 +206,8 @@ class NotTriedYet(Cause):
 
 @value
 class AddedByAdmission(Cause):
-    """The pod has ``what``, which its owner's template does not have: admission added it. ``by`` is the RuntimeClass that
-    the pod names, if it can be the one."""
+    """The pod has ``what``, which its owner's template does not have: admission added it. ``by`` is the RuntimeClass
+    that the pod names, if it can be the one."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "added-by-admission",

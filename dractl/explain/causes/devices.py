@@ -67,8 +67,8 @@ class SelectorFalse(OfRequest):
 
 @value
 class SelectorError(OfRequest):
-    """A selector fails on ``devices``. ``error`` is cel-go's sentence; ``upstream`` the scheduler's whole message,
-    where nothing more is known."""
+    """A selector fails on ``devices`` of the nodes ``on``. ``error`` is cel-go's sentence, ``upstream`` the scheduler's
+    whole message, where nothing more is known."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "selector-error",
@@ -86,6 +86,7 @@ class SelectorError(OfRequest):
     selector: str | None = None
     error: str = ""
     upstream: str = ""
+    on: tuple[str, ...] = ()
     attribute: str | None = None
     values: tuple[str, ...] = ()
     detail: str = ""
@@ -173,7 +174,8 @@ class Rivals(OfRequests):
 @value
 class Tainted(OfRequest):
     """``devices`` have a taint (the most frequent one: ``taint``) that the request does not tolerate. ``taints`` are
-    all with their numbers, ``rules`` the DeviceTaintRules that put ``taint`` there."""
+    all with their numbers, ``rules`` the DeviceTaintRules that put ``taint`` there. ``tolerates``
+    are tolerations of the request that look like it and do not match."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "tainted",
@@ -189,6 +191,7 @@ class Tainted(OfRequest):
     taint: str | None = None
     taints: Counted = ()
     rules: tuple[str, ...] = ()
+    tolerates: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
     want: int
     have: int

@@ -37,7 +37,7 @@ class PinnedNode(OfClaim):
 class NodeFilter(Cause):
     """A filter of the scheduler refuses the node. ``texts`` are the plugin's own words; ``detail`` says what the pod
     wants, ``of_node`` what this node has instead. ``pods`` (``namespace/name``) stand in the way;
-    ``final``: to end pods would not help."""
+    ``final``: to end pods would not help. ``users`` use most of ``resource``."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "node-filter",
@@ -60,6 +60,7 @@ class NodeFilter(Cause):
     want: str | None = None
     free: str | None = None
     pods: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
 
 
 @value
@@ -72,7 +73,7 @@ class NoNodes(Cause):
 @value
 class Unchecked(Cause):
     """The scheduler refuses the pod for something that is not checked here; ``quotes`` are its own words, ``fitting``
-    is the number of nodes that fit otherwise."""
+    is the number of nodes that fit otherwise. ``volumes`` are the pod's PersistentVolumeClaims with their phase."""
 
     page: ClassVar[ReasonPage] = NodeFilter.page
     identity: ClassVar[tuple[str, ...]] = ("plugin",)
@@ -80,6 +81,7 @@ class Unchecked(Cause):
     plugin: str | None = None
     quotes: tuple[str, ...] = ()
     fitting: int = 0
+    volumes: tuple[tuple[str, str], ...] = ()
 
 
 @value

@@ -1,5 +1,6 @@
-"""Causes that span objects: who holds what is wanted and why they stay, nodes that should have devices, and objects that
-are older or newer than what they were made from."""
+"""Causes that span objects: who holds what is wanted and why they stay, nodes that should have devices, and objects
+that are older than what they were made from."""
+# ruff: noqa: ARG001 (all makers have one signature)
 
 from __future__ import annotations
 

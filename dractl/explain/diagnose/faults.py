@@ -20,7 +20,9 @@ from dractl.explain.causes import (
 from dractl.explain.diagnose.pools import unusable
 
 if TYPE_CHECKING:
-    from dractl.allocation import Fault
+    from collections.abc import Sequence
+
+    from dractl.allocation import DeviceID, Fault
     from dractl.allocation.survey import RequestSurvey, Survey
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
@@ -126,11 +128,19 @@ def _selector(case: Case, fault: Fault, survey: Survey, nodes: tuple[str, ...]) 
                 values=wrong.found,
                 detail=wrong.detail,
                 nearest=wrong.nearest,
+                on=nodes_of(case, failing),
                 devices=tuple(map(str, failing)),
                 evaluated=case.evaluated(stage.expression or "", failing),
                 nodes=nodes,
             )
     return of_fault(case, fault, None, nodes)
+
+
+def nodes_of(case: Case, devices: Sequence[DeviceID]) -> tuple[str, ...]:
+    """The nodes whose slices have the devices."""
+    pools = {(device.driver, device.pool) for device in devices}
+    found = (s.spec.node_name for s in case.judge.slices if (s.spec.driver, s.spec.pool.name) in pools)
+    return tuple(dict.fromkeys(name for name in found if name))
 
 
 def _devices(fault: Fault) -> tuple[str, ...]:

@@ -35,9 +35,12 @@ if TYPE_CHECKING:
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
     from dractl.scheduler.claims import PodClaim
+    from dractl.scheduler.node_filters import Rejection
     from dractl.scheduler.verdict import NodeVerdict
 
     Raw = Mapping[str, Any]
+
+_MOST = 2  # pods that a cause names
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +162,18 @@ def _filtered(case: Case, verdict: NodeVerdict) -> Cause:
         want=refused.want,
         free=refused.free,
         pods=refused.pods,
+        users=_users(case, verdict.name, refused),
         nodes=(verdict.name,),
     )
+
+
+def _users(case: Case, node: str, refused: Rejection) -> tuple[str, ...]:
+    """The pods that use most of the resource of which the node has too little left."""
+    info = case.judge.snapshot.nodes.get(node)
+    if refused.plugin != "NodeResourcesFit" or refused.final or info is None or refused.resource in (None, "pods"):
+        return ()
+    used = [(pod.amounts.get(refused.resource or "", 0), pod.full_name) for pod in info.pods]
+    return tuple(name for amount, name in sorted(used, key=lambda u: (-u[0], u[1]))[:_MOST] if amount)
 
 
 def _pinned(case: Case, claim: PodClaim, verdict: NodeVerdict) -> Cause:

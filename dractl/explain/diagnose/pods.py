@@ -251,6 +251,22 @@ def unchecked_volumes(case: Case) -> Iterator[str]:
         yield f"volumes are not checked here: the input lacks their {kinds}"
 
 
+def volumes_of(case: Case) -> Iterator[tuple[str, str]]:
+    """The PersistentVolumeClaims of the pod, each with its phase, those that are not bound first."""
+    pod, namespace = case.question.value, case.question.key[0]
+    found = []
+    for volume in maps_at(pod, "spec", "volumes"):
+        name = text_at(volume, "persistentVolumeClaim", "claimName")
+        if isinstance(volume.get("ephemeral"), dict):
+            name = f"{text_at(pod, 'metadata', 'name')}-{text_at(volume, 'name')}"
+        if name:
+            claim = case.state.get("PersistentVolumeClaim", (namespace, name))
+            known = case.state.has("PersistentVolumeClaim")
+            phase = text_at(claim, "status", "phase") or "Pending"
+            found.append((name, phase if claim is not None else "missing" if known else "not in the input"))
+    yield from sorted(found, key=lambda entry: entry[1] == "Bound")
+
+
 def condition_of(pod: Raw) -> Raw:
     """The condition PodScheduled, if the scheduler could not place the pod; else nothing."""
     found = next((c for c in maps_at(pod, "status", "conditions") if c.get("type") == "PodScheduled"), {})

@@ -27,7 +27,7 @@ from dractl.explain.causes import (
     SliceNodeMismatch,
     Tainted,
 )
-from dractl.explain.diagnose.faults import of_fault
+from dractl.explain.diagnose.faults import nodes_of, of_fault
 from dractl.explain.diagnose.pools import unusable
 from dractl.model.nearest import nearest
 
@@ -162,6 +162,7 @@ def _selector(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Ca
             **_where(request),
             selector=expression,
             error=errors[0].error or errors[0].message,
+            on=nodes_of(case, [loss.device for loss in errors]),
             devices=_texts(loss.device for loss in errors),
             evaluated=case.evaluated(expression, [loss.device for loss in errors]),
         )
@@ -231,10 +232,23 @@ def _tainted(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cau
         taint=taint,
         taints=tuple(taints.most_common()),
         rules=_rules(case, taint or "", lost),
+        tolerates=_near_tolerations(case, request, taint or ""),
         devices=_texts(lost),
         want=need,
         have=len(stage.kept),
     )
+
+
+def _near_tolerations(case: Case, request: RequestSurvey, taint: str) -> tuple[str, ...]:
+    """Tolerations of the request for the same key, in whatever case, that do not tolerate the taint."""
+    claim = case.claims.get(request.claim)
+    if claim is None or claim.claim is None:
+        return ()
+    key = taint.partition(":")[0].partition("=")[0].lower()
+    written = next((r for r in claim.claim.spec.devices.requests if r.name == request.ref.name), None)
+    options = () if written is None else (written.exactly,) if written.exactly is not None else written.first_available
+    near = [t for option in options for t in option.tolerations if (t.key or "").lower() == key]
+    return tuple(f"{t.key}{f'={t.value}' if t.value else ''}{f':{t.effect}' if t.effect else ''}" for t in near)
 
 
 def _rules(case: Case, taint: str, devices: Sequence[DeviceID]) -> tuple[str, ...]:

@@ -1,0 +1,302 @@
+"""What to look at next where no change of objects helps, or before one is made: on which node, with which command."""
+# ruff: noqa: ARG001 (all makers have one signature)
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dractl.cluster.state import text_at
+from dractl.explain import causes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from dractl.explain.answer import Fix
+    from dractl.explain.causes import Cause
+
+    Raw = Mapping[str, Any]
+
+C = TypeVar("C", bound="Cause")
+_MOST = 3  # steps that an answer has
+_DAEMONSETS = "kubectl get daemonsets -A"
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """Something to do or to look at; ``command`` is what shows it, if a command does."""
+
+    text: str
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who is asked about."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+def next_steps(asked: Asked, found: Sequence[Cause], fixes: Sequence[Fix]) -> tuple[NextStep, ...]:
+    """The next steps for the causes of an answer, those of the first cause first. Where there are fixes, only what
+    belongs to a cause that no change of objects can reach."""
+    steps: dict[str, NextStep] = {}
+    for cause in found:
+        make = next((_STEPS[kind] for kind in type(cause).__mro__ if kind in _STEPS), None)
+        if make is None or (fixes and not isinstance(cause, _BESIDE_FIXES)):
+            continue
+        for step in make(cause, asked):
+            steps.setdefault(step.text, step)
+    if not steps and not fixes and found:
+        steps[""] = NextStep(
+            f"see what the scheduler says of the {asked.kind.lower()} now",
+            f"kubectl describe {asked.kind.lower()} {asked.name} -n {asked.namespace}",
+        )
+    return tuple(steps.values())[:_MOST]
+
+
+_STEPS: dict[type[Any], Callable[[Any, Asked], Iterator[NextStep]]] = {}
+_BESIDE_FIXES = (
+    causes.DriverAbsent,
+    causes.UnknownNodes,
+    causes.HoldersTerminating,
+    causes.LostNodes,
+    causes.NotTriedYet,
+    causes.SchedulingGated,
+    causes.ClaimNotCreated,
+    causes.BindingFailed,
+)
+
+
+def _for(*kinds: type[C]) -> Callable[[Callable[[C, Asked], Iterator[NextStep]]], Any]:
+    def register(make: Callable[[C, Asked], Iterator[NextStep]]) -> Any:
+        for kind in kinds:
+            _STEPS[kind] = make
+        return make
+
+    return register
+
+
+def _on(node: str) -> str:
+    return f"kubectl get pods -A -o wide --field-selector spec.nodeName={node}"
+
+
+@_for(causes.DriverAbsent)
+def _driver_absent(cause: causes.DriverAbsent, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(
+        f"see whether the driver of {cause.driver} runs on {', '.join(cause.nodes[:3])}", _on(cause.nodes[0])
+    )
+    yield NextStep(f"see whether the DaemonSet of {cause.driver} selects and tolerates these nodes", _DAEMONSETS)
+
+
+@_for(causes.UnknownNodes)
+def _unknown_nodes(cause: causes.UnknownNodes, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(
+        f"set NODE_NAME in the DaemonSet of driver {cause.driver} from the field spec.nodeName, and restart it",
+        _DAEMONSETS,
+    )
+
+
+@_for(causes.NoSlicesForDriver)
+def _no_slices(cause: causes.NoSlicesForDriver, asked: Asked) -> Iterator[NextStep]:
+    if cause.none_known:
+        yield NextStep("add a node that has the hardware, or scale up its node pool", "kubectl get nodes --show-labels")
+    driver = f"driver {cause.driver}" if cause.driver else "a DRA driver"
+    yield NextStep(f"see whether {driver} is installed and running", _DAEMONSETS)
+
+
+@_for(causes.NoSlicesOnNode)
+def _no_slices_on_node(cause: causes.NoSlicesOnNode, asked: Asked) -> Iterator[NextStep]:
+    node = cause.nodes[0] if cause.nodes else "NODE"
+    yield NextStep(f"see whether driver {cause.driver or ''} runs on {node}, if that has the hardware", _on(node))
+    yield NextStep("add a node that has the hardware, or scale up its node pool", "kubectl get nodes --show-labels")
+
+
+@_for(causes.OfPool)
+def _pool(cause: causes.OfPool, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(
+        f"look at the slices of pool {cause.pool}, then restart driver {cause.driver} where it lags",
+        f"kubectl get resourceslices --field-selector spec.driver={cause.driver}",
+    )
+
+
+@_for(causes.HoldersTerminating)
+def _terminating(cause: causes.HoldersTerminating, asked: Asked) -> Iterator[NextStep]:
+    for pod in cause.pods[:1]:
+        namespace, _, name = pod.partition("/")
+        yield NextStep(f"see whether the kubelet of {cause.on[0]} answers", f"kubectl get node {cause.on[0]} -o wide")
+        yield NextStep(
+            f"if that node is gone for good, delete pod {pod} by force",
+            f"kubectl delete pod {name} -n {namespace} --force --grace-period=0",
+        )
+
+
+@_for(causes.LostNodes)
+def _lost_nodes(cause: causes.LostNodes, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(f"see what became of node {cause.places[0]}", f"kubectl get node {cause.places[0]} -o wide")
+
+
+@_for(causes.NotTriedYet)
+def _not_tried(cause: causes.NotTriedYet, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(
+        "see whether kube-scheduler runs",
+        "kubectl get pods -n kube-system -l component=kube-scheduler; kubectl get lease kube-scheduler -n kube-system",
+    )
+
+
+@_for(causes.ClaimNotCreated)
+def _claim_not_created(cause: causes.ClaimNotCreated, asked: Asked) -> Iterator[NextStep]:
+    namespace, _, template = cause.template.partition("/")
+    if cause.event:
+        yield NextStep(
+            f"change template {cause.template} as the refusal asks (labels of the claim stand in its "
+            f"spec.metadata.labels): {cause.event}",
+            f"kubectl edit resourceclaimtemplate {template} -n {namespace}",
+        )
+    else:
+        yield NextStep("see whether kube-controller-manager runs", "kubectl get pods -n kube-system")
+
+
+@_for(causes.ClaimMissing)
+def _claim_missing(cause: causes.ClaimMissing, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep("see which claims the namespace has", f"kubectl get resourceclaims -n {asked.namespace}")
+    yield NextStep(
+        "if the claim was made from a template and deleted, recreate the pod: its claim is not created again while the "
+        "pod exists; devices that are in use stay so until their pods end",
+        f"kubectl delete pod {asked.name} -n {asked.namespace}",
+    )
+
+
+@_for(causes.PlacedByHand)
+def _placed_by_hand(cause: causes.PlacedByHand, asked: Asked) -> Iterator[NextStep]:
+    node = cause.nodes[0] if cause.nodes else "NODE"
+    yield NextStep(
+        f"remove spec.nodeName from where the pod is written, choose the node with nodeSelector "
+        f"kubernetes.io/hostname: {node} instead, and recreate the pod",
+        f"kubectl delete pod {asked.name} -n {asked.namespace}",
+    )
+
+
+@_for(causes.NodeFilter)
+def _filtered(cause: causes.NodeFilter, asked: Asked) -> Iterator[NextStep]:
+    if cause.plugin == "NodeAffinity":
+        yield NextStep(
+            "add a node that the pod's nodeSelector and affinity want, or scale up its node pool",
+            "kubectl get nodes --show-labels",
+        )
+    elif cause.plugin == "NodeResourcesFit" and "/" in (cause.resource or ""):
+        yield NextStep(
+            f"if a claim of the pod provides the device already, remove {cause.resource} from the container's "
+            "resources.limits and requests",
+            f"kubectl get pod {asked.name} -n {asked.namespace} -o yaml",
+        )
+    elif cause.nodes:
+        yield NextStep(f"look at node {cause.nodes[0]}", f"kubectl describe node {cause.nodes[0]}")
+
+
+@_for(causes.ExtendedResourceUnmapped)
+def _unmapped(cause: causes.ExtendedResourceUnmapped, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(
+        f"if a claim of the pod provides the device already, remove {cause.resource} from the container's "
+        "resources.limits and requests",
+        f"kubectl get pod {asked.name} -n {asked.namespace} -o yaml",
+    )
+
+
+@_for(causes.Unchecked)
+def _unchecked(cause: causes.Unchecked, asked: Asked) -> Iterator[NextStep]:
+    for name, state in cause.volumes:
+        yield NextStep(
+            f"see why PersistentVolumeClaim {name} is {state}"
+            if state != "Bound"
+            else f"see in which zone the volume of PersistentVolumeClaim {name} is",
+            f"kubectl describe pvc {name} -n {asked.namespace}",
+        )
+    if not cause.volumes:
+        yield NextStep("see what the scheduler says", f"kubectl describe pod {asked.name} -n {asked.namespace}")
+
+
+@_for(causes.DeviceInUse, causes.AllNeedsFree, causes.CapacityShort, causes.CountersShort)
+def _in_use(cause: causes.Held, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(
+        "wait until a holder ends, lower the replicas of what holds the devices, or add a node with more of them",
+        "kubectl get resourceclaims -A -o wide",
+    )
+
+
+@_for(causes.OwnReplicas)
+def _own_replicas(cause: causes.OwnReplicas, asked: Asked) -> Iterator[NextStep]:
+    if cause.ends:
+        yield NextStep(f"wait until a pod of {cause.owner} is done", f"kubectl get pods -n {asked.namespace}")
+    else:
+        yield NextStep(f"lower the replicas of {cause.owner} to what fits, or add a node", "kubectl get nodes")
+
+
+@_for(causes.SchedulingGated)
+def _gated(cause: causes.SchedulingGated, asked: Asked) -> Iterator[NextStep]:
+    if any("kueue" in gate for gate in cause.gates):
+        yield NextStep(
+            "see why Kueue has not admitted the pod's Workload",
+            f"kubectl get workloads.kueue.x-k8s.io -n {asked.namespace}",
+        )
+    else:
+        yield NextStep(
+            f"ask the owner of the gate {cause.gates[0]}: it removes the gate when it lets the pod go",
+            f"kubectl get pod {asked.name} -n {asked.namespace} -o yaml",
+        )
+
+
+@_for(causes.OtherScheduler)
+def _other_scheduler(cause: causes.OtherScheduler, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(f"see whether scheduler {cause.plugin} runs", "kubectl get pods -A")
+
+
+@_for(causes.QuotaExceeded)
+def _quota(cause: causes.QuotaExceeded, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep("see what uses the quota", f"kubectl describe resourcequota -n {asked.namespace}")
+
+
+@_for(causes.PodsNotCreated)
+def _pods_not_created(cause: causes.PodsNotCreated, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(
+        "see what refuses the pods", f"kubectl get events -n {asked.namespace} --field-selector reason=FailedCreate"
+    )
+
+
+@_for(causes.ClaimDeleting)
+def _deleting(cause: causes.ClaimDeleting, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep("see who still uses the claim", f"kubectl get resourceclaims -n {asked.namespace} -o wide")
+
+
+@_for(causes.BindingPending, causes.BindingFailed)
+def _binding(cause: causes.OfClaim, asked: Asked) -> Iterator[NextStep]:
+    name = (cause.claim or "").rpartition("/")[2]
+    yield NextStep(
+        "see which conditions the driver has set", f"kubectl get resourceclaim {name} -n {asked.namespace} -o yaml"
+    )
+
+
+@_for(causes.Tainted, causes.AllNeedsUntainted)
+def _tainted(cause: causes.Tainted, asked: Asked) -> Iterator[NextStep]:
+    if cause.rules:
+        yield NextStep(f"ask why DeviceTaintRule {cause.rules[0]} is there", "kubectl get devicetaintrules -o yaml")
+    else:
+        yield NextStep("look at the device: its driver has set the taint", "kubectl get resourceslices -o yaml")
+
+
+def of_placed(pod: Raw, refused: str) -> tuple[NextStep, ...]:
+    """The next steps for a pod on its node whose devices the kubelet cannot prepare."""
+    node = text_at(pod, "spec", "nodeName")
+    if not refused:
+        return ()
+    return (
+        NextStep(
+            f"see whether the DRA driver runs on {node} and is registered with the kubelet; restart it", _on(node)
+        ),
+        NextStep(
+            "see what the kubelet says of the pod's claims",
+            f"kubectl describe pod {text_at(pod, 'metadata', 'name')} -n {text_at(pod, 'metadata', 'namespace')}",
+        ),
+    )

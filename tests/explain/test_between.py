@@ -1,0 +1,119 @@
+"""Causes that span objects: the first words of an answer say why the facts are as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dractl.allocation import Features
+from dractl.explain import Explainer, Explanation, find
+from dractl.report.explain_json import as_json
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+
+GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
+USES = {"name": "g", "resourceClaimName": "c"}
+ONE = claim("c", request("r", "gpu"))
+
+
+def explain(*objects: dict[str, Any], subject: str = "pod/p") -> Explanation:
+    state = state_of(GPU, *objects)
+    return Explainer(state, Features.for_release("1.37")).explain(find(state, subject, None)[0])
+
+
+def machine(name: str, **labels: str) -> tuple[dict[str, Any], ...]:
+    return node(name, labels=labels), slice_of("gpu.example.com", name, device("gpu-0"))
+
+
+def held(by: str, where: str = "a") -> dict[str, Any]:
+    given = allocation(where, ("gpu.example.com", "gpu-0"), pod=by)
+    return claim(f"of-{by}", request("r", "gpu"), status=given, metadata={"uid": f"uid-{by}"})
+
+
+def replica(
+    name: str, owner: str, kind: str = "ReplicaSet", where: str | None = "a", **metadata: Any
+) -> dict[str, Any]:
+    """A pod that a controller made; without ``where`` it is pending and uses claim c."""
+    made = pod(name, USES) if where is None else pod(name)
+    if where is not None:
+        made["spec"]["nodeName"] = where
+        made["status"] = {"phase": "Running"}
+    made["metadata"] |= {
+        "ownerReferences": [{"kind": kind, "name": owner, "controller": True, "uid": "u"}],
+        "labels": {"pod-template-hash": owner.rpartition("-")[2]},
+        **metadata,
+    }
+    return made
+
+
+def test_a_rollout_that_waits_for_its_old_replicas() -> None:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "ml"},
+        "spec": {"strategy": strategy, "template": {"spec": {"containers": []}}},
+    }
+    objects = (*machine("a"), ONE, held("old"), replica("old", "web-1"), deployment)
+    answer = explain(*objects, replica("p", "web-2", where=None))
+    assert answer.reasons[0].code == "device-in-use"
+    assert answer.reasons[1].code == "rollout-waits"
+    assert answer.headline.startswith("the rolling update of Deployment ml/web waits for itself")
+    assert "maxSurge 1, maxUnavailable 0" in answer.headline
+
+
+def test_a_replica_of_another_workload_is_no_rollout() -> None:
+    answer = explain(*machine("a"), ONE, held("old"), replica("old", "api-1"), replica("p", "web-2", where=None))
+    assert "rollout-waits" not in [r.code for r in answer.reasons]
+    assert "own-replicas" not in [r.code for r in answer.reasons]
+
+
+def test_a_job_behind_itself_waits_its_turn() -> None:
+    mine = replica("p", "train", "Job", where=None)
+    answer = explain(*machine("a"), ONE, held("first"), replica("first", "train", "Job"), mine)
+    assert "nothing is wrong" in answer.headline
+    assert "waits its turn" in answer.headline
+
+
+def test_a_holder_that_is_terminating() -> None:
+    leaving = replica("old", "web-1", deletionTimestamp="2026-01-01T00:00:00Z")
+    answer = explain(*machine("a"), ONE, held("old"), leaving, pod("p", USES))
+    assert "ml/old on a" in answer.headline
+    assert "Terminating since 2026-01-01T00:00:00Z" in answer.headline
+    assert any("--force" in step["command"] for step in as_json(answer)["next"])
+
+
+def test_a_claim_on_a_node_that_is_gone() -> None:
+    pinned = claim("c", request("r", "gpu"), status=allocation("lost", ("gpu.example.com", "gpu-0"), pod="x"))
+    answer = explain(*machine("a"), pinned, pod("p", USES))
+    assert "claim ml/c is allocated on node lost, which no longer exists" in answer.headline
+
+
+def test_nodes_with_the_same_hardware_and_no_slice() -> None:
+    label = {"node.kubernetes.io/instance-type": "p5"}
+    objects = (*machine("a", **label), node("b", labels=label), node("cpu", labels={}), ONE, held("x"))
+    answer = explain(*objects, replica("x", "web-1"), pod("p", USES))
+    found = next(r for r in answer.reasons if r.code == "driver-absent")
+    assert found.nodes == ("b",)
+    assert "b has node.kubernetes.io/instance-type=p5 like a" in answer.headline
+    assert any("spec.nodeName=b" in step.command for step in answer.next)
+
+
+def test_slices_of_a_node_that_does_not_exist() -> None:
+    answer = explain(node("a"), slice_of("gpu.example.com", "a.example.com", device("gpu-0")), ONE, pod("p", USES))
+    assert "slices of gpu.example.com are for node a.example.com, which does not exist" in answer.headline
+    assert "there is node a" in answer.headline
+
+
+def test_a_pod_that_the_scheduler_has_not_looked_at() -> None:
+    waiting = pod("p", USES)
+    waiting["metadata"] |= {"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    waiting["status"] = {"phase": "Pending"}
+    answer = explain(*machine("a"), ONE, waiting)
+    assert answer.verdict == "allocatable"
+    assert "has not looked at the pod" in answer.headline
+    assert any("kube-scheduler" in step.text for step in answer.next)
+
+
+def test_there_is_always_a_next_step() -> None:
+    answer = explain(node("a"), ONE, pod("p", USES))
+    assert not answer.fits
+    assert answer.fixes or answer.next
