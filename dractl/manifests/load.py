@@ -34,6 +34,7 @@ _NAMES = (
 _CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # of a container whose pod has none
 # A device class may stand behind an extended resource such as example.com/gpu: 1.
 _EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+["']?\s*:\s*["']?[0-9]"""
+_DEFINITION = rb"""(?m)^kind:\s*["']?CustomResourceDefinition\b"""
 _NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
 _MAX_YAML_FALLBACK = 1024 * 1024
@@ -95,7 +96,7 @@ def load_readable(
             continue
         chart = chart_of(content.name) if content.on_disk else content.chart
         if chart is not None:
-            if not relevant_only or names_dra(data):
+            if not relevant_only or (names_dra(data) and re.search(_DEFINITION, data) is None):
                 templates.setdefault(chart, {})[content.name] = Source(content.name, decode(data))
             continue
         source = Source(content.name, decode(data))

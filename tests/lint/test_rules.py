@@ -69,8 +69,3 @@ def test_what_is_generated_is_up_to_date() -> None:
     tool = [sys.executable, ROOT / "tools" / "make_docs.py", "--check"]
     done = subprocess.run(tool, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
-
-
-@pytest.mark.parametrize("rule", [r for r in RULES if r.kinds], ids=lambda rule: rule.code)
-def test_a_rule_with_a_check_is_only_imported_when_its_kinds_are_there(rule: registry.Rule) -> None:
-    assert callable(rule.check)

@@ -1,0 +1,77 @@
+"""DRA713 misspelt-driver-attribute."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from dractl.lint import lint
+from dractl.lint.inventory import Inventory
+from dractl.manifests import load
+from dractl.model import Target
+from tests.lint.written import A100, GPU_SLICE, claim, found
+
+
+def looking(expression: str) -> str:
+    return claim("gpu any {selectors: [{cel: {expression: 'EXPRESSION'}}]}").replace("EXPRESSION", expression)
+
+
+@pytest.mark.parametrize(
+    ("lookup", "meant"),
+    [
+        ('attributes["gpu.nvidia.com"].architcture == "Hopper"', "did you mean architecture?"),
+        ('attributes["gpu.nvidia.com"].productname == "H100"', "did you mean productName?"),
+        ('attributes["gpu.nvidia.com"].arch == "Hopper"', "did you mean architecture?"),
+        ('attributes["dra.net"].ifname == "eth0"', "did you mean ifName?"),
+        ('capacity["gpu.nvidia.com"].memroy.isGreaterThan(quantity("1Gi"))', "did you mean memory?"),
+        ('attributes["gpu.nvidia.com"].memory == "80Gi"', 'write device.capacity["gpu.nvidia.com"].memory'),
+    ],
+)
+def test_a_misspelt_attribute_of_a_known_driver(lookup: str, meant: str) -> None:
+    (advice,) = found(looking(f"device.{lookup}"), "DRA713")
+    assert (advice.severity, advice.confidence) == ("warning", "likely")
+    assert meant in advice.message
+
+
+@pytest.mark.parametrize(
+    "lookup",
+    [
+        'attributes["gpu.nvidia.com"].architecture == "Hopper"',
+        'attributes["gpu.nvidia.com"].partition3 == 1',  # near four of them
+        'attributes["gpu.nvidia.com"].vbiosVersion == "1"',  # may be new
+        'attributes["gpu.example.com"].mdoel == "A100"',  # everybody's
+        'attributes["gpu.vendor.com"].architcture == "Hopper"',
+        'capacity["gpu.nvidia.com"].memorySlice7.isGreaterThan(quantity("0"))',
+    ],
+)
+def test_names_that_may_be_right_are_left_alone(lookup: str) -> None:
+    assert not found(looking(f"device.{lookup}"), "DRA713")
+
+
+def test_a_misspelt_attribute_of_a_constraint() -> None:
+    constraint = "constraints: [{matchAttribute: gpu.nvidia.com/productname}]"
+    (advice,) = found(claim("gpu any {count: 2}", constraint), "DRA713")
+    assert "did you mean gpu.nvidia.com/productName?" in advice.message
+
+
+def test_published_devices_know_better_than_the_catalogue() -> None:
+    text = looking('device.attributes["gpu.nvidia.com"].architcture == "Hopper"')
+    odd = GPU_SLICE.replace("gpu.example.com", "gpu.nvidia.com").replace(
+        "DEVICES", A100.replace("model", "architcture")
+    )
+    slices = [document.value for document in load(["-"], stdin=odd.encode()).documents]
+    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=Inventory(slices, {}))
+    assert "DRA713" not in {finding.code for finding in report.findings}
+
+
+def test_a_clean_claim_needs_no_catalogue_of_drivers() -> None:
+    program = (
+        "import sys\nfrom dractl.lint import lint\nfrom dractl.manifests import load\nfrom dractl.model import Target\n"
+        "report = lint(load(['-'], stdin=sys.stdin.buffer.read()), Target.of())\nassert not report.findings\n"
+        "print([name for name in sys.modules if name.startswith('dractl.drivers')])"
+    )
+    text = looking('device.attributes["gpu.nvidia.com"].architecture == "Hopper"')
+    shown = subprocess.run([sys.executable, "-c", program], input=text.encode(), capture_output=True, check=True)
+    assert shown.stdout == b"[]\n"

@@ -1,0 +1,62 @@
+"""What to do, where the API server does not say it."""
+
+from __future__ import annotations
+
+import pytest
+
+from dractl.lint import lint
+from dractl.manifests import load
+from dractl.model import Target
+from tests.lint.written import claim, device_class, found, published
+
+
+@pytest.mark.parametrize(
+    ("release", "expression", "said"),
+    [
+        ("1.37", 'device.capacity["d.com"].m > quantity("1Gi")', "a.compareTo(b) > 0"),
+        ("1.37", 'device.capacity["d.com"].m >= 10', 'a.compareTo(quantity("10Gi")) >= 0'),
+        ("1.37", 'device.attributes["d.com"] == "a"', 'device.attributes["gpu.example.com"].model'),
+        ("1.37", 'device.attributes["d.com"]', 'device.attributes["gpu.example.com"].model'),
+        ("1.37", 'device.capacity["d.com"] == "a"', 'device.capacity["gpu.example.com"].memory'),
+        ("1.37", 'driver == "d.com"', "write device.driver"),
+        ("1.37", 'device.name == "gpu-0"', "a device has driver, attributes, capacity"),
+        ("1.34", "[2, 1].sort() == [1, 2]", "Kubernetes 1.35 and later take it"),
+        ("1.35", "device.allowMultipleAllocations", "1.35 takes it where the feature gate DRAConsumableCapacity is on"),
+        ("1.35", "[1].includes(1)", "1.36 takes it where the feature gate DRAListTypeAttributes is on"),
+        ("1.37", "device.driver = 'd.com'".replace("'", '"'), "=="),
+        ("1.37", "device.driver == ", None),
+    ],
+)
+def test_a_selector_that_does_not_compile_is_told_how(release: str, expression: str, said: str | None) -> None:
+    text = device_class("gpu.example.com", f"'{expression}'")
+    (finding,) = [f for f in lint(load(["-"], stdin=text.encode()), Target.of(release)).findings if f.api]
+    assert finding.help is None if said is None else said in (finding.help or "")
+
+
+def test_a_constraint_with_neither_attribute_is_not_told_that_it_has_both() -> None:
+    text = claim("a x\nb x", "constraints: [{requests: [a, b]}]")
+    (finding,) = [f for f in lint(load(["-"], stdin=text.encode()), Target.of()).findings if f.api]
+    assert "multiple fields are set" in finding.message
+    assert (finding.help or "").startswith("the constraint has neither")
+
+
+def test_the_lower_limit_of_devices_is_explained() -> None:
+    plain = published("node-1", " ".join(f"gpu-{number}" for number in range(129)))
+    tainted = plain.replace("- name: gpu-5\n", "- name: gpu-5\n    taints: [{key: a, effect: NoSchedule}]\n")
+    helps = []
+    for text in (plain, tainted):
+        (finding,) = [f for f in lint(load(["-"], stdin=text.encode()), Target.of()).findings if f.code == "DRA312"]
+        helps.append(finding.help)
+    assert helps[0] is None
+    assert helps[1] is not None
+    assert helps[1].startswith("128 are allowed only where")
+
+
+def test_everything_that_a_configuration_lacks_is_named_once() -> None:
+    text = claim("gpu gpu.nvidia.com", "config: [{opaque: {driver: gpu.nvidia.com, parameters: {sharing: {}}}}]")
+    messages = [finding.message for finding in found(text, "DRA711")]
+    assert len(messages) == len(set(messages))
+    assert {name for name in ("apiVersion", "kind") if any(f'"{name}"' in m for m in messages)} == {
+        "apiVersion",
+        "kind",
+    }
