@@ -11,6 +11,9 @@ from dractl.cli import common, source, terminal
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dractl.cli.source import Cluster
     from dractl.cluster import ClusterState
     from dractl.explain import Explanation
 
@@ -27,6 +30,7 @@ Names = Annotated[
 Node = Annotated[str | None, typer.Option("--node", metavar="NAME", help="Answer for this node alone.")]
 Patch = Annotated[bool, typer.Option("--patch", help="Print the first fix as a shell script of kubectl commands.")]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+Watch = Annotated[bool, typer.Option("--watch", help="Explain again whenever something that matters changes.")]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever the answer is.")]
 
 
@@ -43,6 +47,7 @@ def command(
     kubernetes_version: common.KubernetesVersion = None,
     feature_gates: common.FeatureGates = None,
     exit_zero: ExitZero = False,
+    watch: Watch = False,
     config: common.Config = None,
     isolated: common.Isolated = False,
     output: Output = "text",
@@ -66,22 +71,51 @@ def command(
         raise UsageError(
             f"--patch prints a shell script, not {output}", hint="-o json has the changes and commands of every fix"
         )
+
+    def once() -> tuple[str, bool]:
+        cluster = source.read(
+            names or [],
+            files or [],
+            devices or [],
+            namespace=namespace,
+            everywhere=all_namespaces,
+            context=context,
+            kubeconfig=kubeconfig,
+            kubernetes_version=kubernetes_version,
+            feature_gates=feature_gates,
+            config=config,
+            isolated=isolated,
+        )
+        return _answer(cluster, node, patch=patch, output=output, verbose=verbose, to_file=output_file is not None)
+
+    if watch:
+        if output != "text" or patch:
+            raise UsageError("--watch shows text", hint="leave out -o and --patch")
+        from dractl.cli import watching
+
+        watching.repeat(lambda: _until_pending(once))
+        return
+    text, fits = once()
+    common.write_report(text, output_file)
+    if not exit_zero and not fits:
+        raise typer.Exit(1)
+
+
+def _until_pending(once: Callable[[], tuple[str, bool]]) -> str:
+    """The answer, or that there is none yet: while a cluster is watched, nothing pending is good news."""
+    try:
+        return once()[0]
+    except InputError as error:
+        return f"{error}\n"
+
+
+def _answer(
+    cluster: Cluster, node: str | None, *, patch: bool, output: str, verbose: int, to_file: bool
+) -> tuple[str, bool]:
+    """The report, and whether everything asked about fits."""
     from dractl.cluster.state import text_at
     from dractl.explain import Explainer, Options, everything, find, worst_first
 
-    cluster = source.read(
-        names or [],
-        files or [],
-        devices or [],
-        namespace=namespace,
-        everywhere=all_namespaces,
-        context=context,
-        kubeconfig=kubeconfig,
-        kubernetes_version=kubernetes_version,
-        feature_gates=feature_gates,
-        config=config,
-        isolated=isolated,
-    )
     state, where, sources = cluster.state, cluster.namespace, cluster.sources
     questions = [q for name in sources.names for q in find(state, name, where, cluster.kinds)] or everything(
         state, where
@@ -91,23 +125,19 @@ def command(
     explainer = Explainer(state, cluster.features, Options(release_assumed=cluster.release_assumed, node=node))
     known = [text_at(value, "metadata", "name") for value in explainer.judge.nodes]
     if node is not None and node not in known:
-        raise InputError(
-            f"--node {node}: the source has no such node", hint=f"there are {', '.join(known[:8]) or 'none'}"
-        )
+        raise InputError(f"--node {node}: no such node", hint=f"there are {', '.join(known[:8]) or 'none'}")
     explanations = worst_first(explainer.explain(question) for question in questions)
     listed = len(sources.names) != 1 or len(explanations) != 1
     several = len(explanations) > max(1, len(sources.names))  # more than was named one by one
     if patch:
         text = _patches(explanations)
     elif output == "text":
-        text = _text(explanations, verbose, several=several, to_file=output_file is not None)
+        text = _text(explanations, verbose, several=several, to_file=to_file)
+        if several and not verbose:
+            terminal.notice("explain KIND/NAME -n NAMESPACE says all about one of them, -v about each")
     else:
         text = _render(explanations, output, listed=listed)
-    common.write_report(text, output_file)
-    if several and output == "text" and not (verbose or patch):
-        terminal.notice("explain KIND/NAME -n NAMESPACE says all about one of them, -v about each")
-    if not exit_zero and not all(e.fits for e in explanations):
-        raise typer.Exit(1)
+    return text, all(e.fits for e in explanations)
 
 
 def _nothing(state: ClusterState, namespace: str | None) -> InputError:

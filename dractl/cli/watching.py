@@ -48,21 +48,29 @@ def changes(paths: Sequence[str], wait: Callable[[], None] = lambda: time.sleep(
         wait()
 
 
-def repeat(report: Callable[[], str], pause: float = 5.0) -> None:
-    """Shows a report again whenever it differs from the last one, until interrupted: on a terminal in place, else one
-    after the other."""
+def repeat(report: Callable[[], str], pause: float = 5.0, wait: Callable[[float], None] = time.sleep) -> None:
+    """Shows a report again whenever it differs from the last one, until interrupted: on a terminal as a live view that
+    replaces itself, else one report after the other, parted by ``---``."""
     import sys
 
+    if sys.stdout.isatty():
+        _live(report, pause, wait)
+        return
     last: str | None = None
-    live = sys.stdout.isatty()
     while True:
         text = report()
         if text != last:
-            if live:
-                sys.stdout.write("\x1b[H\x1b[2J")
-            elif last is not None:
-                sys.stdout.write("---\n")
-            sys.stdout.write(text)
+            sys.stdout.write(text if last is None else f"---\n{text}")
             sys.stdout.flush()
             last = text
-        time.sleep(pause)
+        wait(pause)
+
+
+def _live(report: Callable[[], str], pause: float, wait: Callable[[float], None]) -> None:
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(Text.from_ansi(report()), auto_refresh=False, vertical_overflow="crop") as view:
+        while True:
+            wait(pause)
+            view.update(Text.from_ansi(report()), refresh=True)

@@ -1,53 +1,55 @@
-"""``--watch`` reports at once and after each change, and not otherwise."""
+"""``--watch``: a report is shown again when it differs, parted in a pipe, in place on a terminal."""
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from dractl.cli.main import main
-from dractl.cli.watching import changes
+from dractl.cli import watching
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 
-def test_a_change_of_any_file_is_seen_once(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("a")
-    seen: list[str] = []
-    steps = iter(
-        [
-            lambda: seen.append("nothing"),
-            lambda: (tmp_path / "a.yaml").write_text("longer"),
-            lambda: seen.append("nothing"),
-            lambda: (tmp_path / "b.yaml").write_text("new"),
-            lambda: (tmp_path / "a.yaml").unlink(),
-        ]
-    )
+class Enough(Exception):
+    pass
 
-    class Enough(Exception):
-        pass
 
-    def wait() -> None:
-        step = next(steps, None)
-        if step is None:
+def ending(after: int) -> Callable[[float], None]:
+    """Waits that end the watch after so many reports."""
+    left = [after]
+
+    def wait(pause: float) -> None:
+        left[0] -= 1
+        if not left[0]:
             raise Enough
-        step()
 
+    return wait
+
+
+def test_only_what_differs_is_shown_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    reports = iter(["one\n", "one\n", "two\n"])
     with pytest.raises(Enough):
-        seen.extend("change" for _ in changes([str(tmp_path)], wait))
-    assert seen == ["change", "nothing", "change", "nothing", "change", "change"]
+        watching.repeat(lambda: next(reports), wait=ending(3))
+    assert capsys.readouterr().out == "one\n---\ntwo\n"
 
 
-def test_watching_ends_with_130(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupted(_: float) -> None:
-        raise KeyboardInterrupt
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
-    monkeypatch.setattr("time.sleep", interrupted)
-    (tmp_path / "a.yaml").write_text("kind: ResourceClaim\n")
-    assert main(["lint", "--isolated", "--watch", str(tmp_path / "a.yaml")]) == 130
-    assert "DRA801" in capsys.readouterr().out
-    assert main(["lint", "--isolated", "--watch", "-"]) == 2
+
+def test_a_terminal_shows_the_last_report_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    reports = iter(["one\n", "two\n"])
+    with pytest.raises(Enough):
+        watching.repeat(lambda: next(reports), wait=ending(2))
+    text = screen.getvalue()
+    between = text[text.index("one") : text.index("two")]
+    assert "\x1b[1A" in between  # the cursor goes up over the report before
+    assert "---" not in text
