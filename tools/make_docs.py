@@ -92,7 +92,7 @@ def catalogues() -> str:
         "# ruff: noqa: E501",
         "# fmt: off",
         "Rows = tuple[tuple[object, ...], ...]",
-        "DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {",
+        "DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {",
     ]
     classes: dict[str, tuple[str, ...]] = {}
     for driver in names():
@@ -107,7 +107,7 @@ def catalogues() -> str:
         for capacity in catalogue.capacities:
             cells = ("quantity", capacity.since, capacity.removed, capacity.when, capacity.devices)
             lines.append(f"            {_row(driver, capacity.name, *cells)!r},")
-        lines += ["        ),", "    ),"]
+        lines += [f"        ), {catalogue.complete!r},", "    ),"]
         for item in find(driver).device_classes(Options(node_name="node", target=Target.of())):
             selectors = item["spec"]["selectors"]
             classes[item["metadata"]["name"]] = tuple(selector["cel"]["expression"] for selector in selectors)

@@ -16,6 +16,7 @@ CATALOGUE = Catalogue(
     source="openshift-psap/composite-dra-driver@1f6ab3e pkg/synthesizer/pairer.go",
     versions=("main",),
     released="main",
+    complete=False,
     attributes=(
         Attribute("composite/compositionName", "string", "name of the composition"),
         Attribute("composite/numaNode", "int", "NUMA node of a member", when="where a member has one"),

@@ -15,6 +15,7 @@ CATALOGUE = Catalogue(
     source="furiosa-ai/helm-charts@cb66c5b, FuriosaAI's installation guide",
     versions=("2026.1",),
     released="2026.1",
+    complete=False,
     attributes=(Attribute("uuid", "string", "UUID in upper case, without a prefix"),),
     notes=(
         "nothing more is public: the source is closed",

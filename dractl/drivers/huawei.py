@@ -16,6 +16,7 @@ CATALOGUE = Catalogue(
     source="openFuyao npu-dra-plugin, shared constants",
     versions=("main",),
     released="main",
+    complete=False,
     attributes=(
         Attribute("numaNode", "int", "NUMA node", when=_UNKNOWN),
         Attribute("vnpuMode", "string", "how the NPU is divided", when=_UNKNOWN, values=("full", "soft", "hard")),

@@ -84,7 +84,11 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """What a driver publishes, as data: for ``dractl rule DRIVER``, lint and completion."""
+    """What a driver publishes, as data: for ``dractl rule DRIVER``, lint and completion.
+
+    ``complete`` is false where devices can have attributes that are not here: an administrator adds them, or the driver
+    is known in part only.
+    """
 
     title: str
     source: str
@@ -95,6 +99,7 @@ class Catalogue:
     taints: tuple[Taint, ...] = ()
     settings: tuple[Setting, ...] = ()
     notes: tuple[str, ...] = ()
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)

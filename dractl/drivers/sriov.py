@@ -55,6 +55,7 @@ CATALOGUE = Catalogue(
     source="k8snetworkplumbingwg/dra-driver-sriov pkg/devicestate/discovery.go, pkg/consts/consts.go",
     versions=("main",),
     released="main",
+    complete=False,
     attributes=(
         Attribute(f"{NAME}/vendor", "string", "the physical function's PCI vendor id, such as 15b3"),
         Attribute(f"{NAME}/deviceID", "string", "the virtual function's PCI device id, such as 101e"),

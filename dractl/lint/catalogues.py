@@ -9,7 +9,7 @@ from __future__ import annotations
 # ruff: noqa: E501
 # fmt: off
 Rows = tuple[tuple[object, ...], ...]
-DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
+DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
     'gpu.nvidia.com': (
         ('0.1', '0.2', '0.3', '0.4', '0.5'), '0.4',
         (
@@ -59,7 +59,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
             ('gpu.nvidia.com/memorySlice7', 'quantity', None, None, 'of the memory slices that it covers; not of partitions', ('mig',)),
             ('gpu.nvidia.com/addressableMemory', 'quantity', '0.4', None, '', ('vfio',)),
             ('gpu.nvidia.com/shares', 'quantity', '0.5', None, 'with consumableShares=N', ('gpu', 'mig')),
-        ),
+        ), True,
     ),
     'compute-domain.nvidia.com': (
         ('0.1', '0.2', '0.3', '0.4', '0.5'), '0.4',
@@ -68,7 +68,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
             ('compute-domain.nvidia.com/id', 'int'),
         ),
         (
-        ),
+        ), True,
     ),
     'gpu.amd.com': (
         ('2025.10', '2026.8', 'main'), '2026.8',
@@ -93,7 +93,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
             ('gpu.amd.com/memory', 'quantity'),
             ('gpu.amd.com/computeUnits', 'quantity'),
             ('gpu.amd.com/simdUnits', 'quantity'),
-        ),
+        ), True,
     ),
     'gpu.intel.com': (
         ('0.11',), '0.11',
@@ -113,7 +113,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
         (
             ('gpu.intel.com/memory', 'quantity'),
             ('gpu.intel.com/millicores', 'quantity'),
-        ),
+        ), True,
     ),
     'dra.net': (
         ('1.0', '1.1', '1.2', '1.3', '1.4', 'main'), '1.4',
@@ -167,7 +167,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
             ('alibaba.dra.net/erdma', 'bool', '1.4', None, 'on Alibaba Cloud, of eRDMA', (), (True,)),
         ),
         (
-        ),
+        ), True,
     ),
     'dra.cpu': (
         ('0.1', '0.2', 'main'), '0.2',
@@ -186,7 +186,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
         ),
         (
             ('dra.cpu/cpu', 'quantity', None, None, 'of groups'),
-        ),
+        ), True,
     ),
     'sriovnetwork.k8snetworkplumbingwg.io': (
         ('main',), 'main',
@@ -209,7 +209,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
             ('dra.net/numaNode', 'int'),
         ),
         (
-        ),
+        ), False,
     ),
     'dra.memory': (
         ('0.1',), '0.1',
@@ -222,7 +222,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
         ),
         (
             ('dra.memory/size', 'quantity'),
-        ),
+        ), True,
     ),
     'dra.nvme': (
         ('0.1',), '0.1',
@@ -239,7 +239,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
         ),
         (
             ('dra.nvme/size', 'quantity'),
-        ),
+        ), True,
     ),
     'tpu.google.com': (
         ('0.1', '0.2'), '0.2',
@@ -253,7 +253,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
             ('tpu.google.com/topology', 'string', '0.2', None, 'where the labels or the chip count tell it'),
         ),
         (
-        ),
+        ), True,
     ),
     'neuron.aws.com': (
         ('1',), '1',
@@ -277,7 +277,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
             ('resource.aws.com/devicegroup16_id', 'string', None, None, 'on instance types with EFA'),
         ),
         (
-        ),
+        ), True,
     ),
     'gaudi.intel.com': (
         ('0.7',), '0.7',
@@ -289,7 +289,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
             ('resource.kubernetes.io/pcieRoot', 'string'),
         ),
         (
-        ),
+        ), True,
     ),
     'qat.intel.com': (
         ('0.4',), '0.4',
@@ -297,7 +297,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
             ('qat.intel.com/services', 'string'),
         ),
         (
-        ),
+        ), True,
     ),
     'spyre.ibm.com': (
         ('1.4',), '1.4',
@@ -322,7 +322,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
             ('spyre.ibm.com/memorySpeed', 'string', None, None, 'with a topology file'),
         ),
         (
-        ),
+        ), True,
     ),
     'npu.rebellions.ai': (
         ('0.1',), '0.1',
@@ -342,7 +342,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
         ),
         (
             ('npu.rebellions.ai/memory', 'quantity', None, None, 'where rbln-smi tells it'),
-        ),
+        ), True,
     ),
     'dra.hygon.com': (
         ('main',), 'main',
@@ -357,7 +357,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
             ('dra.hygon.com/cores', 'quantity'),
             ('dra.hygon.com/memory', 'quantity'),
             ('dra.hygon.com/slices', 'quantity'),
-        ),
+        ), True,
     ),
     'tenstorrent.com': (
         ('main',), 'main',
@@ -377,7 +377,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
         ),
         (
             ('tenstorrent.com/memory', 'quantity', None, None, 'where the agent knows it'),
-        ),
+        ), True,
     ),
     'dra.rockchip.com': (
         ('main',), 'main',
@@ -396,7 +396,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
         ),
         (
             ('dra.rockchip.com/shares', 'quantity'),
-        ),
+        ), True,
     ),
     'npu.furiosa.ai': (
         ('2026.1',), '2026.1',
@@ -404,7 +404,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
             ('npu.furiosa.ai/uuid', 'string'),
         ),
         (
-        ),
+        ), False,
     ),
     'npu.huawei.com': (
         ('main',), 'main',
@@ -414,7 +414,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
             ('npu.huawei.com/schedulingPolicy', 'string', None, None, 'under conditions that are not public', (), ('elastic', 'fixed-share', 'best-effort')),
         ),
         (
-        ),
+        ), False,
     ),
     'ascend.project-hami.io': (
         ('main',), 'main',
@@ -432,7 +432,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
         (
             ('ascend.project-hami.io/cores', 'quantity', None, None, 'with the gate HAMivNPUCore'),
             ('ascend.project-hami.io/memory', 'quantity', None, None, 'with the gate HAMivNPUCore'),
-        ),
+        ), True,
     ),
     'hami-core-gpu.project-hami.io': (
         ('0.1',), '0.1',
@@ -452,7 +452,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
         (
             ('hami-core-gpu.project-hami.io/cores', 'quantity'),
             ('hami-core-gpu.project-hami.io/memory', 'quantity'),
-        ),
+        ), True,
     ),
     'ovsdpdk.k8snetworkplumbingwg.io': (
         ('main',), 'main',
@@ -462,7 +462,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
         ),
         (
             ('ovsdpdk.k8snetworkplumbingwg.io/ports', 'quantity'),
-        ),
+        ), True,
     ),
     'composite.dra.example.io': (
         ('main',), 'main',
@@ -474,7 +474,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows]] = {
             ('resource.kubernetes.io/pcieRoot', 'string', None, None, 'if a constraint or source names it'),
         ),
         (
-        ),
+        ), False,
     ),
 }
 

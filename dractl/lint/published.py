@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["CLASSES", "PRODUCTS"]
 
 
-_OPEN = frozenset({"sriovnetwork.k8snetworkplumbingwg.io"})
-"""Drivers to whose devices the administrator adds attributes of any name: SR-IOV's DeviceAttributes objects
-(k8snetworkplumbingwg/dra-driver-sriov pkg/api/sriovdra/v1alpha1)."""
-
-
 class Row(NamedTuple):
     """An attribute or a capacity that a driver publishes, by its full name.
 
@@ -46,18 +41,15 @@ class Row(NamedTuple):
 
 
 class Driver(NamedTuple):
-    """The catalogue of one driver. ``versions`` are in order; ``released`` is the newest release among them."""
+    """The catalogue of one driver. ``versions`` are in order; ``released`` is the newest release among them. If it is not
+    ``complete``, devices can have attributes that it does not know."""
 
     name: str
     versions: tuple[str, ...]
     released: str
     attributes: dict[str, Row]
     capacities: dict[str, Row]
-
-    @property
-    def is_open(self) -> bool:
-        """True if its devices can have attributes that it does not know."""
-        return self.name in _OPEN
+    complete: bool = True
 
     def rows(self, kind: str) -> dict[str, Row]:
         """``attributes`` or ``capacity``."""
@@ -115,9 +107,9 @@ def nearest_published(kind: str, domain: str, name: str) -> str | None:
 def drivers() -> dict[str, Driver]:
     """Every known driver but the example's, whose name everybody uses for examples."""
     found = {}
-    for name, (versions, released, attributes, capacities) in DRIVERS.items():
-        rows = ({str(row[0]): Row(*row) for row in part} for part in (attributes, capacities))  # type: ignore[arg-type]
-        found[name] = Driver(name, versions, released, *rows)
+    for name, (versions, released, attributes, capacities, complete) in DRIVERS.items():
+        known = ({str(row[0]): Row(*row) for row in part} for part in (attributes, capacities))  # type: ignore[arg-type]
+        found[name] = Driver(name, versions, released, next(known), next(known), complete)
     return found
 
 

@@ -150,6 +150,13 @@ def test_an_unknown_class_says_nothing_of_the_driver() -> None:
     assert [finding[:6] for finding in said(f'{GPU}.model == "x"', "mine")] == ["DRA714"]
 
 
+@pytest.mark.parametrize("name", ["sriovnetwork.k8snetworkplumbingwg.io", "npu.furiosa.ai"])
+def test_a_driver_that_is_known_in_part_may_publish_anything(name: str) -> None:
+    own = device_class("mine", f'device.driver == "{name}"')
+    selector = f'device.attributes["{name}"].rack == "a" && device.attributes["example.org"].rack == "a"'
+    assert found(own, claim(("r", "mine", selector), constraints=[{"matchAttribute": "example.org/rack"}])) == []
+
+
 def test_published_devices_are_asked_instead() -> None:
     slice_ = {
         "apiVersion": "resource.k8s.io/v1",

@@ -73,7 +73,7 @@ def check(run: Run) -> Iterator[Advice]:
         lookup, wanted = read.lookup, read.selection.wanted
         if wanted is None or lookup.domain in wanted.driver.domains or read.program.drivers - {wanted.driver.name}:
             continue
-        if wanted.driver.is_open or lookup.domain.endswith(f".{wanted.driver.name}"):
+        if not wanted.driver.complete or lookup.domain.endswith(f".{wanted.driver.name}"):
             continue
         if "." not in lookup.domain or "/" in lookup.domain or meant_standard(lookup.domain, lookup.name or ""):
             continue  # DRA603, DRA604, DRA701

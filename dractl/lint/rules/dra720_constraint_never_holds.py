@@ -101,7 +101,7 @@ def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str 
         return None
     if item.attribute in driver.capacities:
         return f"{item.attribute} is a capacity of {driver.name}: constraints compare attributes", shared
-    if driver.is_open or domain.endswith(f".{driver.name}"):
+    if not driver.complete or domain.endswith(f".{driver.name}"):
         return None
     if domain == driver.name and nearest_published("attributes", domain, name):
         return None  # DRA713
