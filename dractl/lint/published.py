@@ -41,8 +41,8 @@ class Row(NamedTuple):
 
 
 class Driver(NamedTuple):
-    """The catalogue of one driver. ``versions`` are in order; ``released`` is the newest release among them. If it is not
-    ``complete``, devices can have attributes that it does not know."""
+    """The catalogue of one driver. ``versions`` are in order; ``released`` is the newest release among them. Devices
+    can have attributes that a catalogue does not know if it is not ``complete``."""
 
     name: str
     versions: tuple[str, ...]
