@@ -20,6 +20,13 @@ _GATES = ("DRAConsumableCapacity", "DRAListTypeAttributes")  # they add to what 
 def hint(document: Document, violation: Violation, target: Target) -> str | None:
     """One sentence for some of the rules; None for the others."""
     match violation.rule:
+        case "wrong-type" if violation.path[-1:] == ("cel",) and violation.meant:
+            return "write cel: {expression: ...}"
+        case "unknown-field" | "wrong-type" if violation.path[-2:] in (("limits", "claims"), ("requests", "claims")):
+            return "claims stands beside limits and requests, not in them"
+        case "unknown-field" if violation.path[-3:-2] == ("resourceClaims",):
+            if violation.path[-1] == "deviceClassName":
+                return "a pod names a claim or a template, which asks for the class"
         case "RC-13" | "DC-04":
             written = document.at(violation.path)
             return _compiling(written, violation.issues, target) if isinstance(written, str) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint import registry
@@ -87,12 +88,24 @@ def _said(document: Document, violation: Violation) -> tuple[str, tuple[Related,
     message = violation.message
     if violation.field and violation.type and violation.type.startswith("FieldValue"):
         message = f"{violation.field}: {message}"
+    short = _SYNTAX.sub(_example, message)
+    if short != message:
+        return short, (), Api(violation.type or "", violation.field, message)
     if violation.issues:
         first, *further = violation.issues
         places = [(_short(issue), document.locate(violation.path, offset=issue.offset)) for issue in further]
         related = tuple(Related(text, position) for text, position in places[:_MAX_FURTHER])
         return _sentence(first), related, Api(violation.type or "", violation.field, message)
     return message, (), Api(violation.type, violation.field, violation.detail) if violation.type else None
+
+
+_SYNTAX = re.compile(r" ?\((?:e\.g\. +('[^()]*?'), )?regex used for validation is '.*?'\)(?=$|; |\n)")
+"""The syntax of a name behind the sentence that describes it: k8s.io/apimachinery/pkg/util/validation RegexError."""
+
+
+def _example(syntax: re.Match[str]) -> str:
+    """The example alone: a page of regular expressions hides it."""
+    return f" (such as {' '.join(syntax[1].split())})" if syntax[1] else ""
 
 
 def _sentence(issue: Issue) -> str:

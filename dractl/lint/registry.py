@@ -46,6 +46,12 @@ class Rule(NamedTuple):
         return f"dractl.lint.rules.{self.code.lower()}_{self.name.replace('-', '_')}"
 
     @property
+    def page(self) -> str | None:
+        """The address of the rule's page on the documentation site; None if the project names no site."""
+        site = documentation_site()
+        return f"{site}/rules/{self.code}/" if site else None
+
+    @property
     def documentation(self) -> str:
         """The rule file's docstring."""
         import inspect
@@ -75,6 +81,20 @@ class Rule(NamedTuple):
         """The YAML of "Example" or "Use instead"."""
         text = self.section(heading)
         return text.partition("```yaml\n")[2].partition("```")[0]
+
+
+@cache
+def documentation_site() -> str | None:
+    """The base address of the documentation, without a slash at its end: ``Documentation`` of the project's URLs in
+    pyproject.toml, as the installed package's metadata have it. None if there is none."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    try:
+        urls = metadata("dractl").get_all("Project-URL") or ()
+    except PackageNotFoundError:
+        return None
+    sites = (url.partition(", ")[2] for url in urls if url.startswith("Documentation, "))
+    return next((site.rstrip("/") for site in sites), None)
 
 
 @cache

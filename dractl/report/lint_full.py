@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from dractl.lint import registry
 from dractl.report.lint_summary import STYLES
 from dractl.report.plain import printable
 
@@ -50,6 +51,9 @@ def _finding(finding: Finding, canvas: Canvas) -> str:
         lines += _note(finding.help, "help", canvas, margin)
     if finding.fix:
         lines += _note(finding.fix.title + ("" if finding.fix.safe else " (not safe)"), "fix", canvas, margin)
+    page = registry.rules()[finding.code].page
+    if page:
+        lines += _note(page, "page", canvas, margin)
     if finding.origin:
         lines += _note(finding.origin, "rendered from", canvas, margin)
     return "\n".join(line.rstrip() for line in lines)

@@ -39,7 +39,7 @@ def render(report: Report) -> str:
 
 
 def _rule(rule: Any) -> dict[str, Any]:
-    return {
+    made = {
         "id": rule.code,
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": rule.section("").replace("`", "")},
@@ -47,6 +47,7 @@ def _rule(rule: Any) -> dict[str, Any]:
         "help": {"text": rule.documentation, "markdown": rule.documentation},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
+    return {**made, "helpUri": rule.page} if rule.page else made
 
 
 def _result(finding: Finding, rule: int) -> dict[str, Any]:

@@ -318,3 +318,28 @@ def test_a_template_in_another_folder_is_found_if_it_is_the_only_one(found) -> N
     """
     assert codes(found(claims__a_yaml=TEMPLATE, pods__a_yaml=pod)) == ["DRA422"]
     assert found(claims__a_yaml=TEMPLATE, other__a_yaml=TEMPLATE, pods__a_yaml=pod) == []
+
+
+def test_the_syntax_of_a_name_is_left_to_the_report_for_programs(found) -> None:
+    (finding,) = found(a_yaml=TEMPLATE.replace("{name: one}", "{name: One}"))
+    assert finding.message.endswith("an alphanumeric character (such as 'example.com')")
+    assert finding.api.message.endswith("([-a-z0-9]*[a-z0-9])?)*')")
+
+
+@pytest.mark.parametrize(
+    ("fields", "help_"),
+    [
+        ("resourceClaims: [{name: g, deviceClassName: x}]", "a pod names a claim or a template"),
+        ("overhead: {}", "claims stands beside limits and requests"),
+    ],
+)
+def test_what_stands_in_the_wrong_place_is_told_where_it_belongs(found, fields: str, help_: str) -> None:
+    pod = f"""\
+    apiVersion: v1
+    kind: Pod
+    metadata: {{name: p}}
+    spec:
+      {fields}
+      containers: [{{name: c, image: x, resources: {{limits: {{claims: [{{name: g}}]}}}}}}]
+    """
+    assert any((finding.help or "").startswith(help_) for finding in found(a_yaml=pod))

@@ -117,3 +117,18 @@ def test_junit_has_the_elements_and_attributes_of_the_schema_of_jenkins(here: Pa
     for element in root.iter():
         assert set(element.keys()) <= allowed[element.tag], element.tag
     assert root.get("tests") == str(len(NAMES) - 1)
+
+
+def test_a_rule_has_an_address_where_the_project_names_a_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import metadata
+
+    from dractl.lint.registry import documentation_site, rules
+
+    class Metadata:
+        def get_all(self, name: str) -> list[str]:
+            return ["Source, https://code.example.com/d", "Documentation, https://docs.example.com/d/"]
+
+    monkeypatch.setattr(metadata, "metadata", lambda name: Metadata())
+    documentation_site.cache_clear()
+    assert rules()["DRA116"].page == "https://docs.example.com/d/rules/DRA116/"
+    documentation_site.cache_clear()
