@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dractl.cli import common, source, terminal
+from dractl.cli import common, described, source, terminal
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +28,18 @@ Names = Annotated[
     ),
 ]
 Node = Annotated[str | None, typer.Option("--node", metavar="NAME", help="Answer for this node alone.")]
+Hardware = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hardware",
+        metavar="MACHINE,...",
+        help="Which of these described machines would serve it, and why the others would not; as in `dractl render`.",
+    ),
+]
+NetworkDevices = Annotated[
+    list[str] | None,
+    typer.Option("--network-devices", metavar="FILE", help="Also pools of devices that are attached to a network."),
+]
 Patch = Annotated[bool, typer.Option("--patch", help="Print the first fix as a shell script of kubectl commands.")]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
 Watch = Annotated[bool, typer.Option("--watch", help="Explain again whenever something that matters changes.")]
@@ -38,6 +50,8 @@ def command(
     names: Names = None,
     files: source.Files = None,
     devices: source.Devices = None,
+    hardware: Hardware = None,
+    network_devices: NetworkDevices = None,
     namespace: source.Namespace = None,
     all_namespaces: source.AllNamespaces = False,
     node: Node = None,
@@ -63,7 +77,8 @@ def command(
     1 if anything asked about does not fit.
 
     Examples: `dractl explain train-0 -n ml`, `dractl explain -f dump.yaml pod/train-0`,
-    `dractl explain claim.yaml --devices local`
+    `dractl explain claim.yaml --devices local`,
+    `dractl explain claim.yaml --hardware p5.48xlarge,p4d.24xlarge,dgx-a100`
     """
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
@@ -71,6 +86,8 @@ def command(
         raise UsageError(
             f"--patch prints a shell script, not {output}", hint="-o json has the changes and commands of every fix"
         )
+    if hardware:
+        described.refuse(output, patch=patch, node=node is not None, devices=bool(devices))
 
     def once() -> tuple[str, bool]:
         cluster = source.read(
@@ -86,6 +103,14 @@ def command(
             config=config,
             isolated=isolated,
         )
+        if hardware or network_devices:
+            gates = common.asked(
+                None, feature_gates, common.configuration(config, isolated), common.environment(isolated)
+            )[1]
+            target = common.target(cluster.features.release, gates)
+            cluster = described.with_network(cluster, network_devices or [], target)
+            if hardware:
+                return described.compare(cluster, hardware, target, output, verbose, to_file=output_file is not None)
         return _answer(cluster, node, patch=patch, output=output, verbose=verbose, to_file=output_file is not None)
 
     if watch:

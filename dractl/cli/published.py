@@ -63,19 +63,37 @@ def described(spec: str, target: Target, drivers: Sequence[str] = ()) -> Cluster
 
 
 def machines(values: Iterable[str]) -> list[str]:
-    """The machines that ``--hardware`` values name: a known name or a YAML file begins another machine, other parts
-    between commas (``8xH100``, ``cpus=64``) belong to the one before them."""
-    from dractl.drivers.hardware.names import canonical
-    from dractl.drivers.hardware.products import find
+    """The machines that ``--hardware`` values name; one value can name several."""
+    from dractl.drivers.hardware.spec import machines as of_line
 
-    found: list[list[str]] = []
-    for value in values:
-        parts = [part.strip() for part in value.split(",") if part.strip()]
-        for number, part in enumerate(parts):
-            if number == 0 or (canonical(part) and find(part) is None) or part.endswith((".yaml", ".yml")):
-                found.append([])
-            found[-1].append(part)
-    return [",".join(parts) for parts in found]
+    return [machine for value in values for machine in of_line(value)]
+
+
+def known_classes(target: Target) -> ClusterState:
+    """The DeviceClasses that come with the drivers dractl knows."""
+    from dractl.cluster import sources
+    from dractl.drivers import Options, find, names
+
+    options = Options(node_name="node-1", target=target)
+    return sources.of_objects(item for name in names() for item in find(name).device_classes(options))
+
+
+def network(files: Iterable[str], target: Target) -> ClusterState:
+    """The ResourceSlices of ``--network-devices`` files."""
+    from dractl.cluster import sources
+    from dractl.drivers.network import read
+
+    pools: dict[tuple[str, str], str] = {}
+    slices: list[dict[str, Any]] = []
+    for path in files:
+        found = read(path, target)
+        for notice in found.notices:
+            terminal.notice(notice)
+        for pool in found.pools:
+            if pools.setdefault(pool, path) != path:
+                raise InputError(f"pool {pool[1]} of {pool[0]} is in {pools[pool]} too", place=path)
+        slices += found.slices
+    return sources.of_objects(slices)
 
 
 def every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterState]:

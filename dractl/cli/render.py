@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dractl.drivers import Options, Rendering
+    from dractl.model import Target
     from dractl.topology.machine import Machine
 
 FORMATS = ("yaml", "json")
@@ -41,6 +43,14 @@ Hardware = Annotated[
     ),
 ]
 ListHardware = Annotated[bool, typer.Option("--list-hardware", help="List the machines that --hardware knows by name.")]
+NetworkDevices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--network-devices",
+        metavar="FILE",
+        help="Pools of devices that are attached to a network; without --hardware, --from and --sysfs-root only those.",
+    ),
+]
 Nodes = Annotated[
     int,
     typer.Option("--nodes", metavar="N", min=1, max=10000, help="As many nodes of this hardware: NAME-1 to NAME-N."),
@@ -68,6 +78,7 @@ def command(
     snapshot: From = None,
     hardware: Hardware = None,
     list_hardware: ListHardware = False,
+    network_devices: NetworkDevices = None,
     nodes: Nodes = 1,
     kubernetes_version: common.KubernetesVersion = None,
     feature_gates: common.FeatureGates = None,
@@ -94,6 +105,12 @@ def command(
     settings, variables = common.configuration(config, isolated), common.environment(isolated)
     target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
     drivers = [name.strip() for part in driver or () for name in part.split(",") if name.strip()]
+    if network_devices:
+        if diff is not None:
+            raise UsageError("--diff compares the slices of a node: it does not go with --network-devices")
+        if sysfs_root is None and snapshot is None and hardware is None:
+            _write(_of_network(network_devices, target), output, output_file)
+            return
     machine = _machine(sysfs_root, snapshot, hardware)
     name = _node_name(node_name, machine, live=sysfs_root is None and snapshot is None and hardware is None)
     if diff is not None and nodes > 1:
@@ -115,6 +132,14 @@ def command(
     if diff is not None:
         found = _compare(diff, rendering, name, drivers or list(by_default()), output, output_file)
         raise typer.Exit(1 if found else 0)
+    if network_devices:
+        rendering = replace(rendering, slices=rendering.slices + _of_network(network_devices, target).slices)
+    _write(rendering, output, output_file)
+    if rendering.unpublished:
+        raise typer.Exit(1)
+
+
+def _write(rendering: Rendering, output: str, output_file: Path | None) -> None:
     from dractl.report import objects
 
     shown = (
@@ -123,8 +148,14 @@ def command(
         else objects.to_yaml(rendering.objects, rendering.comments)
     )
     common.write_report(shown, output_file)
-    if rendering.unpublished:
-        raise typer.Exit(1)
+
+
+def _of_network(files: list[str], target: Target) -> Rendering:
+    """The slices of ``--network-devices`` files; tells what the release drops of them."""
+    from dractl.cli import published
+    from dractl.drivers import Rendering
+
+    return Rendering(tuple(map(dict, published.network(files, target).all("ResourceSlice").values())))
 
 
 def _machine(sysfs_root: Path | None, snapshot: Path | None, hardware: str | None) -> Machine:
@@ -203,8 +234,6 @@ def _settings(given: list[str] | tuple[str, ...]) -> dict[str, dict[str, str]]:
 
 
 def _render(machine: Machine, options: Options, drivers: list[str], nodes: int, *, device_classes: bool) -> Rendering:
-    from dataclasses import replace
-
     from dractl.drivers import render
     from dractl.drivers.hardware import as_node
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dractl.drivers.profile import Inventory, Options, Profile
-    from dractl.model.releases import Field
+    from dractl.model.releases import Field, Target
     from dractl.topology.machine import Machine
 
 _MAX_NAME = 253
@@ -78,7 +78,7 @@ def render(
         if device_classes:
             for item in profile.device_classes(options):
                 classes.append(item)
-                _drop(item["spec"], "class", options, f"DeviceClass {item['metadata']['name']}", notices)
+                drop_fields(item["spec"], "class", options.target, f"DeviceClass {item['metadata']['name']}", notices)
     return Rendering(tuple(slices), tuple(classes), comments, tuple(dict.fromkeys(notices)), unpublished)
 
 
@@ -109,7 +109,7 @@ def _objects(profile: Profile, inventory: Inventory, options: Options, notices: 
             spec["sharedCounters"] = deepcopy(list(one.counter_sets))
         if one.devices:
             spec["devices"] = deepcopy(list(one.devices))
-        _drop(spec, "slice", options, profile.name, notices)
+        drop_fields(spec, "slice", options.target, profile.name, notices)
         metadata = {"name": slice_name(number, profile.name, options.node_name)}
         objects.append(
             {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": metadata, "spec": spec}
@@ -151,17 +151,17 @@ def _refusal(slices: list[dict[str, Any]], options: Options) -> str | None:
 # --- fields that the release does not keep -----------------------------------------------------------------------
 
 
-def _drop(spec: dict[str, Any], kind: str, options: Options, about: str, notices: list[str]) -> None:
+def drop_fields(spec: dict[str, Any], kind: str, target: Target, about: str, notices: list[str]) -> None:
     """Removes, in place, what an API server of the target release would not store; one notice a field."""
     from dractl.model.releases import dropped_fields, unknown_fields
 
-    gone = (*dropped_fields(kind, options.target), *unknown_fields(kind, options.target.release))
-    notices += [f"{about}: {_why(item, options)}" for item in gone if _remove(spec, item.path.split("."))]
+    gone = (*dropped_fields(kind, target), *unknown_fields(kind, target.release))
+    notices += [f"{about}: {_why(item, target)}" for item in gone if _remove(spec, item.path.split("."))]
 
 
-def _why(item: Field, options: Options) -> str:
-    release = options.target.release
-    gates = " and ".join(gate for gate in item.gates if not options.target.enabled(gate)) if item.gates else ""
+def _why(item: Field, target: Target) -> str:
+    release = target.release
+    gates = " and ".join(gate for gate in item.gates if not target.enabled(gate)) if item.gates else ""
     if gates:
         return f"{item.path} is left out: Kubernetes {release} drops it without {gates}"
     return f"{item.path} is left out: Kubernetes {release} does not know it"

@@ -1,5 +1,5 @@
 """One folder for each complaint that reached the trackers of Kubernetes and its drivers: in ``objects.yaml`` what a
-cluster holds then, in ``expected.yaml`` what the answer must say.
+cluster holds then, in ``expected.yaml`` what the answer must say; ``network.yaml`` are pools of network devices.
 
 ``subject`` (with ``namespace``) is asked about, for ``release`` with ``gates``, on ``node`` alone if one is given.
 ``reason`` is the first reason, or one of ``also`` is; ``nodes`` gives the first reason of single nodes, ``verdict`` the
@@ -40,6 +40,8 @@ def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 def explain(capsys: pytest.CaptureFixture[str], folder: Path, expected: dict[str, Any]) -> dict[str, Any]:
     given = [text for key, option in OPTIONS.items() if key in expected for text in (option, expected[key])]
+    network = folder / "network.yaml"
+    given += ["--network-devices", str(network)] if network.exists() else []
     answer: dict[str, Any] = ask(capsys, "explain", "-f", str(folder / "objects.yaml"), *given, expected["subject"])
     return answer
 

@@ -4,7 +4,6 @@ Machine to render slices of.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from dractl.drivers.hardware.build import as_node
@@ -18,8 +17,8 @@ __all__ = ["as_node", "machine"]
 def machine(spec: str) -> Machine:
     """The machine that ``--hardware`` describes. Raises UsageError, and InputError for what is wrong in a file."""
     from dractl.drivers.hardware import build, described
-    from dractl.drivers.hardware.spec import parse
+    from dractl.drivers.hardware.spec import is_file, parse
 
-    if os.path.sep in spec or spec.endswith((".yaml", ".yml")):
+    if is_file(spec):
         return build.machine(described.read(spec))
     return build.machine(parse(spec))

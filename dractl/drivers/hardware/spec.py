@@ -9,6 +9,7 @@ and ``cuda`` (NVIDIA's versions), ``mig`` (``on``: GPUs whose MIG profiles are k
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from typing import Any
@@ -46,6 +47,28 @@ def parse(line: str) -> Layout:
             slots[number * roots // count if count <= roots else number % roots].append(Slot(found))
     layout = tuple(Root(tuple(held), number * numa // roots) for number, held in enumerate(slots))
     return Layout(layout, numa, settings)
+
+
+def is_file(text: str) -> bool:
+    """Whether a machine is described by a file of this name."""
+    return os.path.sep in text or text.endswith((".yaml", ".yml"))
+
+
+def machines(line: str) -> tuple[str, ...]:
+    """The machines of a line that may describe several: a name or a file begins one, settings and products go on.
+
+    ``p5.48xlarge,dgx-a100,driver=570,2xH100,nic`` is ``p5.48xlarge``, ``dgx-a100,driver=570`` and ``2xH100,nic``.
+    """
+    found: list[str] = []
+    whole = False  # the machine before has a name
+    for item in filter(None, (part.strip() for part in line.split(","))):
+        named = is_file(item) or (names.canonical(item) is not None and find(item) is None)
+        if not found or named or (whole and "=" not in item):
+            found.append(item)
+            whole = named
+        else:
+            found[-1] += f",{item}"
+    return tuple(found)
 
 
 def product(text: str) -> tuple[Product, int]:

@@ -1,0 +1,89 @@
+"""``dractl explain --hardware`` and ``--network-devices``: devices that no cluster has published."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dractl.cli import published, terminal
+from dractl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.cli.source import Cluster
+    from dractl.cluster import ClusterState
+    from dractl.explain import Question
+    from dractl.explain.machines import Comparison
+    from dractl.model import Target
+
+
+def refuse(output: str, *, patch: bool, node: bool, devices: bool) -> None:
+    """Raises UsageError for what cannot be asked about several machines at once."""
+    if output == "html":
+        raise UsageError("--hardware compares machines as text or json, not html")
+    for option, given in (("--patch", patch), ("--node", node), ("--devices", devices)):
+        if given:
+            raise UsageError(f"--hardware does not go with {option}: each machine is asked about alone")
+
+
+def with_network(cluster: Cluster, files: Sequence[str], target: Target) -> Cluster:
+    """The cluster and the devices of ``--network-devices``."""
+    return replace(cluster, state=published.network(files, target).merged(cluster.state)) if files else cluster
+
+
+def compare(
+    cluster: Cluster, hardware: Sequence[str], target: Target, output: str, verbose: int, *, to_file: bool
+) -> tuple[str, bool]:
+    """Which machines serve each subject, as a report; and whether each of them is served by one."""
+    from dractl.explain import Options
+    from dractl.explain.machines import compare as ask
+    from dractl.report import explain_machines
+
+    specs = published.machines(hardware)
+    if not specs:
+        raise UsageError("--hardware names no machine", hint="`dractl render --list-hardware` lists those with a name")
+    classes = published.known_classes(target)
+    there = {spec: classes.merged(published.described(spec, target)) for spec in specs}
+
+    def questions(state: ClusterState) -> list[Question]:
+        return _questions(cluster, state)
+
+    found = ask(cluster.state, there, questions, cluster.features, Options(cluster.release_assumed))
+    text = explain_machines.to_json(found) if output == "json" else _text(found, verbose, to_file=to_file)
+    return text, all(comparison.fits for comparison in found)
+
+
+def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
+    """What was named, else what is pending, else the templates: often a file of claims holds nothing else."""
+    from dractl.errors import InputError
+    from dractl.explain import everything, find
+
+    names, where = cluster.sources.names, cluster.namespace
+    found = [q for name in names for q in find(state, name, where, cluster.kinds)] or everything(state, where)
+    if not found:
+        templates = [key for key in state.all("ResourceClaimTemplate") if where in (None, key[0])]
+        found = [q for space, name in templates for q in find(state, f"template/{name}", space)]
+    if not found:
+        raise InputError("there is nothing to explain: no claim, no template and no pending pod")
+    return found
+
+
+def _text(comparisons: Sequence[Comparison], verbose: int, *, to_file: bool) -> str:
+    """The tables; with -v also the whole answer for each machine that does not serve."""
+    from dractl.report import explain_machines, explain_text
+    from dractl.report.canvas import Canvas
+
+    out = sys.stdout
+    canvas = Canvas(unicode=False)
+    if not to_file:
+        canvas = Canvas(min(terminal.width(out), 120), terminal.use_unicode(out, piped=False), terminal.use_color(out))
+    text = explain_machines.to_text(comparisons, canvas, cut=out.isatty() and not to_file)
+    if not verbose:
+        return text
+    for comparison in comparisons:
+        for machine, answer in comparison.answers:
+            if not answer.fits:
+                text += f"\n# {machine}\n{explain_text.render([answer], canvas, every=verbose > 1)}"
+    return text

@@ -1,0 +1,201 @@
+"""Devices that are not in a node: ResourceSlices from a file that lists pools of them, for several or all nodes.
+
+A pool is a document ``{driver: camera.example.com, pool: yard, allNodes: true, devices: [...]}``. Instead of
+``allNodes`` it can have a ``nodeSelector``, a map of labels or a NodeSelector; where each device has its own, the pool
+has none. A device has ``name``, ``attributes`` and ``capacity`` as plain values (``{version: 1.2.3}`` for a version),
+and whatever else the API knows of devices, such as ``bindingConditions``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dractl.manifests import Document
+    from dractl.model.releases import Target
+    from dractl.validation import Violation
+
+_KEYS = ("driver", "pool", "generation", "allNodes", "nodeSelector", "devices")
+_DEVICE_KEYS = (
+    "name",
+    "attributes",
+    "capacity",
+    "allNodes",
+    "nodeSelector",
+    "taints",
+    "bindsToNode",
+    "bindingConditions",
+    "bindingFailureConditions",
+    "allowMultipleAllocations",
+)
+_FORMS = ("string", "int", "bool", "version", "strings", "ints", "bools", "versions")
+_MOST, _MOST_TAINTED = 128, 64  # ResourceSliceMaxDevices, ...WithTaintsOrConsumesCounters
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The slices, and what the release drops of them."""
+
+    slices: tuple[dict[str, Any], ...]
+    notices: tuple[str, ...] = ()
+
+    @property
+    def pools(self) -> frozenset[tuple[str, str]]:
+        """The pools, each by its driver and its name."""
+        return frozenset((item["spec"]["driver"], item["spec"]["pool"]["name"]) for item in self.slices)
+
+
+def read(path: str, target: Target) -> Network:
+    """The slices that a file describes. Raises InputError with the line of what an API server would refuse."""
+    from dractl.manifests import load
+
+    inputs = load([path], relevant_only=False)
+    for broken in inputs.broken:
+        raise InputError(broken.message, place=str(broken.position), hint=broken.hint)
+    if not inputs.documents:
+        raise InputError("holds no pool of devices", place=path)
+    notices: list[str] = []
+    slices: list[dict[str, Any]] = []
+    pools: set[tuple[str, str]] = set()
+    for document in inputs.documents:
+        found = list(_slices(document, target, notices))
+        key = (found[0]["spec"]["driver"], found[0]["spec"]["pool"]["name"])
+        if key in pools:
+            raise _error(document, ("pool",), f"pool {key[1]} of {key[0]} is there twice: give each document its own")
+        pools.add(key)
+        slices += found
+    return Network(tuple(slices), tuple(dict.fromkeys(notices)))
+
+
+def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[dict[str, Any]]:
+    from dractl.drivers.rendering import drop_fields, slice_name
+    from dractl.validation import rules
+
+    pool = document.value
+    _known_keys(document, (), pool, _KEYS, "a pool")
+    driver, name = pool.get("driver"), str(pool.get("pool", "network"))
+    if not isinstance(driver, str):
+        raise _error(document, ("driver",), "driver must be a DRA driver's name, such as camera.example.com")
+    devices = pool.get("devices")
+    if not isinstance(devices, list) or not devices:
+        raise _error(document, ("devices",), "devices must be a list such as [{name: camera-1, attributes: {zoom: 4}}]")
+    held = [_device(document, number, item) for number, item in enumerate(devices)]
+    seen: dict[Any, int] = {}
+    for number, device in enumerate(held):
+        if device.get("name") in seen:
+            raise _error(document, ("devices", number, "name"), f"two devices are named {device['name']}")
+        seen[device.get("name")] = number
+    where = _nodes(document, pool, held)
+    most = _MOST_TAINTED if any("taints" in device for device in held) else _MOST
+    parts = [held[start : start + most] for start in range(0, len(held), most)]
+    for number, part in enumerate(parts):
+        spec = {
+            "driver": driver,
+            "pool": {"name": name, "generation": pool.get("generation", 1), "resourceSliceCount": len(parts)},
+            **where,
+            "devices": part,
+        }
+        drop_fields(spec, "slice", target, f"{driver}/{name}", notices)
+        item = {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceSlice",
+            "metadata": {"name": slice_name(number, driver, name.replace("/", "-"))},
+            "spec": spec,
+        }
+        for violation in rules.check(item, target, namespaces={}):
+            raise _refused(document, violation, number * most)
+        yield item
+
+
+def _device(document: Document, number: int, item: Any) -> dict[str, Any]:
+    path = ("devices", number)
+    if not isinstance(item, dict):
+        raise _error(document, path, "a device must be a map such as {name: camera-1, attributes: {zoom: 4}}")
+    _known_keys(document, path, item, _DEVICE_KEYS, "a device")
+    device = dict(item)
+    for key in ("attributes", "capacity"):
+        if not isinstance(item.get(key, {}), dict):
+            raise _error(document, (*path, key), f"{key} must be a map from names to values")
+    if "attributes" in item:
+        device["attributes"] = {
+            name: _attribute(document, (*path, "attributes", name), value) for name, value in item["attributes"].items()
+        }
+    if "capacity" in item:
+        device["capacity"] = {
+            name: value if isinstance(value, dict) else {"value": str(value)}
+            for name, value in item["capacity"].items()
+        }
+    if "nodeSelector" in item:
+        device["nodeSelector"] = _selector(document, (*path, "nodeSelector"), item["nodeSelector"])
+    return device
+
+
+def _attribute(document: Document, path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
+    from dractl.drivers.values import value as typed
+
+    if isinstance(value, dict):
+        if len(value) != 1 or next(iter(value)) not in _FORMS:
+            raise _error(document, path, f"an attribute has one of the types {', '.join(_FORMS)}")
+        return value
+    if isinstance(value, bool | int | str) or (isinstance(value, list) and value):
+        return typed(value)
+    raise _error(
+        document, path, "an attribute must be a string, an integer, true or false, or a map such as version: 1.2.3"
+    )
+
+
+def _nodes(document: Document, pool: dict[str, Any], devices: list[dict[str, Any]]) -> dict[str, Any]:
+    """The slice's fields for where its devices can be reached."""
+    own = [number for number, device in enumerate(devices) if "allNodes" in device or "nodeSelector" in device]
+    if own and ("allNodes" in pool or "nodeSelector" in pool):
+        place = ("devices", own[0])
+        raise _error(document, place, "the pool says already from which nodes its devices can be reached")
+    if own:
+        if len(own) < len(devices):
+            missing = next(number for number in range(len(devices)) if number not in own)
+            raise _error(document, ("devices", missing), "it needs allNodes or a nodeSelector, as the others have one")
+        return {"perDeviceNodeSelection": True}
+    if "nodeSelector" in pool and "allNodes" not in pool:
+        return {"nodeSelector": _selector(document, ("nodeSelector",), pool["nodeSelector"])}
+    if pool.get("allNodes") is True and "nodeSelector" not in pool:
+        return {"allNodes": True}
+    what = "either allNodes: true or a nodeSelector, in the pool or in each device"
+    raise _error(document, ("allNodes",) if "allNodes" in pool else (), f"a pool of network devices needs {what}")
+
+
+def _selector(document: Document, path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
+    """A map of labels as a NodeSelector; a NodeSelector as it is."""
+    if not isinstance(value, dict) or not value:
+        raise _error(document, path, "nodeSelector must be a map of labels, or a NodeSelector")
+    if "nodeSelectorTerms" in value:
+        return value
+    wanted = [{"key": key, "operator": "In", "values": [str(label)]} for key, label in value.items()]
+    return {"nodeSelectorTerms": [{"matchExpressions": wanted}]}
+
+
+def _known_keys(document: Document, path: tuple[str | int, ...], value: Any, known: Sequence[str], what: str) -> None:
+    from difflib import get_close_matches
+
+    for key in value:
+        if key not in known:
+            near = get_close_matches(key, known, 1)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            place = document.locate((*path, key), key=True)
+            raise InputError(f"unknown key {key!r}{meant}", place=str(place), hint=f"{what} has {', '.join(known)}")
+
+
+def _error(document: Document, path: tuple[str | int, ...], message: str, hint: str | None = None) -> InputError:
+    return InputError(message, place=str(document.locate(path)), hint=hint)
+
+
+def _refused(document: Document, violation: Violation, first: int) -> InputError:
+    """A violation in a slice, at the place of the file that it comes from."""
+    path = violation.path[1:] if violation.path[:1] == ("spec",) else ()
+    if path[:1] == ("devices",) and len(path) > 1 and isinstance(path[1], int):
+        path = ("devices", path[1] + first, *path[2:])
+    return _error(document, path, f"an API server refuses this: {violation.field}: {violation.message}")

@@ -1,0 +1,71 @@
+"""Which machines would serve a subject, and why the others would not: a table, or ``dractl/explain-machines/v1``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dractl.report.explain_json import as_json
+from dractl.report.plain import plural, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dractl.explain import Explanation
+    from dractl.explain.machines import Comparison
+    from dractl.report.canvas import Canvas
+
+SCHEMA = "dractl/explain-machines/v1"
+
+
+def to_json(comparisons: Sequence[Comparison]) -> str:
+    """Each subject with the machines that serve it, and the answer for each machine as explain prints it.
+
+    ``schemas/dractl/explain-machines-v1.json`` is its schema.
+    """
+    subjects = [
+        {
+            "servedBy": [machine for machine, answer in comparison.answers if answer.fits],
+            "machines": [
+                {"machine": machine, "fits": answer.fits, "answer": as_json(answer)}
+                for machine, answer in comparison.answers
+            ],
+        }
+        for comparison in comparisons
+    ]
+    return json.dumps({"schema": SCHEMA, "subjects": subjects}, indent=2, ensure_ascii=False)
+
+
+def to_text(comparisons: Sequence[Comparison], canvas: Canvas, *, cut: bool = False) -> str:
+    """A table for each subject, a line a machine. With ``cut`` no line is wider than the canvas."""
+    tables = ["\n".join(_table(comparison, canvas, cut=cut)) for comparison in comparisons]
+    return canvas.plain("\n\n".join(tables)) + "\n"
+
+
+def _table(comparison: Comparison, canvas: Canvas, *, cut: bool) -> Iterator[str]:
+    rows: list[tuple[Any, ...]] = [(machine, _code(answer), answer) for machine, answer in comparison.answers]
+    wide = max(len("MACHINE"), *(len(machine) for machine, _, _ in rows))
+    coded = max(len("REASON"), *(len(code) for _, code, _ in rows))
+    room = canvas.width - wide - coded - 6
+    yield canvas.paint(comparison.answers[0][1].subject.title, "1")
+    yield canvas.paint(f"  {'MACHINE':<{wide}}  {'REASON':<{coded}}  WHY", "1")
+    for machine, code, answer in rows:
+        mark = canvas.paint("✓", "1;32") if answer.fits else canvas.paint("✗", "1;31")
+        why = _why(answer)
+        yield f"{mark} {machine:<{wide}}  {code:<{coded}}  {canvas.cut(why, room) if cut else why}".rstrip()
+    served = sum(answer.fits for _, _, answer in rows)
+    yield ""
+    yield f"{served} of {plural(len(rows), 'machine')} can serve it (Kubernetes {rows[0][2].release})"
+
+
+def _code(answer: Explanation) -> str:
+    if answer.fits:
+        return ""
+    return answer.reasons[0].code if answer.reasons else answer.verdict
+
+
+def _why(answer: Explanation) -> str:
+    if answer.fits:
+        given = [item.device for node in answer.nodes[:1] for item in node.allocation]
+        return printable(", ".join(given) or answer.headline)
+    return printable(answer.reasons[0].short if answer.reasons else answer.headline)

@@ -1,0 +1,153 @@
+"""dractl explain --hardware, and --network-devices of render and explain."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+
+from dractl.cli.main import main
+from dractl.drivers.hardware.spec import machines
+from dractl.resources import data_dir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: train, namespace: ml}
+spec:
+  devices:
+    requests:
+    - name: gpus
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        count: 8
+        selectors:
+        - cel: {expression: 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"'}
+"""
+MACHINES = "p5.48xlarge,p4d.24xlarge,trn2.48xlarge,4xH100,2xnic"
+CAMERAS = """\
+driver: camera.example.com
+allNodes: true
+devices: [{name: camera-1, attributes: {zoom: 4}}]
+"""
+
+
+@pytest.fixture
+def claim(tmp_path: Path) -> str:
+    (tmp_path / "claim.yaml").write_text(CLAIM)
+    return str(tmp_path / "claim.yaml")
+
+
+def explain(*arguments: str) -> int:
+    return main(["explain", "--isolated", "-q", *arguments])
+
+
+def test_which_machines_serve_a_claim(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain(claim, "--hardware", MACHINES) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == ["resourceclaim", "ml/train"]
+    assert [line[:2] for line in lines[2:6]] == [
+        ["v", "p5.48xlarge"],
+        ["x", "p4d.24xlarge"],
+        ["x", "trn2.48xlarge"],
+        ["x", "4xH100,2xnic"],
+    ]
+    assert [line[2] for line in lines[3:6]] == ["selector-false", "no-slices-for-driver", "not-enough"]
+    assert " ".join(lines[7]).startswith("1 of 4 machines can serve it")
+
+
+def test_the_comparison_as_json(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain(claim, "--hardware", MACHINES, "-o", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == "dractl/explain-machines/v1"
+    (subject,) = found["subjects"]
+    assert subject["servedBy"] == ["p5.48xlarge"]
+    verdicts = [machine["answer"]["verdict"] for machine in subject["machines"]]
+    assert verdicts == ["allocatable", "unallocatable", "unallocatable", "unallocatable"]
+    schema = json.loads((data_dir("schemas") / "dractl" / "explain-machines-v1.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(found)
+
+
+def test_no_machine_serves_it(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain(claim, "--hardware", "p4d.24xlarge") == 1
+    assert explain(claim, "--hardware", "p4d.24xlarge", "--exit-zero") == 0
+    capsys.readouterr()
+    assert explain(claim, "--hardware", "p4d.24xlarge", "-v") == 1
+    assert "# p4d.24xlarge" in capsys.readouterr().out
+
+
+def test_a_file_of_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = CLAIM.replace("kind: ResourceClaim", "kind: ResourceClaimTemplate").replace("spec:\n", "spec:\n spec:\n", 1)
+    (tmp_path / "template.yaml").write_text(text)
+    assert explain(str(tmp_path / "template.yaml"), "--hardware", "dgx-h100") == 0
+    assert capsys.readouterr().out.startswith("resourceclaimtemplate ml/train")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-o", "html"), "--hardware compares machines as text or json, not html"),
+        (("--patch",), "--hardware does not go with --patch"),
+        (("--node", "node-1"), "--hardware does not go with --node"),
+        (("--devices", "local"), "--hardware does not go with --devices"),
+    ],
+)
+def test_what_does_not_go_with_machines(
+    claim: str, arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert explain(claim, "--hardware", "dgx-h100", *arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_an_unknown_machine_has_near_ones(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain(claim, "--hardware", "p5.48xlarg") == 2
+    assert "p5.48xlarge" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        ("p5.48xlarge,dgx-a100", ("p5.48xlarge", "dgx-a100")),
+        ("p5.48xlarge,dgx-a100,driver=570.1,2xH100,nic", ("p5.48xlarge", "dgx-a100,driver=570.1", "2xH100,nic")),
+        ("H100,mig=1g.10gb, a.yaml ,4xB200", ("H100,mig=1g.10gb", "a.yaml", "4xB200")),
+    ],
+)
+def test_a_line_of_several_machines(line: str, parts: tuple[str, ...]) -> None:
+    assert machines(line) == parts
+
+
+def test_network_devices_alone_and_beside_a_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "cameras.yaml"
+    path.write_text(CAMERAS)
+    assert main(["render", "--isolated", "-q", "--network-devices", str(path), "-o", "json"]) == 0
+    (item,) = json.loads(capsys.readouterr().out)["items"]
+    assert item["spec"]["allNodes"] is True
+    arguments = ["--network-devices", str(path), "--hardware", "T4", "--driver", "gpu.nvidia.com", "-o", "json"]
+    assert main(["render", "--isolated", "-q", *arguments]) == 0
+    drivers = [item["spec"]["driver"] for item in json.loads(capsys.readouterr().out)["items"]]
+    assert drivers == ["gpu.nvidia.com", "camera.example.com"]
+
+
+def test_a_pool_in_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text(CAMERAS)
+    files = ["--network-devices", str(tmp_path / "a.yaml"), "--network-devices", str(tmp_path / "b.yaml")]
+    assert main(["render", "--isolated", *files]) == 3
+    assert "pool network of camera.example.com is in" in capsys.readouterr().err
+    assert main(["render", "--isolated", "--diff", "-", *files]) == 2
+
+
+def test_a_claim_for_a_network_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "cameras.yaml").write_text(CAMERAS)
+    wanted = CLAIM.replace("gpu.nvidia.com", "camera.example.com").replace("count: 8", "count: 1")
+    wanted = wanted.replace('architecture == "Hopper"', "zoom == 4")
+    wanted += "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: camera.example.com}\nspec: {}\n"
+    (tmp_path / "claim.yaml").write_text(wanted)
+    given = [str(tmp_path / "claim.yaml"), "--network-devices", str(tmp_path / "cameras.yaml")]
+    assert explain(*given, "--hardware", "dgx-h100") == 0
+    assert "camera-1" in capsys.readouterr().out
