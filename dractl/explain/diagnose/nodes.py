@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
     from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.node_filters import Rejection
+    from dractl.scheduler.rejection import Rejection
     from dractl.scheduler.verdict import NodeVerdict
 
     Raw = Mapping[str, Any]
