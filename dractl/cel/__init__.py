@@ -1,6 +1,6 @@
 """Device selectors in CEL: compile, check, estimate, evaluate and trace them as Kubernetes does.
 
-    environment(Target.of("1.36"), "new").compile(text)      # what kube-apiserver says to a selector
+    environment(Target.of("1.36"), "new").compile(text)      # what kube-apiserver says about a selector
     environment(Target.of("1.36"), "stored").compile(text)   # what kube-scheduler evaluates
 
 Importing this package is cheap: the CEL library is loaded when the first expression is compiled.

@@ -1,7 +1,7 @@
 """The checked tree of an expression, decoded from ``cel.expr.CheckedExpr``.
 
-A decoder of our own reads the wire format: the message classes of protobuf would have to be imported and built (15
-ms) and would then be copied into these nodes anyway. Field numbers: cel-spec proto/cel/expr/{checked,syntax}.proto.
+The wire format is decoded here: importing and building protobuf's message classes takes 15 ms, and they would be
+copied into these nodes anyway. Field numbers: cel-spec proto/cel/expr/{checked,syntax}.proto.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Comprehension(Node):
 
     @property
     def binds(self) -> bool:
-        """Whether this is ``cel.bind``: no loop, a variable with a value."""
+        """True if this is ``cel.bind``: no loop, a variable with a value."""
         return (
             isinstance(self.range, ListLiteral)
             and not self.range.elements
@@ -175,7 +175,7 @@ class Comprehension(Node):
 
 
 class Checked(NamedTuple):
-    """A checked expression: its tree and the text that it was made from."""
+    """A checked expression: its tree and its source."""
 
     root: Node
     source: str

@@ -26,7 +26,7 @@ Found = Iterator[tuple[int, str]]
 
 
 def operand_types(checked: Checked) -> tuple[Issue, ...]:
-    """``&&`` and ``||`` take bools: each operand that is none is an issue of its own."""
+    """``&&`` and ``||`` take bools: each operand of another type is an issue of its own."""
     found = [
         (argument.offset, expected_bool(argument.type))
         for node in checked.walk()
@@ -38,7 +38,7 @@ def operand_types(checked: Checked) -> tuple[Issue, ...]:
 
 
 def literals(checked: Checked) -> tuple[Issue, ...]:
-    """Literals that cel-go does not take: doubles out of range, the names of Kubernetes' own types, values of these
+    """Literals that cel-go rejects: doubles out of range, the names of Kubernetes' own types, values of these
     types."""
     found: list[tuple[int, str]] = []
     for node in checked.walk():
@@ -63,8 +63,8 @@ def validators(checked: Checked) -> tuple[Issue, ...]:
         if call.function in ("duration", "timestamp") and len(call.args) == 1 and call.target is None:
             found += _time_literal(call)
         elif call.function == "matches" and call.args:
-            # The first argument, which is the text in matches(text, pattern): upstream's validator does not tell them
-            # apart.
+            # The first argument, even where that is the string of matches(string, pattern): upstream's validator does
+            # not tell them apart.
             found += _pattern_literal(call.args[0])
         elif call.function == "format" and call.target is not None:
             found += _format_literal(call)
@@ -112,8 +112,8 @@ def _pattern_literal(pattern: Node) -> Found:
 
 
 def _mixed_literals(node: Node, exempt: bool) -> Found:
-    """The elements of a list literal have one type, so have the keys of a map literal, and its values; within a call of
-    ``format`` they need not."""
+    """The elements of a list literal have one type; so do the keys, and the values, of a map literal. Arguments of
+    ``format`` are exempt."""
     exempt = exempt or (isinstance(node, Call) and node.function == "format")
     if not exempt and isinstance(node, ListLiteral):
         kinds = [element(e.type) if i in node.optional else e.type for i, e in enumerate(node.elements)]
@@ -190,7 +190,7 @@ def _format_literal(call: Call) -> Found:
 
 
 def _unfit(node: Node, kinds: set[str], deep: bool) -> Node | None:
-    """What does not have one of these types: the argument or, where ``deep``, a part of the literal that it is."""
+    """Values of other types: the argument or, where ``deep``, a part of the literal that it is."""
     if node.type.partition("(")[0] not in kinds:
         return node
     if deep and isinstance(node, (ListLiteral, MapLiteral)):
@@ -222,7 +222,7 @@ _TYPE_NAMES = {
 
 
 def fold(root: Node, release: int) -> None:
-    """Compute what cel-go computes when it makes a program. CelError where that fails: the text after
+    """Folds constants as cel-go does when it makes a program. CelError where that fails: the text after
     ``program instantiation failed:``."""
     _fold(root, release)
 
@@ -235,7 +235,7 @@ def _fold(node: Node, release: int) -> Any:
     if isinstance(node, Ident):
         if not node.type.startswith("type"):
             return _VARIABLE
-        if node.name not in _TYPE_NAMES:  # a loop variable over types: upstream takes its name for that of a type
+        if node.name not in _TYPE_NAMES:  # a loop variable over types: upstream confuses its name with that of a type
             raise CelError(f"reference to undefined type: {node.name}")
         return v.TypeValue(node.name)
     if isinstance(node, (ListLiteral, MapLiteral)):

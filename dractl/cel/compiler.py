@@ -1,4 +1,4 @@
-"""From the text of an expression to a :class:`Program`, in upstream's order
+"""From the source of an expression to a :class:`Program`, in upstream's order
 (dynamic-resource-allocation/cel/compile.go)."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Rejected(Exception):
 
 
 def compile_program(text: str, declarations: Declarations, native: Any) -> Program:
-    """Never raises: what is wrong is in the program."""
+    """Never raises: errors are in the program."""
     if not text.isascii():
         text = re.sub(_SURROGATES, "\N{REPLACEMENT CHARACTER}", text)
     too_long = len(text.encode()) > MAX_LENGTH
@@ -127,7 +127,7 @@ def _finish(checked: Checked, declarations: Declarations) -> None:
 
 
 def _compiled(source: str, native: Any) -> bytes:
-    """The serialized tree. RuntimeError, the only exception of the binding, for whatever is wrong."""
+    """The serialized tree. Raises RuntimeError, the only exception of the binding, for every error."""
     try:
         return bytes(native.compile(source).serialize())
     except RuntimeError as error:

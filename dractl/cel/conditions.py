@@ -1,4 +1,4 @@
-"""What an expression demands: the conditions that ``&&`` joins, and comparisons of the device with literals."""
+"""What an expression requires: the conditions that ``&&`` joins, and comparisons of the device with literals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CONVERSIONS = ("quantity", "semver")
 
 
 class Part(NamedTuple):
-    """A part of an expression: its text, and where it stands in the whole (code points, end exclusive)."""
+    """A part of an expression: its text and its place in the whole (code points, end exclusive)."""
 
     text: str
     start: int
@@ -44,7 +44,7 @@ class Literal(NamedTuple):
 
     @property
     def key(self) -> tuple[str, Any]:
-        """The same for literals that are equal in CEL: numbers of all types."""
+        """Equal for literals that are equal in CEL, such as numbers of different types."""
         return "number" if self.kind in ("int", "uint", "double") else self.kind, self.value
 
 
@@ -69,8 +69,8 @@ class Comparison(NamedTuple):
 
 
 def conjuncts(checked: Checked) -> tuple[Part, ...]:
-    """The conditions that must all hold: one, unless the expression joins several by ``&&``. Each has the parentheses
-    around it, a single one has not."""
+    """The conditions that must all hold: one, unless the expression joins several by ``&&``. Several keep their
+    parentheses, a single one does not."""
     spans = Spans(checked)
     nodes = tuple(_joined(checked.root))
     places = [spans.operand(node) for node in nodes] if len(nodes) > 1 else [spans.span(checked.root)]

@@ -98,11 +98,11 @@ def _fixed(number: int) -> Range:
     return number, number
 
 
-# -- what is known of values ------------------------------------------------------------------------------------------
+# -- known values ------------------------------------------------------------------------------------------------
 
 
 class Entries(NamedTuple):
-    """The sizes of what a list (``keys`` are then indices) or a map holds."""
+    """The sizes of the entries of a map, or of a list (``keys`` are then indices)."""
 
     container: str
     keys: Range
@@ -257,7 +257,7 @@ class _Estimator:
         return variable.entries if variable else None
 
     def pass_on(self, source: Node, target: Node) -> None:
-        """What is known of one node's value is known of another's."""
+        """Gives one node the known sizes of another."""
         size, entries = self.size(source), self.entries(source)
         if size is not None:
             self.sizes[target.id] = size
@@ -601,7 +601,7 @@ class _Estimator:
 
 
 def _literal(node: Node, default: int) -> int:
-    """The value of an integer literal, which is not negative."""
+    """The value of a non-negative integer literal."""
     return max(0, node.value) if isinstance(node, Const) and node.kind == "int" else default
 
 

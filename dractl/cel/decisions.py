@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Seen(NamedTuple):
-    """Something of the device that was read: ``device.driver``, or an attribute or capacity by ``domain/name``.
+    """A part of the device that was read: ``device.driver``, or an attribute or capacity by ``domain/name``.
 
     ``value`` is written as in CEL (``"Hopper"``, ``quantity("80Gi")``); None where the device has no such entry.
     """
@@ -27,8 +27,8 @@ class Decision(NamedTuple):
     """Why an expression is true, false or an error on one device.
 
     ``text`` is the part that decided, from ``start`` to ``end`` (code points). ``result`` is true, false, or None where
-    ``error`` holds upstream's text. Of ``a && b`` that is the first part that is false, of ``a || b`` the first that is
-    true, of an error the operation that failed; where all parts count, it is the whole.
+    ``error`` holds upstream's text. It is the first false operand of ``a && b``, the first true operand of
+    ``a || b``, the operation that failed, or the whole where all parts count.
     """
 
     text: str
@@ -62,7 +62,7 @@ def _deciding(trace: Trace) -> Trace:
 
 
 def _first(trace: Trace, value: bool) -> Trace:
-    """An operand with this value decides, whatever the others are; upstream absorbs their errors."""
+    """The operand that decides: whatever the others are, upstream absorbs their errors."""
     cause = next((child for child in trace.children if child.error is None and child.value is value), None)
     return trace if cause is None else _deciding(cause)
 

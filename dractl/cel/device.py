@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class DeviceLike(Protocol):
-        """What is read of a :class:`dractl.model.Device`."""
+        """The parts of :class:`dractl.model.Device` that are read here."""
 
         @property
         def mapping(self) -> Mapping[str, Any]: ...
@@ -53,7 +53,7 @@ class View:
         self._capacity: Domains | None = None
 
     def fault(self, list_values: bool) -> str | None:
-        """What is wrong with the device itself: then every expression fails, ``true`` included. Upstream names one of
+        """The fault of the device itself, which makes every expression fail, ``true`` included. Upstream names one of
         the faulty attributes at random; this is the first by name."""
         raw = self.device.mapping.get("attributes")
         if not raw:
@@ -135,7 +135,7 @@ class View:
         return self._value(key, raw[key])
 
     def _value(self, key: str, raw: Any) -> Any:
-        """An attribute as a value of CEL; only for devices without fault. What is written plainly needs no decoding."""
+        """An attribute as a value of CEL; only for devices without fault. Plain values need no decoding."""
         if type(raw) is dict and len(raw) == 1:
             ((kind, content),) = raw.items()
             if kind in _PLAIN and type(content) is _PLAIN[kind]:
@@ -150,7 +150,7 @@ class View:
         return self.device.capacity[_key(raw, self.driver, domain, name)].value
 
     def memory_key(self, fields: tuple[Field, ...]) -> tuple[Any, ...]:
-        """Equal for devices that these fields do not tell apart."""
+        """A key that is equal for devices with the same values of these fields."""
         return tuple([self._memory(field) for field in fields])
 
     def _memory(self, field: Field) -> Any:
@@ -188,7 +188,7 @@ _VERSIONS: dict[str, Version] = {}
 
 
 def _version(text: str) -> Version:
-    """Version.parse with a memory of the texts that are versions: devices have few different ones."""
+    """Version.parse with a cache: devices have few different versions."""
     version = _VERSIONS.get(text)
     if version is None:
         version = Version.parse(text)

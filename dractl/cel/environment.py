@@ -101,7 +101,7 @@ class Declarations(NamedTuple):
         ]
         if self.shared:
             lines.append("- {name: device.allowMultipleAllocations, type_name: bool}")
-        # Types that cel-cpp does not know as values. The first two are no types, which cel-go notices late only.
+        # Types that cel-cpp does not know as values. The first two are not types, which cel-go notices late.
         lines += [
             f"- {{name: {name}, type_name: type, params: [{{type_name: {name}}}]}}"
             for name in ("duration", "timestamp", "net.IP", "net.CIDR")
@@ -134,7 +134,7 @@ class Environment:
         return f"Environment(1.{self.declarations.release}, {self.declarations.mode})"
 
     def compile(self, text: str) -> Program:
-        """The program of one expression. Never raises: what is wrong with the expression is in the program."""
+        """The program of one expression. Never raises: errors in the expression are in the program."""
         program = self._programs.get(text)
         if program is None:
             from dractl.cel.compiler import compile_program
@@ -164,7 +164,7 @@ def environment(target: Target, mode: Mode) -> Environment:
 
 
 def reading(text: str) -> Program:
-    """An expression compiled to be read, not judged: as the scheduler of the newest release takes it, which takes
+    """An expression compiled to be read, not judged: in the stored environment of the newest release, which accepts
     most. For verdicts use the :func:`environment` of a release."""
     from dractl.model import Target
 

@@ -132,7 +132,7 @@ class _Builder:
         return lambda _: constant
 
     def _resolved(self, run: Run) -> Run:
-        """What a variable or a branch of ``?:`` comes to: cel-go 0.26 adapts again what an optional holds."""
+        """The value of a variable or of a branch of ``?:``: cel-go 0.26 adapts the content of an optional again."""
         if self.release >= 37:
             return run
 
@@ -148,7 +148,7 @@ class _Builder:
         return resolved
 
     def _opener(self, container: Node) -> Open:
-        """How a value is taken out of the optional that a container may be. A chain of selections is one attribute."""
+        """Unwraps a container that is an optional. A chain of selections is one attribute."""
         chained = isinstance(container, Select) or (isinstance(container, Call) and container.function in _ACCESS)
         return _as_it_is if self.release >= 37 or chained else _adapted
 
@@ -340,7 +340,7 @@ class _Builder:
         assert node.target is not None
         optional, other = self.build(node.target), self.build(node.args[0])
         whole = node.function == "or"
-        lenient = self.release < 37  # cel-go 0.26 gives what is no optional as it is
+        lenient = self.release < 37  # cel-go 0.26 returns a value that is not an optional as it is
 
         def run(f: Frame) -> Any:
             value = optional(f)

@@ -59,5 +59,5 @@ class Issue(NamedTuple):
 
     @property
     def is_assignment(self) -> bool:
-        """Whether ``=`` stands where ``==`` belongs."""
+        """True if ``=`` stands where ``==`` belongs."""
         return "token recognition error at: '= '" in self.message

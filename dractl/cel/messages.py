@@ -111,7 +111,7 @@ def place(issue: Issue) -> tuple[int, int]:
 
 
 def _too_deep(text: str) -> Issue:
-    """cel-cpp stops at 32 levels, cel-go at 250; what lies between cannot be told."""
+    """cel-cpp stops at 32 levels, cel-go at 250; between them the verdict is unknown."""
     return Issue(f"expression recursion limit exceeded: {DEEPEST}" if depth(text) >= DEEPEST else TOO_DEEP)
 
 
@@ -157,7 +157,7 @@ class _Reporter:
         return Issue(message, offset, line, column)
 
     def unescaped(self, message: str, offset: int) -> str:
-        """What is no token, as it stands in the source: cel-cpp writes line ends and tabs as escapes."""
+        """Characters that form no token, as in the source: cel-cpp writes line ends and tabs as escapes."""
         part = message[len(_UNREAD) : -1]
         for escape, character in (("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t")):
             part = part.replace(escape, character)
@@ -195,7 +195,7 @@ class _Reporter:
         return self.tokens[index] if 0 <= index < len(self.tokens) else None
 
     def is_member_call(self, offset: int, function: str) -> bool:
-        """Whether the call whose ``(`` stands at this offset has a target: ``target.function(``."""
+        """True if the call whose ``(`` stands at this offset has a target: ``target.function(``."""
         at = self.index.get(offset)
         if at is None or at < 2 or self.tokens[at].text != "(":
             return False
@@ -204,7 +204,7 @@ class _Reporter:
         return (called == function or called in _OPTIONAL_MACROS) and self.is_member(at)
 
     def is_member(self, at: int) -> bool:
-        """Whether an operand and a dot stand before the name of the call whose ``(`` is token ``at``."""
+        """True if an operand and a dot stand before the name of the call whose ``(`` is token ``at``."""
         return at >= 3 and self.tokens[at - 2].text == "." and _ends_operand(self.tokens[at - 3])
 
     def namespaced(self, offset: int) -> str | None:
@@ -285,7 +285,7 @@ class _Reporter:
         return None if kind is None else short_type(kind)
 
     def type_between(self, first: int, last: int) -> str | None:
-        """The type of the expression from one token to another; None where it cannot be told."""
+        """The type of the expression from one token to another; None if unknown."""
         root = self.root_of(self.text[self.tokens[first].start : self.tokens[last].end])
         if root is None and first < last:
             root = self.root_of(self.unbound(first, last))
@@ -335,7 +335,7 @@ def _member(overload: re.Match[str]) -> str:
 
 
 def sort_variables(text: str) -> tuple[Issue, ...]:
-    """Variables of ``sortBy`` that are no names, which cel-cpp takes."""
+    """Variables of ``sortBy`` that are not names, which cel-cpp accepts."""
     tokens = tokenize(text)
     found = []
     for dot, name, opening, first, second in zip(tokens, tokens[1:], tokens[2:], tokens[3:], tokens[4:], strict=False):
@@ -350,7 +350,7 @@ def sort_variables(text: str) -> tuple[Issue, ...]:
 
 
 def quoted_names(text: str) -> tuple[Issue, ...]:
-    """Field names in backquotes, which cel-go before 0.29 knows but does not take (Kubernetes up to 1.36)."""
+    """Field names in backquotes, which cel-go before 0.29 parses but rejects (Kubernetes up to 1.36)."""
     tokens = tokenize(text)
     return tuple(
         issue_at("unsupported syntax: '`'", token.start, text)

@@ -1,4 +1,4 @@
-"""Texts of numbers as Go's strconv reads and writes them."""
+"""Numbers as strings, as Go's strconv reads and writes them."""
 
 from __future__ import annotations
 

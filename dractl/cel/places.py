@@ -29,7 +29,7 @@ def short_type(kind: str) -> str:
 
 
 def may_be_bool(kind: str) -> bool:
-    """Whether ``&&`` and ``||`` take a type."""
+    """True if ``&&`` and ``||`` take a type."""
     return kind in ("bool", "dyn", "google.protobuf.Any", "wrapper(bool)") or kind.startswith("<")
 
 

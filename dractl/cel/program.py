@@ -1,4 +1,4 @@
-"""A compiled expression: its verdict at admission, and what it says of devices."""
+"""A compiled expression: its verdict at admission, its result on devices, and what it reads."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Program:
 
     @property
     def ok(self) -> bool:
-        """Whether it compiles."""
+        """True if it compiles."""
         return self.error is None
 
     @cached_property
@@ -80,7 +80,7 @@ class Program:
         return None if self.checked is None else reads(self.checked.root)
 
     def evaluate(self, driver: str, device: DeviceLike) -> bool | EvalError:
-        """What kube-scheduler gets for this device. Results are remembered by the fields that the expression reads.
+        """The result that kube-scheduler gets for this device, remembered by the fields that the expression reads.
 
         ValueError when the expression does not compile (:attr:`ok`).
         """
@@ -127,7 +127,7 @@ class Program:
                 self._decisions[key] = found
         return found
 
-    # -- what it says, for people and rules; read from its tokens where it does not compile ---------------------------
+    # -- contents, for people and rules; read from the tokens where it does not compile -------------------------------
 
     @cached_property
     def lookups(self) -> tuple[Lookup, ...]:
@@ -153,7 +153,7 @@ class Program:
 
     @property
     def drivers(self) -> frozenset[str]:
-        """The drivers that it names as those wanted: ``device.driver == "..."``, or ``in [...]``."""
+        """The drivers that it asks for: ``device.driver == "..."``, or ``in [...]``."""
         return frozenset(
             literal.value
             for found in self.comparisons
@@ -163,7 +163,7 @@ class Program:
 
     @property
     def driver(self) -> str | None:
-        """The one driver that a device must have for the expression to hold, where it says so."""
+        """The one driver that the expression requires of a device."""
         for found in self.comparisons:
             one = found.lookup is None and found.required and found.operator in ("==", "in")
             if one and len(found.literals) == 1:

@@ -1,4 +1,4 @@
-"""Which parts of a device an expression depends on."""
+"""The parts of a device that an expression depends on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def reads(root: Node) -> frozenset[Field] | None:
     return frozenset(found)
 
 
-# What is known of a node's value: a map of domains ("attributes",), or one domain ("attributes", "gpu.example.com").
+# What a node stands for: a map of domains ("attributes",), or one domain ("attributes", "gpu.example.com").
 _Place = tuple[str, ...]
 
 
@@ -67,7 +67,7 @@ def _call(node: Call, scope: dict[str, _Place | None], found: set[Field]) -> _Pl
         place = _place(node.args[1], scope, found)
         key = node.args[0].value
         if place is not None:
-            # Whether a domain is there depends on every entry of it; whether an entry is there, on that one.
+            # The presence of a domain depends on every entry of it; that of an entry, on that one.
             if len(place) != 2 or not isinstance(key, str):
                 raise _All
             found.add(Field(place[0], place[1], key))

@@ -1,6 +1,6 @@
-"""Spellings that cel-go takes and cel-cpp does not, replaced by others of the same length and meaning.
+"""Spellings that cel-go accepts and cel-cpp does not, replaced by others of the same length and meaning.
 
-Every offset stays what it is.
+Offsets do not change.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _tests(text: str, known: tuple[str, ...], fields: dict[int, str]) -> str:
 
 
 def _may_precede(token: Token) -> bool:
-    """Whether an operand may follow this token."""
+    """True if an operand may follow this token."""
     return token.text == "in" or (token.kind == "operator" and token.text not in (".", ".?", ")", "]", "}"))
 
 
@@ -83,7 +83,7 @@ def _flatten(text: str) -> str:
 
 
 def unnested(text: str) -> str:
-    """Without parentheses directly around parentheses: cel-cpp takes 32 levels of nesting, cel-go 250."""
+    """Without parentheses directly around parentheses: cel-cpp accepts 32 levels of nesting, cel-go 250."""
     tokens = tokenize(text)
     closing = brackets(text)
     ends = {token.start: i for i, token in enumerate(tokens)}

@@ -188,7 +188,7 @@ class Spans:
         return self.tokens[i - 1].text if i is not None and is_name(self.tokens[i - 1]) else ""
 
     def is_generated(self, node: Node) -> bool:
-        """Whether a call is part of what a macro expands to: what stands at its place is another name."""
+        """True if a call is part of what a macro expands to: what stands at its place is another name."""
         if not isinstance(node, Call):
             return False
         name = self.called(node)

@@ -33,7 +33,7 @@ class Token(NamedTuple):
 
     @property
     def content(self) -> str | None:
-        """What a string or a quoted name says; None for other tokens, and for strings with escapes."""
+        """The content of a string or a quoted name; None for other tokens, and for strings with escapes."""
         if self.kind == "quoted":
             return self.text[1:-1]
         if self.kind != "string":
@@ -55,7 +55,7 @@ def _opening(text: str) -> str:
 
 @lru_cache(64)
 def tokenize(source: str) -> tuple[Token, ...]:
-    """Every token but spaces and comments. A text that is no expression gives some tokens too."""
+    """Every token but spaces and comments; also of source that is not an expression."""
     token_at = re.compile(_LEXEME, re.VERBOSE | re.DOTALL).match
     tokens: list[Token] = []
     i = 0
@@ -105,11 +105,11 @@ def brackets(source: str) -> dict[int, int]:
 
 
 DEEPEST = 250
-"""cel-go takes no expression with so many levels of brackets."""
+"""cel-go rejects expressions with this many levels of brackets."""
 
 
 def depth(source: str) -> int:
-    """How deep brackets are nested."""
+    """The depth of nested brackets."""
     level = deepest = 0
     for token in tokenize(source):
         if token.kind == "operator":
@@ -137,5 +137,5 @@ def operand_start(source: str, last: int) -> int:
 
 
 def is_name(token: Token) -> bool:
-    """Whether a parenthesis after this token begins the arguments of a call."""
+    """True if a parenthesis after this token begins the arguments of a call."""
     return token.kind == "name" and token.text != "in"

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from dractl.cel.device import DeviceLike
     from dractl.cel.environment import Declarations
 
-_MOST = 2000  # sub-evaluations that one trace holds; what a loop does beyond them is not kept
+_MOST = 2000  # sub-evaluations that one trace keeps; further rounds of a loop are dropped
 
 
 @dataclass(slots=True)
 class Trace:
-    """What one sub-expression came to.
+    """The result of one sub-expression.
 
     ``text`` is ``source[start:end]`` (code points). ``value`` is a value of :mod:`dractl.cel.values`, None where
-    ``error`` says why there is none. ``children`` are the parts that were evaluated, in that order: what ``&&`` or
-    ``?:`` passed over is not among them; the body of a loop is there once for each element that it saw. ``function``
-    names the operator, function or macro (``_&&_``, ``startsWith``, ``exists``, ``has``); "" for literals, variables
+    ``error`` says why there is none. ``children`` are the parts that were evaluated, in that order, without those that
+    ``&&`` or ``?:`` skipped; the body of a loop is there once for each element that it saw. ``function`` names the
+    operator, function or macro (``_&&_``, ``startsWith``, ``exists``, ``has``); "" for literals, variables
     and selections.
     """
 
@@ -99,7 +99,7 @@ def _function(node: Node, spans: Spans) -> str:
 
 
 def _is_hidden(node: Node, spans: Spans) -> bool:
-    """What a macro added to the source."""
+    """True for nodes that a macro added."""
     match node:
         case Ident(name=name):
             return name.startswith("@") or name == "device"

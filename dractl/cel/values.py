@@ -45,7 +45,7 @@ class CelError(Exception):
 
 
 class Aborted(Exception):
-    """An evaluation that upstream gives up as a whole: it has cost too much, or upstream panics. Unlike an error,
+    """An evaluation that upstream aborts: it costs too much, or upstream panics. Unlike an error,
     ``||`` cannot absorb it."""
 
 
@@ -133,7 +133,7 @@ NONE = Optional(None, False)
 
 
 def opened(optional: Optional) -> Any:
-    """What is in an optional that is present; an error where upstream could not adapt it (evaluation.py)."""
+    """The content of an optional that is present; an error where upstream could not adapt it (evaluation.py)."""
     if type(optional.value) is CelError:
         raise optional.value
     return optional.value
@@ -157,7 +157,7 @@ class CIDR(_Value):
 
 
 class URL(_Value):
-    """The parts of net/url.URL that CEL can ask for."""
+    """The parts of net/url.URL that CEL can read."""
 
     __slots__ = ("host", "path", "query", "scheme", "text")
 
@@ -177,7 +177,7 @@ class NamedFormat(_Value):
 
 
 class Sum(Quantity):
-    """What ``add`` and ``sub`` give. Upstream's is a pointer (library/quantity.go), and no ``==`` takes one on its
+    """The result of ``add`` and ``sub``. Upstream's is a pointer (library/quantity.go), and no ``==`` takes one on its
     right."""
 
     __slots__ = ()
@@ -245,8 +245,8 @@ class _Key:
 
 
 def encode_key(key: Any) -> Any:
-    """A key as the dict holds it. Numbers are one key whatever their type, as in CEL; a bool is no number, as in
-    Python."""
+    """A key as the dict holds it. Numbers are one key whatever their type, as in CEL; a bool is not a
+    number, as it is in Python."""
     if type(key) in KEY_TYPES:
         return (key,) if type(key) is bool else key
     if isinstance(key, UNHASHABLE):
@@ -286,7 +286,7 @@ def find(mapping: dict[Any, Any], key: Any) -> tuple[Any, bool]:
 
 
 def has_key(mapping: dict[Any, Any], key: Any) -> bool:
-    """``key in mapping``: unlike :func:`find`, an outer map of a device says no to an unknown domain."""
+    """``key in mapping``: unlike :func:`find`, an outer map of a device does not contain an unknown domain."""
     return type(key) in KEY_TYPES and encode_key(key) in mapping
 
 
@@ -321,14 +321,14 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def _equal_inside(a: Any, b: Any) -> bool:
-    """Equality of what two optionals hold: unlike ``==``, it leaves null to the left value."""
+    """Equality of the contents of two optionals: unlike ``==``, null is left to the left value."""
     if b is None and isinstance(a, _STRICT):
         raise no_overload()
     return equal(a, b)
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Equality inside lists and maps, where upstream takes an error for no difference."""
+    """Equality inside lists and maps, where upstream treats an error as equality."""
     try:
         return equal(a, b)
     except CelError:
@@ -483,7 +483,7 @@ def divide(a: Any, b: Any) -> Any:
     if kind is float:
         if b:
             return a / b
-        # IEEE 754: a division by zero is no error.
+        # IEEE 754: division by zero is not an error.
         return math.nan if not a or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1, b)
     if b == 0:
         raise CelError("division by zero")
@@ -612,7 +612,7 @@ def go_name(value: Any) -> str:
 
 
 def elements(container: Any) -> list[Any]:
-    """What a loop with one variable goes over: the elements of a list, the keys of a map."""
+    """The items of a loop with one variable: the elements of a list, the keys of a map."""
     if type(container) is list:
         return container
     if isinstance(container, dict):
@@ -628,7 +628,7 @@ def qualifier(key: Any) -> Any:
 
 
 def pairs(container: Any) -> list[tuple[Any, Any]]:
-    """What a loop with two variables goes over: index and element, or key and value."""
+    """The items of a loop with two variables: index and element, or key and value."""
     if type(container) is list:
         return list(enumerate(container))
     if isinstance(container, dict):

@@ -140,7 +140,7 @@ class Claim(Generic[Owner]):
         return [r for r in self.alternatives if r.reference in names or (r.parent is not None and r.parent in names)]
 
     def binds_one(self, constraint: Constraint) -> bool:
-        """Whether a constraint covers a single device, so that there is nothing to compare it with."""
+        """True if a constraint covers a single device, so that there is nothing to compare it with."""
         bound = self.targets(constraint.requests)
         return len({request.whole for request in bound}) == 1 and all(request.amount == 1 for request in bound)
 

@@ -34,7 +34,7 @@ class Clause(NamedTuple):
 
 
 def parse(template: str) -> list[str | Clause]:
-    """The literal texts and the clauses; nothing follows a clause with a fault."""
+    """The literal parts and the clauses, up to the first faulty clause."""
     parts: list[str | Clause] = []
     i = 0
     while i < len(template):

@@ -18,7 +18,7 @@ _INCLUDES_LONGEST = 48  # resourceapi.ResourceSliceMaxAttributeValuesPerDevice
 
 
 def _is(a: Any, b: Any) -> bool:
-    """``a.Equal(b) == types.True``: an error is no equality."""
+    """``a.Equal(b) == types.True``: an error is not equality."""
     try:
         return v.equal(a, b)
     except CelError:
@@ -108,7 +108,7 @@ def sort_by_keys(elements: list[Any], keys: list[Any]) -> list[Any]:
 
 
 def is_sorted(elements: list[Any]) -> bool:
-    """Of elements that cannot be compared with each other, none comes too early."""
+    """Elements that cannot be compared are never out of order."""
     for i, element in enumerate(elements):
         if not v.is_ordered(element):
             raise v.no_overload()

@@ -42,7 +42,7 @@ def _address_fault(text: str) -> str:
 
 
 def _ipv6_fault(text: str) -> str:
-    """The first complaint of netip.parseIPv6 about a text that is no IPv6 address."""
+    """The first error of netip.parseIPv6 for a string that is not an IPv6 address."""
     rest = text.removeprefix("::")
     ellipsis = text.startswith("::")
     fields = 0
@@ -235,7 +235,7 @@ def masked(value: CIDR) -> CIDR:
 
 
 def _within(value: CIDR, address: Address, length: int) -> bool:
-    """Whether the first ``length`` bits of both are equal."""
+    """True if the first ``length`` bits of both are equal."""
     spare = address.max_prefixlen - length
     return address.version == value.address.version and int(address) >> spare == int(value.address) >> spare
 

@@ -1,4 +1,4 @@
-"""Durations and timestamps: texts as Go's package time reads and writes them, and the getters."""
+"""Durations and timestamps: strings as Go's package time reads and writes them, and the getters."""
 
 from __future__ import annotations
 
