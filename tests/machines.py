@@ -182,6 +182,7 @@ class _Tree:
             self.put(f"{base}/cpulist", str(node.get("cpus", "")))
             self.put(f"{base}/meminfo", f"Node {node['id']} MemTotal:       {node['memoryKiB']} kB")
             self.put(f"{base}/distance", " ".join(str(d) for d in node["distance"]))
+            (self.top / base / "hugepages").mkdir(parents=True, exist_ok=True)  # on each node, with CONFIG_HUGETLBFS
             for size, (total, free) in node.get("hugepages", {}).items():
                 self.put(f"{base}/hugepages/hugepages-{size}kB/nr_hugepages", str(total))
                 self.put(f"{base}/hugepages/hugepages-{size}kB/free_hugepages", str(free))
@@ -222,6 +223,13 @@ class _Tree:
         )
         for key in ("class", "vendor", "device"):
             self.put(f"{base}/{key}", facts[key])
+        ids = (int(facts[key], 16) for key in ("vendor", "device"))
+        code = int(facts["class"], 16)
+        # pci-sysfs.c modalias_show; no function has subsystem ids here
+        alias = "pci:v{:08X}d{:08X}sv00000000sd00000000bc{:02X}sc{:02X}i{:02X}"
+        self.put(f"{base}/modalias", alias.format(*ids, code >> 16, code >> 8 & 0xFF, code & 0xFF))
+        for key in ("subsystem_vendor", "subsystem_device"):
+            self.put(f"{base}/{key}", "0x0000")
         root = next(part for part in path.split("/") if part.startswith("pci"))
         self.put(f"{base}/numa_node", str(facts.get("numa", self.numa_of_root.get(root, -1))))
         if facts["driver"]:

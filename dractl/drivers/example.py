@@ -48,9 +48,15 @@ CATALOGUE = Catalogue(
     settings=(
         Setting("numDevices", "8, or another number", "GPUs a node"),
         Setting("partitionsPerGPU", "0, or another number", "partitions a GPU, with counters"),
-        Setting("allowMultipleAllocations", "false, true", "whether claims can share a device's capacity"),
+        Setting("allowMultipleAllocations", "false, true", "let claims share a device's capacity"),
+        Setting(
+            "bindingConditions", "false, true", "--binding-conditions: devices have to be made ready before binding"
+        ),
     ),
-    notes=("it is rendered only when it is named: --driver gpu.example.com",),
+    notes=(
+        "rendered only when named: --driver gpu.example.com",
+        "profiles cpu and net of the example driver are drivers of other names, which are not rendered",
+    ),
 )
 
 
@@ -68,9 +74,7 @@ class _Example:
     def inventory(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         version_index(CATALOGUE, NAME, options.versions.get(NAME))
         count, parts = _number(options, "numDevices", 8, 512), _number(options, "partitionsPerGPU", 0, 80)
-        shared = options.setting(NAME, "allowMultipleAllocations") or "false"
-        if shared not in ("false", "true"):
-            raise UsageError(f"{NAME}: allowMultipleAllocations is true or false, not {shared!r}")
+        shared = "true" if options.flag(NAME, "allowMultipleAllocations") else "false"
         devices: list[dict[str, Any]] = []
         counters: list[dict[str, Any]] = []
         for number in range(count):
@@ -85,6 +89,12 @@ class _Example:
                 devices.append(_device(f"gpu-{number}-partition-{part}", own, parts, shared == "true", name))
             whole = {**facts, "partitionable": True, "full": True}
             devices.append(_device(f"gpu-{number}-full", whole, 1, shared == "true", name))
+        if options.flag(NAME, "bindingConditions"):
+            for device in devices:
+                device |= {
+                    "bindingConditions": ["BindingConditions"],
+                    "bindingFailureConditions": ["BindingFailureConditions"],
+                }
         parts_of_all = (Slice(counter_sets=tuple(counters)), Slice(tuple(devices)))  # gpu.go EnumerateDevices
         return Inventory(parts_of_all if counters else one_slice(devices))
 

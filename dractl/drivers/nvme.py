@@ -25,6 +25,8 @@ from dractl.topology import cpulist
 from dractl.topology.pcie_root import pci_bus_id, why_not_published
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dractl.topology.machine import Machine, NvmeController, NvmeNamespace, PciDevice
 
 NAME = "dra.nvme"
@@ -85,7 +87,7 @@ class _Nvme:
         for controller in sorted(machine.nvme_controllers, key=lambda controller: controller.name):
             spaces = [space for name, space in disks.items() if name.startswith(f"{controller.name}n")]
             pci = machine.pci.get(controller.bdf) if controller.bdf is not None else None
-            why = _why_not(pci, spaces)
+            why = _why_not(pci, spaces, disks)
             if pci is None or why is not None:
                 notices.append(f"{NAME}: {controller.name} is not published: {why}")
                 continue
@@ -106,7 +108,7 @@ class _Nvme:
 PROFILE = _Nvme()
 
 
-def _why_not(pci: PciDevice | None, spaces: list[NvmeNamespace]) -> str | None:
+def _why_not(pci: PciDevice | None, spaces: list[NvmeNamespace], disks: Mapping[str, NvmeNamespace]) -> str | None:
     """Why Discover or enumerateDevices leaves a controller out."""
     if pci is None:
         return "it has no PCI function"
@@ -116,15 +118,19 @@ def _why_not(pci: PciDevice | None, spaces: list[NvmeNamespace]) -> str | None:
         return "it has no namespace of its own name"
     if pci_bus_id(pci) is None or why_not_published(pci):
         return why_not_published(pci)
-    used = [space.name for space in spaces if _is_used(space)]
+    used = [space.name for space in spaces if _is_used(space, disks)]
     return f"{', '.join(used)} is mounted, or a partition of it is held by LVM or RAID" if used else None
 
 
-def _is_used(space: NvmeNamespace) -> bool:
-    """hasMountedNamespace: mounted, itself or a partition, or a partition that has holders; not the disk's own ones."""
+def _is_used(space: NvmeNamespace, disks: Mapping[str, NvmeNamespace]) -> bool:
+    """hasMountedNamespace: mounted, itself or a partition, or a partition that has holders; not the disk's own ones.
+
+    The driver looks for the name anywhere in /proc/mounts, so that nvme0n10 makes nvme0n1 a mounted disk, too.
+    """
     if space.mounted is None:  # snapshots once did not tell mounts from holders
         return space.in_use is True
-    return space.mounted or any(name != space.name for name in space.held)
+    mounted = any(other.mounted and space.name in name for name, other in disks.items())
+    return mounted or any(name != space.name for name in space.held)
 
 
 def _device(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dractl.drivers import Options, find
 from dractl.errors import UsageError
 from dractl.model.releases import Target
-from dractl.topology import Core, Cpus, Machine, PciDevice
-from dractl.topology.machine import CacheGroup
+from dractl.topology import Core, Cpus, Host, Machine, PciDevice
+from dractl.topology.machine import CacheGroup, PcieRoot
 
 # Two sockets of two cores with two threads: 0,4 1,5 | 2,6 3,7.
 CORES = tuple(Core(package=core // 2, id=core % 2, cpus=f"{core},{core + 4}", numa_node=core // 2) for core in range(4))
@@ -107,3 +109,96 @@ def test_settings_that_the_driver_does_not_have(settings: dict[str, str]) -> Non
 def test_thousands_of_cpus_are_written_as_go_writes_them() -> None:
     many = Machine(cpus=Cpus(smt=False, cores=tuple(Core(0, n, str(n), 0) for n in range(2000))))
     assert devices(machine=many)[0]["capacity"]["dra.cpu/cpu"] == {"value": "2k"}
+
+
+def replaced(**facts) -> Machine:
+    return replace(MACHINE, cpus=replace(MACHINE.cpus, **facts))
+
+
+def test_a_cpu_without_l3_has_cache_minus_1() -> None:
+    """cpuinfo.go GetCPUInfos: UncoreCacheID is -1 until an L3 cache is found."""
+    assert devices(machine=replaced(l3=()), mode="individual")[0]["attributes"]["dra.cpu/cacheL3ID"] == {"int": -1}
+
+
+@pytest.mark.parametrize(
+    "cpus",
+    [
+        {"cores": (replace(CORES[0], package=-1), *CORES[1:])},  # POWER LPARs
+        {"cores": (replace(CORES[0], numa_node=None), *CORES[1:])},
+        {"cores": (replace(CORES[0], id=-1), *CORES[1:])},
+        {"uncached": "0,4"},
+    ],
+)
+def test_cpus_of_incomplete_topology_are_skipped(cpus: dict[str, object]) -> None:
+    """populateTopologyInfo; the machine as one group is all online CPUs all the same (builder.go)."""
+    machine = replaced(**cpus)
+    assert {d["attributes"]["dra.cpu/cpuID"]["int"] for d in devices(machine=machine, mode="individual")} == {
+        1, 2, 3, 5, 6, 7,
+    }  # fmt: skip
+    assert devices(machine=machine)[0]["attributes"]["dra.cpu/numCPUs"] == {"int": 2}
+    assert devices(machine=machine, groupBy="machine")[0]["attributes"]["dra.cpu/numCPUs"] == {"int": 8}
+
+
+def test_the_machine_is_published_without_any_cpu() -> None:
+    (device,) = devices(groupBy="machine", reservedCPUs="0-7")
+    assert device["capacity"]["dra.cpu/cpu"] == {"value": "0"}
+    assert devices(reservedCPUs="0-7") == ()
+
+
+def test_threads_are_told_by_package_cluster_and_core_id() -> None:
+    """populateCpuSiblings knows pairs; where core_id repeats in a package, or with SMT4, CPUs stand alone."""
+
+    def order(*cores: Core) -> list[int]:
+        machine = replaced(online="0-3", cores=cores, l3=())
+        return [d["attributes"]["dra.cpu/cpuID"]["int"] for d in devices(machine=machine, mode="individual")]
+
+    assert order(Core(0, 0, "0,2", 0), Core(0, 1, "1,3", 0)) == [0, 2, 1, 3]
+    assert order(Core(0, 0, "0-3", 0)) == [0, 1, 2, 3]  # SMT4
+    assert order(Core(0, 0, "0", 0), Core(0, 1, "1", 0), Core(0, 0, "2", 1), Core(0, 1, "3", 1)) == [0, 2, 1, 3]
+    apart = (Core(0, 0, "0", 0, cluster=0), Core(0, 1, "1", 0), Core(0, 0, "2", 1, cluster=1), Core(0, 2, "3", 1))
+    assert order(*apart) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(("control", "smt"), [("on", True), ("OFF", False), ("notsupported", False), ("odd", True)])
+def test_smt_control(control: str, smt: bool) -> None:
+    """IsSMTEnabled: for another word there are more CPUs than cores, or not."""
+    found = devices(machine=replaced(smt=None, smt_control=control))
+    assert found[0]["attributes"]["dra.cpu/smtEnabled"] == {"bool": smt}
+
+
+def test_roots_are_those_below_sys_devices() -> None:
+    """pkg/pcie: cpulistaffinity of every root, with functions or not; on amd64 only; the driver needs all of them."""
+    roots = (PcieRoot("pci0000:17", "0-1,4-5"), PcieRoot("pci0000:fe", "0-7"))
+    machine = replace(MACHINE, pcie_roots=roots)
+    first, second = devices(machine=machine, exposePCIeRoots="true")
+    name = "resource.kubernetes.io/pcieRoot"
+    assert first["attributes"][name] == {"strings": ["pci0000:17", "pci0000:fe"]}
+    assert second["attributes"][name] == {"strings": ["pci0000:fe"]}
+    arm = replace(machine, host=Host(architecture="aarch64"))
+    assert name not in devices(machine=arm, exposePCIeRoots="true")[0]["attributes"]
+    unreadable = replace(machine, pcie_roots=(*roots, PcieRoot("pci0000:ff")))
+    options = Options("n", Target.of("1.37"), {}, {"dra.cpu": {"exposePCIeRoots": "true"}})
+    assert "pci0000:ff/pci_bus/0000:ff" in str(find("dra.cpu").inventory(unreadable, options).unpublished)
+    assert find("dra.cpu").inventory(unreadable, Options("n", Target.of("1.37"))).unpublished is None
+
+
+def test_cpus_that_count_against_the_nodes_own() -> None:
+    """builder.go groupedCPUNodeAllocatable, individualCPUNodeAllocatable (KEP 5517)."""
+    setting = {"publishNodeAllocatableResourceMapping": "true"}
+    group = devices("main", **setting)[0]["nodeAllocatableResources"]
+    assert group == {"cpu": {"mapping": {"capacityKey": "dra.cpu/cpu", "capacityMultiplier": "1"}}}
+    single = devices("main", mode="individual", **setting)[0]["nodeAllocatableResources"]
+    assert single == {"cpu": {"mapping": {"deviceMultiplier": "1"}}}
+
+
+@pytest.mark.parametrize(
+    ("version", "settings"),
+    [
+        ("0.1", {"groupBy": "machine"}),
+        ("0.1", {"exposePCIeRoots": "true"}),
+        ("0.2", {"publishNodeAllocatableResourceMapping": "true"}),
+    ],
+)
+def test_options_that_a_version_does_not_have(version: str, settings: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="came"):
+        devices(version, **settings)

@@ -117,6 +117,12 @@ def test_controllers_that_are_not_published(function: PciDevice, controller: Nvm
     assert why in found.notices[0]
 
 
+def test_a_disk_whose_name_another_mounted_one_begins_with() -> None:
+    """hasMountedNamespace looks for nvme0n1 anywhere in /proc/mounts, and finds it in nvme0n10."""
+    assert inventory(with_disk(DISK, replace(DISK, name="nvme0n2", mounted=False))).devices
+    assert not inventory(with_disk(DISK, replace(DISK, name="nvme0n10", mounted=True))).devices
+
+
 def test_controllers_behind_vmd_are_not_published(tmp_path: Path) -> None:
     """GetPCIBusIDAttribute refuses their domain of five digits, and enumerateDevices goes on without them."""
     found = inventory(probes.read(machines.build(machines.describe("vmd"), tmp_path)))

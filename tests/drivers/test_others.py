@@ -183,6 +183,12 @@ def test_what_the_api_server_refuses_of_the_example_driver(
     assert message in found.unpublished["gpu.example.com"]
 
 
+def test_binding_conditions() -> None:
+    device = example(numDevices="1", bindingConditions="true")[0]["devices"][0]
+    assert device["bindingConditions"] == ["BindingConditions"]
+    assert device["bindingFailureConditions"] == ["BindingFailureConditions"]
+
+
 def test_shared_capacity() -> None:
     device = example(numDevices="1", allowMultipleAllocations="true")[0]["devices"][0]
     assert device["allowMultipleAllocations"] is True
