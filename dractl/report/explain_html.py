@@ -197,7 +197,7 @@ def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
     if not fixes:
         yield "<h2>No small change was found after which it fits</h2>"
         return
-    yield "<h2>Would fit if <small class=dim>each checked by allocating again</small></h2><table>"
+    yield "<h2>To make it fit <small class=dim>each checked by allocating again</small></h2><table>"
     for f in fixes:
         effect = f" <span class=dim>({escape(f.effect)})</span>" if f.effect else ""
         where = _node_names(f.nodes)

@@ -277,7 +277,7 @@ def _fixes(fixes: Sequence[Fix], canvas: Canvas) -> Iterator[str]:
     if not fixes:
         return
     yield ""
-    head, note = "Would fit if", "each checked by allocating again"
+    head, note = "To make it fit", "each checked by allocating again"
     yield canvas.paint(head, "1") + note.rjust(canvas.width - len(head))
     places = [_names(fix.nodes) for fix in fixes]
     wide = min(max(map(len, places)), _NAME)

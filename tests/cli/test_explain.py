@@ -44,7 +44,7 @@ def test_the_example_names_the_roots_and_what_each_holds(capsys: pytest.CaptureF
     assert code == 1
     assert re.search(r"pci0000:17 +2 gpu \| 0 nic", out)
     assert re.search(r"pci0000:5d +1 gpu \(\+1 in use\) \| 1 nic", out)
-    assert "Would fit if" in out
+    assert "To make it fit" in out
     assert "delete pod ml/eval-3" in out
     assert max(map(len, out.splitlines())) <= 100
 
@@ -89,11 +89,11 @@ def test_what_is_named_and_what_v_asks_for_is_in_full(tmp_path: Path, capsys: py
     _, named, err = run(capsys, "-f", path, "claim/nine", "claim/one")
     assert named.startswith("resourceclaim ml/nine")
     assert "SUBJECT" not in named + err
-    assert named.count("Would fit if") == 1
+    assert named.count("To make it fit") == 1
     assert "fits on node-2" in named
     _, verbose, _ = run(capsys, "-f", path, "-v")
     assert verbose.startswith("  SUBJECT")
-    assert verbose.count("Would fit if") == 2
+    assert verbose.count("To make it fit") == 2
     _, everything, _ = run(capsys, "-f", path, "-vv")
     assert everything.count("\nnode-2\n") == 2  # each has the funnel of each node
     assert "\nnode-2\n" not in verbose

@@ -513,3 +513,74 @@ def test_a_selector_is_guarded_within_the_cost_limit(cluster: Any) -> None:
         until(cluster, lambda found: len(placed(found)) == 1)
     finally:
         gone(cluster)
+
+
+def test_replicas_that_share_a_device_get_one_claim(cluster: Any) -> None:
+    sharing = {"driver": "gpu.example.com", "parameters": {"sharing": {"strategy": "TimeSlicing"}}}
+    try:
+        two_gpus(cluster)
+        shared = json.loads(json.dumps(SMALL[-1]))
+        shared["spec"]["spec"]["devices"]["requests"][0]["exactly"]["count"] = 2
+        shared["spec"]["spec"]["devices"]["config"] = [{"opaque": sharing}]
+        cluster.kubectl("replace", "--force", "-f", "-", stdin=json.dumps(shared))
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(2)))
+        found = until(cluster, lambda found: one_waits(found, 1))
+        assert "resourceClaimName" in fixed(cluster, next(p for p in found if "nodeName" not in p["spec"]))
+        until(cluster, lambda found: len(found) == 2 and len(placed(found)) == 2, seconds=60)
+    finally:
+        gone(cluster)
+
+
+def test_equal_replicas_all_get_less(cluster: Any) -> None:
+    labels = {"app": "web"}
+    made = {
+        "replicas": 2,
+        "serviceName": "web",
+        "podManagementPolicy": "Parallel",
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": one_gpu()},
+    }
+    kind = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "web", "namespace": "ml"},
+        "spec": made,
+    }
+    try:
+        two_gpus(cluster)
+        both = json.loads(json.dumps(SMALL[-1]))
+        both["spec"]["spec"]["devices"]["requests"][0]["exactly"]["count"] = 2
+        cluster.kubectl("replace", "--force", "-f", "-", stdin=json.dumps(both))
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(kind))
+        found = until(cluster, lambda found: one_waits(found, 1))
+        fixed(cluster, next(p for p in found if "nodeName" not in p["spec"]))
+        until(cluster, lambda found: len(found) == 2 and len(placed(found)) == 2)
+    finally:
+        cluster.kubectl("delete", "statefulset", "web", "-n", "ml", "--wait=false", check=False)
+        gone(cluster)
+
+
+def test_a_host_port_is_given_up(cluster: Any) -> None:
+    try:
+        two_gpus(cluster)
+        web = deployed(2)
+        web["spec"]["template"]["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8000}]
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(web))
+        found = until(cluster, lambda found: one_waits(found, 1))
+        assert "hostPort" in fixed(cluster, next(p for p in found if "nodeName" not in p["spec"]))
+        until(cluster, lambda found: len(placed(found)) >= 2)
+    finally:
+        gone(cluster)
+
+
+def test_a_class_names_its_driver(cluster: Any) -> None:
+    try:
+        two_gpus(cluster)
+        wrong = {"selectors": [{"cel": {"expression": "device.driver == 'example.com/gpu'"}}]}
+        cluster.kubectl("patch", "deviceclass", "gpu", "--type=merge", "-p", json.dumps({"spec": wrong}))
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(1)))
+        (waiting,) = until(cluster, lambda found: len(found) == 1 and bool(found[0]["status"].get("conditions")))
+        assert "device.driver == 'gpu.example.com'" in fixed(cluster, waiting)
+        until(cluster, lambda found: len(placed(found)) == 1)
+    finally:
+        gone(cluster)

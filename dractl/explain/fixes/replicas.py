@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dractl.model.names import RequestRef
 
 _MOST = 16  # replicas that are placed one after the other
+_ATTEMPTS = 32  # that all counts may take together
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether)
@@ -47,7 +48,7 @@ def equal_counts(problem: Problem) -> Iterator[Candidate]:
         ):
             continue
         users = [key for key in others if _uses(problem, key, place.target.rpartition("/")[2])]
-        for left in range(count - 1, 0, -1):
+        for left in range(count - 1, max(count - 1 - _ATTEMPTS // (len(users) + 1), 0), -1):
             ended = (Delete("Pod/" + "/".join(key)) for key in users)
             changes: tuple[Change, ...] = (place.put("count", value=left), *ended)
             if not _all_fit(problem, changes, [problem.question.key, *users]):

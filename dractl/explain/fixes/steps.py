@@ -260,15 +260,18 @@ def _owner(state: ClusterState, pod: Key) -> str | None:
 
 def _together(found: Sequence[Step]) -> Iterator[Step]:
     """The steps, of which those that end pods come last, and each pod is named once."""
-    late = [s for s in found if s.command.startswith(("kubectl delete pod", "kubectl rollout restart"))]
-    yield from (s for s in found if s not in late)
+    delete = "kubectl delete pod "
     deleted: dict[str, dict[str, None]] = {}
-    for step in late:
-        names, _, namespace = step.command.removeprefix("kubectl delete pod ").partition(" -n ")
-        if namespace:
+    restarts = []
+    for step in found:
+        if step.command.startswith(delete):
+            names, _, namespace = step.command.removeprefix(delete).partition(" -n ")
             deleted.setdefault(namespace, {}).update(dict.fromkeys(names.split()))
+        elif step.command.startswith("kubectl rollout restart"):
+            restarts.append(step)
         else:
             yield step
+    yield from restarts
     for namespace, pods in deleted.items():
         yield Step(f"kubectl delete pod {' '.join(pods)} -n {namespace}", destroys=True)
 

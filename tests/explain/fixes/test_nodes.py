@@ -1,0 +1,116 @@
+"""Fixes outside DRA: what people mistype about nodes, and what others put into a pod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.cluster.changes import Patch
+from dractl.explain.answer import plain
+from tests.explain.cluster import claim, node, pod, request
+from tests.explain.test_fixes import DRIVER, GPU, changes, explain, gpus, replica, template, titles
+
+CLAIM = claim("c", request("r", DRIVER))
+
+
+def waiting(**spec: Any) -> dict[str, Any]:
+    return pod("p", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "p"}, spec=spec)
+
+
+def first(spec: dict[str, Any], *nodes: dict[str, Any]) -> str:
+    """The title of the first fix."""
+    published = [gpus(n["metadata"]["name"], "gpu-0") for n in nodes]
+    return explain("pod/p", GPU, *nodes, *published, CLAIM, waiting(**spec)).fixes[0].title
+
+
+def test_a_typing_error_in_a_node_selector_is_corrected() -> None:
+    big = node("node-1", labels={"node.kubernetes.io/instance-type": "p5.48xlarge"})
+    spec = {"nodeSelector": {"node.kubernetes.io/instance-type": "p5.48xlarg"}}
+    assert first(spec, big) == "change nodeSelector node.kubernetes.io/instance-type=p5.48xlarg to p5.48xlarge"
+
+
+def test_a_typing_error_in_a_key_is_corrected() -> None:
+    spec = {"nodeSelector": {"gpu-polo": "h100"}}
+    assert first(spec, node("node-1", labels={"gpu-pool": "h100"})) == "change nodeSelector gpu-polo to gpu-pool"
+
+
+def test_a_typing_error_in_a_node_affinity_is_corrected() -> None:
+    expression = {"key": "pool", "operator": "In", "values": ["gpu-h10"]}
+    required = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    title = first({"affinity": affinity}, node("node-1", labels={"pool": "gpu-h100"}))
+    assert title == "change node affinity pool=gpu-h10 to gpu-h100"
+
+
+def test_another_node_is_no_typing_error() -> None:
+    assert first({"nodeSelector": {"rack": "rack-1"}}, node("node-1", labels={"rack": "rack-2"})).startswith("remove")
+
+
+def test_a_node_is_never_labelled_as_something_else() -> None:
+    a100 = node("node-1", labels={"pool": "a100"})
+    answer = explain("pod/p", GPU, a100, gpus("node-1", "gpu-0"), CLAIM, waiting(nodeSelector={"pool": "h100"}))
+    assert not any(title.startswith("label") for title in titles(answer))
+
+
+def test_the_value_of_a_toleration_is_corrected() -> None:
+    tainted = node("node-1", taints=[{"key": "team", "value": "llm", "effect": "NoSchedule"}])
+    mine = {"key": "team", "operator": "Equal", "value": "LLM", "effect": "NoSchedule"}
+    assert first({"tolerations": [mine]}, tainted) == "change the pod's toleration of team=LLM to team=llm:NoSchedule"
+
+
+def test_a_taint_of_the_node_controller_is_waited_for() -> None:
+    new = node("node-1", taints=[{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}])
+    answer = explain("pod/p", GPU, new, gpus("node-1", "gpu-0"), CLAIM, waiting())
+    assert answer.fixes[0].title.startswith("wait until node-1 is back")
+    assert answer.fixes[0].changes == ()
+
+
+def test_cordoned_nodes_share_a_line() -> None:
+    nodes = [node(n, unschedulable=True) for n in ("node-1", "node-2", "node-3")]
+    published = [gpus(n["metadata"]["name"], "gpu-0") for n in nodes]
+    answer = explain("pod/p", GPU, *nodes, *published, CLAIM, waiting())
+    assert titles(answer) == ["uncordon node-1"]
+    assert "or node-2, node-3" in answer.fixes[0].effect
+    assert [step.command for step in answer.fixes[0].steps] == ["kubectl uncordon node-1"]
+
+
+def test_a_node_selector_of_a_runtime_class_goes_with_it() -> None:
+    asked = waiting(runtimeClassName="nvidia", nodeSelector={"runtime": "nvidia"})
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, asked)
+    assert titles(answer) == ["label node-1 with runtime=nvidia", "remove runtimeClassName nvidia from the pod"]
+    paths = [o["path"] for o in changes(answer.fixes[1])[0]["json"]]
+    assert paths == ["/spec/runtimeClassName", "/spec/nodeSelector/runtime"]  # else admission adds it again
+
+
+def test_the_runtime_class_of_a_workload_is_removed_where_it_is_written() -> None:
+    made = replica("web-0")
+    made["spec"] |= {"runtimeClassName": "nvidia", "nodeSelector": {"runtime": "nvidia"}}
+    written = {k: v for k, v in made["spec"].items() if k != "nodeSelector"}
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "ml"},
+        "spec": {"template": {"spec": written}},
+    }
+    own = claim("web-0-g", request("r", DRIVER), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]})
+    answer = explain(
+        "pod/web-0", GPU, node("node-1"), gpus("node-1", "gpu-0"), template("t", request("r", DRIVER)), owner, own, made
+    )
+    (fix,) = [fix for fix in answer.fixes if "runtimeClassName" in fix.title]
+    removed = Patch("Deployment/ml/web", ({"op": "remove", "path": "/spec/template/spec/runtimeClassName"},))
+    assert fix.changes == (removed,)
+
+
+@pytest.mark.parametrize("network", [False, True])
+def test_a_host_port_is_given_up_unless_the_pod_has_the_hosts_network(network: bool) -> None:
+    def serving(name: str, **more: Any) -> dict[str, Any]:
+        container = {"name": "main", "image": "x", "ports": [{"containerPort": 80, "hostPort": 80}]}
+        spec = {"containers": [container], **({"hostNetwork": True} if network else {}), **more}
+        return pod(name, {"name": "g", "resourceClaimName": "c"}, metadata={"uid": name}, spec=spec)
+
+    other = serving("other", nodeName="node-1")
+    other["spec"]["resourceClaims"] = []
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, other, serving("p"))
+    removed = [{"op": "remove", "path": "/spec/containers/0/ports/0/hostPort"}]
+    assert any(plain(c).get("json") == removed for fix in answer.fixes for c in fix.changes) is not network
