@@ -1,8 +1,8 @@
-"""PostFilter: pods of lower priority that the scheduler evicts so that the filters before DRA let a pod through.
+"""PostFilter: the pods of lower priority that the scheduler evicts so that the filters before DRA let a pod through.
 
-kubernetes pkg/scheduler/framework/preemption/preemption.go and plugins/defaultpreemption. The scheduler never evicts a
-pod for its devices: the DRA plugin keeps no account of what a removed pod would free (it has no AddPod and RemovePod),
-so on a node without free devices the pod does not fit after the eviction either.
+kubernetes pkg/scheduler/framework/preemption/preemption.go and plugins/defaultpreemption/default_preemption.go. The
+scheduler never evicts a pod for its devices: DRA refuses a node as UnschedulableAndUnresolvable, so such a node is no
+candidate, and a claim keeps its devices while its pod is only assumed to be gone.
 """
 
 from __future__ import annotations
@@ -10,14 +10,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dractl.cluster.state import at, map_at
 from dractl.scheduler import wording
+from dractl.scheduler.snapshot import label_selector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from dractl.cluster.state import ClusterState
     from dractl.scheduler.node_filters import NodeFilters
+    from dractl.scheduler.rejection import Rejection
     from dractl.scheduler.snapshot import NodeInfo, PodInfo, Snapshot
     from dractl.scheduler.verdict import NodeVerdict
+
+# DefaultPreemptionArgs: nodes that are tried at most, as a number and as a share of all nodes.
+_CANDIDATES, _SHARE = 100, 0.1
 
 
 def preempt(
@@ -29,20 +36,28 @@ def preempt(
     """
     texts: list[str] = []
     found: list[NodeVerdict] = []
+    candidates = 0
+    enough = max(_CANDIDATES, int(len(verdicts) * _SHARE))
     for verdict in verdicts:
-        if verdict.rejection is None or verdict.rejection.final:
+        if verdict.rejection is None or verdict.rejection.final or candidates >= enough:
             texts.append(wording.NOT_HELPFUL)
             found.append(verdict)
             continue
         node = filters.snapshot.nodes[verdict.name]
-        victims = lower_priority(filters.snapshot, filters.pod, node)
-        emptied = filters.without(victims) if victims else filters
-        refused = emptied.first(emptied.snapshot.nodes[node.name])
-        said = (wording.NO_VICTIMS,) if not victims else refused.texts if refused is not None else dra_texts(verdict)
+        lower = lower_priority(filters.snapshot, filters.pod, node)
+        if not lower:
+            said: tuple[str, ...] = (wording.NO_VICTIMS,)
+        else:
+            refused = _first(filters, lower, node)
+            said = refused.texts if refused is not None else dra_texts(verdict)
         texts += said
-        names = tuple(victim.full_name for victim in victims)
-        found.append(verdict if said else replace(verdict, victims=names))
-    return (tuple(found), []) if any(n.victims for n in found) else ((), texts)
+        if said:
+            found.append(verdict)
+            continue
+        candidates += 1
+        names = tuple(victim.full_name for victim in victims(filters, lower, node))
+        found.append(replace(verdict, victims=names))
+    return (tuple(found), []) if candidates else ((), texts)
 
 
 def lower_priority(snapshot: Snapshot, pod: PodInfo, node: NodeInfo) -> list[PodInfo]:
@@ -51,3 +66,54 @@ def lower_priority(snapshot: Snapshot, pod: PodInfo, node: NodeInfo) -> list[Pod
         return []
     own = pod.priority(snapshot.state)
     return [other for other in node.pods if other is not pod and other.priority(snapshot.state) < own]
+
+
+def victims(filters: NodeFilters, lower: Sequence[PodInfo], node: NodeInfo) -> list[PodInfo]:
+    """The pods that have to go. Each is kept if the pod fits beside it, the more important ones first; before them
+    those whose eviction violates a PodDisruptionBudget."""
+    state = filters.snapshot.state
+    ranked = sorted(lower, key=lambda pod: (-pod.priority(state), pod.start_time or "~"))
+    violating = _violating(state, ranked)
+    gone = list(lower)
+    found = []
+    for pod in [*violating, *(p for p in ranked if not any(p is v for v in violating))]:
+        rest = [other for other in gone if other is not pod]
+        if _first(filters, rest, node) is None:
+            gone = rest
+        else:
+            found.append(pod)
+    return found
+
+
+def _first(filters: NodeFilters, gone: Sequence[PodInfo], node: NodeInfo) -> Rejection | None:
+    """The first filter that refuses a node without some of its pods."""
+    emptied = filters.without(gone) if gone else filters
+    return emptied.first(emptied.snapshot.nodes[node.name])
+
+
+def _violating(state: ClusterState, pods: Sequence[PodInfo]) -> list[PodInfo]:
+    """The pods whose eviction, one after the other, violates a PodDisruptionBudget (filterPodsWithPDBViolation)."""
+    budgets = state.all("PodDisruptionBudget")
+    allowed = {key: _number_at(value, "status", "disruptionsAllowed") for key, value in budgets.items()}
+    found = []
+    for pod in pods:
+        violated = False
+        for key, value in budgets.items():
+            selector = label_selector(at(value, "spec", "selector"))
+            if selector is None or not (selector.match_labels or selector.match_expressions):
+                continue  # matches nothing
+            if key[0] != pod.namespace or not pod.labels or not selector.matches(pod.labels):
+                continue
+            if pod.name in map_at(value, "status", "disruptedPods"):
+                continue
+            allowed[key] -= 1
+            violated = violated or allowed[key] < 0
+        if violated:
+            found.append(pod)
+    return found
+
+
+def _number_at(value: object, *path: str) -> int:
+    """A whole number in an object; 0 for anything else."""
+    found = at(value, *path)
+    return found if isinstance(found, int) and not isinstance(found, bool) else 0

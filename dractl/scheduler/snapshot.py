@@ -99,6 +99,11 @@ class PodInfo:
         return text_at(self.value, "status", "phase") in ENDED
 
     @property
+    def start_time(self) -> str:
+        """When the kubelet took the pod (RFC 3339); "" if it has not."""
+        return text_at(self.value, "status", "startTime")
+
+    @property
     def is_deleted(self) -> bool:
         """True if the pod is being deleted."""
         return bool(text_at(self.value, "metadata", "deletionTimestamp"))

@@ -1,0 +1,76 @@
+"""Which pods the scheduler evicts for another (defaultpreemption SelectVictimsOnNode), and that it does so for CPU and
+the like, never for devices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.allocation import Features
+from dractl.scheduler.attempt import Scheduler
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+
+if TYPE_CHECKING:
+    from dractl.scheduler.verdict import Attempt
+
+
+def running(name: str, priority: int, cpu: str, **more: Any) -> dict[str, Any]:
+    spec = {"nodeName": "node-1", "priority": priority, **more.pop("spec", {})}
+    status = {"phase": "Running", "startTime": more.pop("start", "2026-01-01T00:00:00Z")}
+    return pod(name, spec=spec, status=status, requests={"cpu": cpu}, **more)
+
+
+def attempt(asking: dict[str, Any], *objects: dict[str, Any]) -> Attempt:
+    return Scheduler(state_of(asking, *objects), Features.for_release("1.37")).pod(asking)
+
+
+def victims(*objects: dict[str, Any], cpu: str = "4", priority: int = 10) -> list[str]:
+    """The victims of a pod on node-1, which has 8 CPUs."""
+    asking = pod("p", requests={"cpu": cpu}, spec={"priority": priority})
+    (found,) = attempt(asking, node("node-1"), *objects).nodes
+    return [name.partition("/")[2] for name in found.victims]
+
+
+def test_only_as_many_pods_go_as_have_to_the_least_important_ones() -> None:
+    assert victims(running("a", 5, "4"), running("b", 1, "4")) == ["b"]
+    # a may stay; c may not beside it; b may, although it is less important than c.
+    assert victims(running("a", 5, "2"), running("b", 1, "2"), running("c", 5, "4")) == ["c"]
+
+
+def test_of_equal_priority_the_one_that_runs_longer_stays() -> None:
+    old, young = running("old", 1, "4"), running("young", 1, "4", start="2026-02-01T00:00:00Z")
+    assert victims(young, old) == ["young"]
+
+
+def test_pods_of_the_same_priority_stay() -> None:
+    found = attempt(pod("p", requests={"cpu": "4"}, spec={"priority": 1}), node("node-1"), running("a", 1, "8"))
+    assert not found.fits
+    assert found.message is not None
+    assert "No preemption victims found for incoming pod" in found.message
+
+
+def test_a_disruption_budget_protects_a_less_important_pod() -> None:
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b", "namespace": "ml"},
+        "spec": {"selector": {"matchLabels": {"app": "x"}}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    guarded = running("guarded", 1, "4", metadata={"labels": {"app": "x"}})
+    assert victims(running("a", 5, "4"), guarded) == ["guarded"]
+    assert victims(running("a", 5, "4"), guarded, budget) == ["a"]
+
+
+def test_no_pod_is_evicted_for_its_devices() -> None:
+    gpu = device_class("gpu", "device.driver == 'gpu.example.com'")
+    held = claim("held", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="low"))
+    low = running("low", 1, "1", spec={"resourceClaims": [{"name": "g", "resourceClaimName": "held"}]})
+    asking = pod("p", {"name": "g", "resourceClaimName": "c"}, spec={"priority": 10})
+    slices = slice_of("gpu.example.com", "node-1", device("gpu-0"))
+    found = attempt(asking, node("node-1"), gpu, slices, held, low, claim("c", request("r", "gpu")))
+    assert not found.fits
+    assert not found.nodes[0].victims
+    assert found.message == (
+        "0/1 nodes are available: 1 cannot allocate all claims. preemption: 0/1 nodes are available: "
+        "1 Preemption is not helpful for scheduling."
+    )
