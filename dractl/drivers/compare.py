@@ -1,4 +1,4 @@
-"""What a driver really publishes against what dractl renders: device by device, whatever the slices are called."""
+"""Published against rendered devices, one by one, whatever the slices are called."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def _smt(machine: Machine, version: str) -> bool:
 
 
 def _key(core: Core, *, clusters: bool) -> tuple[int, int | None, int]:
-    """What tells cores apart for the driver, although some machines have cores that share it."""
+    """The driver's key of a core; on some machines several cores share it."""
     return core.package, core.cluster if clusters else None, core.id
 
 

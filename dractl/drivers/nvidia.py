@@ -88,7 +88,7 @@ PROFILE = _Nvidia()
 
 @dataclass(slots=True)
 class _Found:
-    """What is collected GPU by GPU. ``per_gpu`` are devices of GPUs as the gate DynamicMIG has them, each with the
+    """Devices collected GPU by GPU. ``per_gpu`` are devices of GPUs as the gate DynamicMIG has them, each with the
     GPU's counter set if it has one; ``others`` are devices that are published together.
     """
 

@@ -1,4 +1,4 @@
-"""What ``gpu.nvidia.com`` publishes, by version.
+"""The catalogue of ``gpu.nvidia.com``, by version.
 
 Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin (nvlib.go, deviceinfo.go, mig.go, partitions.go).
 """
@@ -177,7 +177,7 @@ CATALOGUE = Catalogue(
 
 
 def since(options: Options, wanted: str, driver: str = NAME) -> bool:
-    """Whether the version that is rendered has what came with ``wanted``; calendar versions are known too."""
+    """True if the rendered version has what came with ``wanted``; calendar versions are known, too."""
     text = options.versions.get(driver)
     calendar = re.match(r"v?(2\d)\.(\d+)", text or "")
     if calendar is not None:

@@ -54,7 +54,7 @@ def fabric_manager(gpu: Gpu | None, options: Options) -> dict[str, Any]:
 
 
 def common(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    """What full GPUs and MIG devices have."""
+    """Attributes that full GPUs and MIG devices share."""
     nvidia = machine.nvidia
     return {
         "productName": gpu.name,

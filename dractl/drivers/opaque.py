@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueFault:
-    """What a driver would refuse: where in the parameters, why, and the nearest right name.
+    """A fault that a driver would report: where in the parameters, why, and the nearest right name.
 
     With ``key`` the key at ``path`` is meant, not its value.
     """
@@ -37,7 +37,7 @@ def described() -> tuple[str, ...]:
 
 
 def check(driver: str, parameters: Mapping[str, Any]) -> tuple[OpaqueFault, ...]:
-    """What ``driver`` would refuse of ``parameters``; nothing for a driver without a schema."""
+    """The faults that ``driver`` would find in ``parameters``; none for a driver without a schema."""
     if driver not in described():
         return ()
     found = {fault for error in _validator(driver).iter_errors(parameters) for fault in _faults(error)}
@@ -76,7 +76,13 @@ def _is_ip(value: object) -> bool:
     return True
 
 
-_TYPES = {"object": "a map", "array": "a list", "string": "a text", "integer": "an integer", "boolean": "true or false"}
+_TYPES = {
+    "object": "a map",
+    "array": "a list",
+    "string": "a string",
+    "integer": "an integer",
+    "boolean": "true or false",
+}
 _FORMATS = {"cidr": "an address with a prefix length, such as 10.0.0.1/24", "ip": "an IP address"}
 
 

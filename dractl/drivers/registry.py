@@ -40,7 +40,7 @@ _MODULES = {
     "gpu.example.com": "example",
 }
 
-# What few nodes run although most have the hardware, what shows nothing without policies, what is no hardware.
+# Drivers that few nodes run although most have the hardware, that show nothing without policies, or need no hardware.
 _ONLY_NAMED = frozenset(
     {
         "sriovnetwork.k8snetworkplumbingwg.io",

@@ -44,7 +44,7 @@ class Rendering:
 def render(
     machine: Machine, options: Options, drivers: Sequence[str] = (), *, device_classes: bool = False
 ) -> Rendering:
-    """What ``drivers`` would publish for the machine as a node.
+    """The slices that ``drivers`` would publish for the machine as a node.
 
     By default these are the drivers of registry.by_default whose hardware is present. Raises Unsupported for releases
     before 1.34, UsageError for unknown drivers, versions and settings.

@@ -1,4 +1,4 @@
-"""What a PCI function is, by class code and vendor: the tables, and the rule that reads them.
+"""Kinds of PCI functions by class code and vendor: the tables, and the rule that reads them.
 
 Class codes are PCI-SIG's (base class, subclass, programming interface); vendor ids as in pci.ids.
 """

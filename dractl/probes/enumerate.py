@@ -1,4 +1,4 @@
-"""Which devices the kernel lists in a subsystem: read from sysfs, or asked of libudev."""
+"""The devices that the kernel lists in a subsystem, read from sysfs or asked of libudev."""
 
 from __future__ import annotations
 

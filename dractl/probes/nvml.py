@@ -97,9 +97,7 @@ _INIT_HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What NVML knows: GPUs in its own order, the driver, what it says about pairs. ``silent`` counts GPUs without an
-    address.
-    """
+    """NVML's answer: GPUs in its own order, the driver, links. ``silent`` counts GPUs without an address."""
 
     gpus: tuple[Gpu, ...] = ()
     driver: Nvidia | None = None

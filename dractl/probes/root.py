@@ -32,7 +32,7 @@ class Tree(Protocol):
     """Where the bytes come from. ``path`` never ends in a symbolic link that is to be followed."""
 
     def kind(self, path: str) -> str | None:
-        """``dir``, ``file``, ``link``, or None where there is nothing (or something that is no file)."""
+        """``dir``, ``file``, ``link``, or None if there is nothing, or something else."""
 
     def entries(self, path: str) -> list[str]:
         """The names in a directory; empty where it cannot be read."""
@@ -208,11 +208,11 @@ class SysRoot:
         return self._resolve(_clean(f"{above}/{target}" if above else target), budget)
 
     def exists(self, path: str) -> bool:
-        """Whether anything is there."""
+        """True if anything is there."""
         return self.real(path) is not None
 
     def is_directory(self, path: str) -> bool:
-        """Whether a directory is there."""
+        """True if a directory is there."""
         real = self.real(path)
         return real is not None and (real == "" or self._tree.kind(real) == "dir")
 
@@ -222,7 +222,7 @@ class SysRoot:
         return sorted(n for n in self._tree.entries(real) if not CONTROL.search(n)) if real is not None else []
 
     def link(self, path: str) -> str | None:
-        """Where the link at ``path`` points to, as it is written; None where there is no link."""
+        """The target of the link at ``path``, as it is written; None if there is no link."""
         parent, _, name = path.rpartition("/")
         above = self.real(parent) if parent else ""
         if above is None:
