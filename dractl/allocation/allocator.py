@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dractl.model import DeviceClass, Node, ResourceClaim, ResourceSlice
 
 DEFAULT_BUDGET = 300_000
-"""Devices and requests that a search looks at before it gives up; some seconds of work."""
+"""Devices and requests that a search examines before it gives up; a few seconds of work."""
 
 _REMEMBERED = 10_000  # searches
 
@@ -44,10 +44,10 @@ _SECONDS_A_DEVICE = 0.03e-6
 
 
 class Allocator:
-    """Says what kube-scheduler would allocate.
+    """Computes what kube-scheduler would allocate.
 
-    ``slices`` are all ResourceSlices of the cluster, those of other nodes too; ``classes`` all DeviceClasses. What is
-    learned of devices is kept for all nodes, so use one allocator for all of them.
+    ``slices`` are all ResourceSlices of the cluster, including those of other nodes; ``classes`` all DeviceClasses.
+    Answers about devices are kept for all nodes, so use one allocator for all of them.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Allocator:
         return self._verdict(built, self._search(built.problem, DEFAULT_BUDGET if budget is None else budget), node)
 
     def survey(self, node: Node, claims: Sequence[ResourceClaim]) -> Survey:
-        """What the node offers to each request: every stage with the devices that it keeps and loses, and why."""
+        """The node's offer to each request: every stage with the devices that it keeps and loses, and why."""
         from dractl.allocation.survey import Survey
         from dractl.allocation.surveyor import survey
 

@@ -22,7 +22,7 @@ def lookup(candidate: PoolDevice, attribute: str) -> DeviceAttribute | None:
 
 
 class AttributeReader:
-    """Reads attributes as a variant compares them."""
+    """Reads attributes the way a variant compares them."""
 
     def __init__(self, features: Features, behaviour: Behaviour, matcher: Matcher) -> None:
         self.features = features
@@ -49,7 +49,7 @@ class AttributeReader:
         return as_value(found, lists=lists)
 
     def fault_text(self, candidate: PoolDevice, attribute: str, expression: str) -> str:
-        """What upstream says where a derived attribute is FAULT."""
+        """Upstream's message for a derived attribute that is FAULT."""
         from dractl.allocation.derived import DerivedFault
 
         text = self._derived.compile_fault(expression)

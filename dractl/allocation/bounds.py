@@ -1,6 +1,6 @@
-"""Looking ahead: whether the rest of a search can still succeed, and how large it would be.
+"""Looking ahead: can the rest of a search still succeed, and how large would it be?
 
-Every bound is a proof: it says no only where there is no solution. Devices that can be shared are never counted out.
+Every bound is a proof: it rules out only what has no solution. Devices that can be shared are never ruled out.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Values:
 
 
 class Bounds:
-    """Everything about a problem that looking ahead needs, made at the first failure of a search."""
+    """Everything that looking ahead needs to know of a problem; built at the first failure of a search."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -89,7 +89,7 @@ class Bounds:
         self.sums = self._sums()
 
     def _free_of(self, slot: Slot) -> int:
-        """What neither other claims hold nor a capacity keeps from the slot for good."""
+        """Devices that no other claim holds and whose capacity can serve the slot at all."""
         mask = -1 if slot.admin else ~self.problem.held
         if slot.wants is not None and self.problem.free is not None:
             for device in bits(slot.selectable):
@@ -158,7 +158,7 @@ class Bounds:
         return columns + [column for column in (problem.free, problem.groups) if column is not None]
 
     def kind(self, search: Holdings, number: int, device: int) -> Hashable:
-        """What a device is now for a slot: what comes of taking one, comes of any unused one of the same kind."""
+        """The kind of a device for a slot. Unused devices of the same kind are interchangeable."""
         shared = search.shares.get(device)
         if not self.admin:
             slot = self.problem.slots[number]
@@ -172,7 +172,7 @@ class Bounds:
     # -- can it still succeed? ----------------------------------------------------------------------------------------
 
     def feasible(self, search: Holdings, number: int, need: int, todo: int) -> bool:
-        """Whether ``need`` devices of ``todo`` for the slot, and all later requests, are not ruled out."""
+        """False if ``need`` devices of ``todo`` for the slot, or any later request, are ruled out."""
         groups: dict[int, int] = {}
         needs: list[tuple[int, int]] = []
         tables: dict[int, list[tuple[int, int, int]]] = {}
@@ -229,7 +229,7 @@ class Bounds:
             yield *best, False
 
     def _left(self, search: Holdings, number: int) -> int:
-        """The devices that the slot can still have, each looked at alone."""
+        """The devices that the slot can still get, each considered alone."""
         slot = self.problem.slots[number]
         mask = self.usable[number] & ~(search.used_by[slot.claim] if slot.admin else search.used)
         for table in self.values[slot.claim]:
@@ -281,7 +281,7 @@ class Bounds:
         return True
 
     def _affords(self, search: Holdings, need: int, mask: int) -> bool:
-        """Whether the counters suffice for so many devices, the first counter of each device looked at alone."""
+        """True if the counters suffice for that many devices, considering only the first counter of each."""
         rest = mask
         by_first: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for charge, devices in self.charges:
@@ -302,7 +302,7 @@ class Bounds:
         return found >= need
 
     def _counters_suffice(self, search: Holdings, needs: list[tuple[int, int]]) -> bool:
-        """Whether all requests together stay within the sums of counters, each with its most modest devices."""
+        """True if all requests together stay within the sums of counters, each with its cheapest devices."""
         for counters, by_amount in self.sums:
             total = 0
             for ledger, counter in counters:
@@ -329,7 +329,7 @@ class Bounds:
         return _flow(groups)
 
     def _aligned(self, search: Holdings, tables: dict[int, list[tuple[int, int, int]]]) -> bool:
-        """Whether claims that ask for the same, each of one value, find enough values that can serve them."""
+        """True if equal claims, each of which needs a value of its own, find enough values."""
         alike: dict[Hashable, tuple[_Values, list[tuple[int, int, int]], set[int]]] = {}
         for claim, rest in tables.items():
             for table in self.values[claim]:
@@ -356,7 +356,7 @@ class Bounds:
         return True
 
     def _constrained(self, search: Holdings, claim: int, rest: list[tuple[int, int, int]]) -> bool:
-        """Whether each constraint of a claim can be met by what is left for its certain requests."""
+        """True if what is left for its certain requests can meet each constraint of a claim."""
         for table in self.values[claim]:
             covered = [(n, need, mask) for n, need, mask in rest if n in table.by_slot and need]
             if not covered:
@@ -371,7 +371,7 @@ class Bounds:
     def _one_value(
         self, search: Holdings, table: _Values, covered: list[tuple[int, int, int]], value: Hashable
     ) -> bool:
-        """Whether all covered requests find their devices among those with one value."""
+        """True if all covered requests find their devices among those with one value."""
         groups: dict[int, int] = {}
         for number, need, mask in covered:
             having = mask & table.by_slot[number].get(value, 0)
@@ -384,7 +384,7 @@ class Bounds:
         return all(mask.bit_count() >= need for mask, need in groups.items())
 
     def _many_values(self, table: _Values, covered: list[tuple[int, int, int]]) -> bool:
-        """Whether there are as many values as devices are wanted."""
+        """True if there are at least as many values as wanted devices."""
         values: set[Hashable] = set()
         opaque = False
         for number, _, mask in covered:
@@ -432,7 +432,7 @@ class Bounds:
     def _tries(
         self, search: Holdings, number: int, wanted: int, mask: int, before: list[tuple[int, int]]
     ) -> tuple[float, float]:
-        """How many devices are tried for a slot, and in how many ways it is served."""
+        """(Devices tried for a slot, ways to serve it)."""
         slot = self.problem.slots[number]
         if slot.every is not None:
             return float(wanted), float((mask & self.whole[number]).bit_count() >= wanted)
@@ -493,7 +493,7 @@ class Bounds:
         return max(1.0, steps * self._ways(now, wanted) / ways) if ways else steps
 
     def _ways(self, candidates: float, taken: int) -> float:
-        """In how many ways so many of the candidates are tried."""
+        """The number of ways to try that many of the candidates."""
         ways = 1.0
         for n in range(taken):
             if candidates - n <= 0:
@@ -509,7 +509,7 @@ def _numbered(columns: Sequence[Sequence[Hashable]]) -> list[int]:
 
 
 def _least(by_amount: list[tuple[int, int]], need: int, mask: int) -> int:
-    """The least that so many devices of a set consume; devices that are in no group consume nothing."""
+    """The least that this many devices of a set consume; devices in no group consume nothing."""
     wanted, rest, total = need, mask, 0
     for _, devices in by_amount:
         rest &= ~devices
@@ -538,7 +538,7 @@ def _union(masks: dict[Hashable, int], values: frozenset[Scalar] | frozenset[Has
 
 
 def _flow(groups: dict[int, int]) -> bool:
-    """Whether every group gets its number of devices, no device twice (augmenting paths)."""
+    """True if every group can get its number of devices, no device twice (augmenting paths)."""
     needs = list(groups.items())
     owner: dict[int, int] = {}
 

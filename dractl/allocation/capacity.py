@@ -21,7 +21,7 @@ _NOT_REPRESENTABLE = "capacity request cannot be represented in the device's ran
 
 
 class CapacityFault(ValueError):
-    """A request that aborts the attempt (1.37 and later); the text is upstream's."""
+    """A request that aborts the attempt (from 1.37 on); the text is upstream's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Arithmetic:
 def consumption(
     requests: Mapping[str, Quantity] | None, capacity: Mapping[str, DeviceCapacity], arithmetic: Arithmetic
 ) -> dict[str, Quantity] | Unfit:
-    """What a share consumes of every capacity of a device, whether or not that much is left.
+    """A share's consumption of every capacity of a device, whether or not that much is left.
 
     Raises CapacityFault where the scheduler aborts the attempt.
     """

@@ -1,4 +1,4 @@
-"""Shared counters and compatibility groups: what devices consume, and what is left of it.
+"""Shared counters and compatibility groups: consumption by devices, and the rest.
 
 checkAvailableCounters and compatibilityGroupsBaselineForPool in
 k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go.
@@ -50,7 +50,7 @@ def shares_count(behaviour: Behaviour, *, since_136: bool) -> bool:
 def available_counters(
     pool: Pool, slice_: ResourceSlice | None, state: AllocatedState, *, shares: bool
 ) -> dict[tuple[str, str], int]:
-    """What is left of the counters of a pool, or of one slice (``slice_``), in billionths; may be negative."""
+    """The rest of each counter of a pool, or of one slice (``slice_``), in billionths; may be negative."""
     sets: Mapping[str, Mapping[str, Quantity]]
     sources: Iterable[ResourceSlice]
     if slice_ is not None:

@@ -37,7 +37,7 @@ _ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
 
 @dataclass(frozen=True, slots=True)
 class ExtendedResources:
-    """What a pod's extended resources need on one node.
+    """The needs of a pod's extended resources on one node.
 
     ``claim`` is None where devices back none of them there. ``mappings`` say which container uses which request.
     ``misfit`` is a resource that neither the node has nor a class backs: the scheduler says ``cannot fit resource``.
@@ -123,7 +123,7 @@ def _claim(pod: Pod, requests: Sequence[DeviceRequest]) -> ResourceClaim:
 
 
 def _requests(container: Container) -> dict[str, int]:
-    """What a container requests, in whole numbers; the API server takes a limit for a request that is not written."""
+    """A container's requests in whole numbers; a limit counts as a request that is not written, as API servers do."""
     amounts: Mapping[str, Quantity] = {**container.resources.limits, **container.resources.requests}
     return {name: amount.value() for name, amount in amounts.items() if amount.is_int64()}
 

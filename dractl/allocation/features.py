@@ -101,7 +101,7 @@ def _number(release: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How one variant of one release differs from the others, apart from its features and bugs.
+    """The differences of one variant of one release from the others, apart from features and bugs.
 
     ``ordered``: pools and slices are sorted and the devices of a request are taken in increasing order, so that only
     combinations are tried; else pools come in random order and every permutation is tried.
@@ -173,7 +173,7 @@ class Features:
         return cls(target.release, on, target.gates, upstream_bugs=upstream_bugs)
 
     def at_least(self, release: str) -> bool:
-        """Whether the release is ``release`` or a later one."""
+        """True if the release is ``release`` or later."""
         return _number(self.release) >= _number(release)
 
     def has(self, change: str) -> bool:
@@ -181,12 +181,12 @@ class Features:
         return has_change(self.release, change)
 
     def enabled(self, gate: str) -> bool:
-        """Whether a gate is on."""
+        """True if a gate is on."""
         return gate in self.on
 
     @property
     def binding_conditions(self) -> bool:
-        """Whether devices with binding conditions can be allocated: it takes both gates."""
+        """True if devices with binding conditions can be allocated, which takes both gates."""
         return {_BINDING, _STATUS} <= self.on or _BOTH in self.on
 
     @property
@@ -204,7 +204,7 @@ class Features:
 
     @property
     def unsupported_text(self) -> str:
-        """What NewAllocator says where no variant supports all features."""
+        """The error of NewAllocator if no variant supports all features."""
         names = {gate: name for name, gate in _fields(self.release)}
         values = [(names[gate], str(on).lower()) for gate, on in _switches(self)]
         if self.release == "1.34":

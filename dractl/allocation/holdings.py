@@ -1,4 +1,4 @@
-"""What a search holds at a moment: devices, shares, counters, groups, constraints, and how a device is taken.
+"""The state of a search: the devices, shares, counters and groups taken so far, and how a device is taken.
 
 Upstream's allocateDevice and its rollback (k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go),
 with the bugs of the releases that leak on the way back.
@@ -34,7 +34,7 @@ class Aborted(Exception):
 
 
 class Undo(NamedTuple):
-    """What taking a device changed."""
+    """The changes made by taking a device."""
 
     slot: int
     device: int
@@ -46,7 +46,7 @@ class Undo(NamedTuple):
 
 
 class Holdings:
-    """What a search has taken of a problem so far."""
+    """The part of a problem that a search has taken so far."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -65,7 +65,7 @@ class Holdings:
         self.groups: dict[int, frozenset[str]] = {}
 
     def fits(self, slot: int, device: int) -> bool:
-        """Whether what a share consumes is left of every capacity of the device."""
+        """True if every capacity of the device has enough left for a share."""
         wants = self.slots[slot].wants
         assert wants is not None
         assert self.problem.free is not None
@@ -149,7 +149,7 @@ class Holdings:
         return self.fits(number, first + index)
 
     def _reject(self, undo: Undo) -> None:
-        """Undoes what a device that is rejected changed; early releases forget its counters."""
+        """Undoes the changes for a device that is rejected; early releases forget its counters."""
         if self.rules.leaks:
             for constraint in self.trackers[self.slots[undo.slot].claim][: undo.trackers]:
                 constraint.remove(undo.slot)

@@ -1,4 +1,4 @@
-"""Which devices the selectors of a class and a request take.
+"""Selectors of classes and requests, evaluated on devices.
 
 isSelectable and selectorsMatch in k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go. An error is
 kept until the search reaches the device, which is when the scheduler meets it.
@@ -54,7 +54,7 @@ Answer = bool | Failure
 
 
 class Matcher:
-    """Compiled selectors and what is known of devices; shared by all nodes and by allocators made from one another."""
+    """Compiled selectors; shared by all nodes, and by allocators made from one another."""
 
     def __init__(self, features: Features, behaviour: Behaviour) -> None:
         gates = features.on if features.cel_on is None else features.cel_on
@@ -73,7 +73,7 @@ class Matcher:
         return program
 
     def ask(self, question: Question, candidate: PoolDevice) -> Answer:
-        """Whether the class and the request take a device."""
+        """True if the selectors of class and request accept a device; the first failure ends it."""
         for index, text in enumerate(question.class_selectors):
             answer = self.one(text, candidate, index, f"class {question.device_class}")
             if answer is not True:
@@ -85,7 +85,7 @@ class Matcher:
         return True
 
     def one(self, text: str, candidate: PoolDevice, index: int, scope: str | None) -> Answer:
-        """What one selector says of a device."""
+        """The answer of one selector for a device."""
         program = self.program(text)
         if not program.ok:
             return Failure(scope, index, None, f"CEL compile error: {program.error}", f"compile error: {program.error}")
@@ -104,7 +104,7 @@ class Matcher:
         return Failure(scope, index, "", f"CEL runtime error: {error}", plain)
 
     def ask_pool(self, question: Question, pool: Pool) -> tuple[Answer, ...]:
-        """What is said of all devices of a pool, remembered with the pool."""
+        """The answers for all devices of a pool, kept with the pool."""
         answers: tuple[Answer, ...] | None = pool.memory.get(question)
         if answers is None:
             answers = tuple([self.ask(question, candidate) for candidate in pool.devices])

@@ -16,7 +16,7 @@ Vector = tuple[int, ...]
 
 
 class Mark:
-    """A value of an attribute that is no value."""
+    """Sentinel: the attribute has no comparable value."""
 
     __slots__ = ("name",)
 
@@ -95,7 +95,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What of a variant's behaviour shapes the search.
+    """The parts of a variant's behaviour that shape the search.
 
     ``combinations``: the devices of a request are taken in increasing order. ``limit_unwinds``: see
     :class:`dractl.allocation.features.Behaviour`. ``leaks``, ``forgets_alternative``, ``all_panics`` and

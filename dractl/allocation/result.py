@@ -34,7 +34,7 @@ _MARGIN = 2.0  # upstream_seconds is right to about this factor
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a verdict costs. ``work``: devices that our search looked at.
+    """The cost of a verdict. ``work``: devices that our search examined.
 
     ``upstream_steps``: how often upstream's search calls allocateOne, estimated where ours left parts out;
     ``upstream_seconds``: about how long that takes it.
@@ -47,7 +47,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the scheduler says.
+    """The scheduler's answer for one node.
 
     ``unordered``: upstream walks pools in random order here, and another order could give another answer.
     """
@@ -184,7 +184,7 @@ def _device_result(built: Built, asked: Asked, device: int, slot: int) -> Device
 
 
 def _chosen(built: Built, solution: Solution, claim: int) -> list[Asked]:
-    """By request of a claim what was allocated of it: the request itself, or the alternative that was taken."""
+    """By request of a claim, the request itself or the alternative that was taken."""
     numbers = built.problem.requests
     return [
         built.asked[slots[solution.chosen[request]]]
@@ -194,7 +194,7 @@ def _chosen(built: Built, solution: Solution, claim: int) -> list[Asked]:
 
 
 def _config(claim: ResourceClaim, chosen: Sequence[Asked], *, once: bool) -> tuple[DeviceAllocationConfiguration, ...]:
-    """First what the classes say, each class once; then what the claim says.
+    """Configuration of the classes, each class once, followed by that of the claim.
 
     ``once``: a configuration of the claim appears once however many requests it names (from 1.37 on), and the names are
     left out where they cover all requests.

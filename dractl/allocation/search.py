@@ -163,7 +163,7 @@ class Search(Holdings):
         return self._only_device(frame)
 
     def _child_failed(self, frame: _Devices | _Choice, step: int) -> int:
-        """What the frame does when the part of the search below it has failed: goes on (_ENTERED) or fails too."""
+        """The next step after the part of the search below a frame has failed: go on (_ENTERED) or fail too."""
         if isinstance(frame, _Choice):
             if step == _FAILED:
                 frame.all_exceeded = False
@@ -321,7 +321,7 @@ class Search(Holdings):
         return todo
 
     def _note_failure(self, frame: _Devices, device: int) -> None:
-        """Nothing can be reached with ``device``: from now on it is worth to look ahead."""
+        """Nothing can be reached with ``device``. After the first failure, looking ahead pays off."""
         if not frame.pure:
             return
         if self.bounds is None:
@@ -330,7 +330,7 @@ class Search(Holdings):
         frame.failed.setdefault(self.bounds.kind(self, frame.slot, device), (steps, self._left(frame, device)))
 
     def _left(self, frame: _Devices, device: int) -> int:
-        """How many devices are left in the frame to go with one."""
+        """The number of devices left in the frame to go with one."""
         assert self.bounds is not None
         return (frame.todo & self.bounds.companions(frame.slot, device)).bit_count()
 

@@ -1,4 +1,4 @@
-"""What is taken already: devices, shares of devices, and capacity, as kube-scheduler gathers them from claims."""
+"""Devices, shares of devices and capacity already allocated, as kube-scheduler gathers them from claims."""
 
 from __future__ import annotations
 

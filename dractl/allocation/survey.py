@@ -1,4 +1,4 @@
-"""The funnel of a request: which devices each stage keeps, which it loses, and why.
+"""The stages of a request: which devices each keeps, which it loses, and why.
 
 :meth:`dractl.allocation.Allocator.survey` makes one for a node and a pod's claims. It looks at every request as if it
 were alone: what requests do to each other is the verdict's business (:meth:`dractl.allocation.Allocator.allocate`).
@@ -151,13 +151,13 @@ class ConstraintSurvey:
 
     @property
     def satisfiable(self) -> bool:
-        """Whether the constraint, alone, can be met."""
+        """True if the constraint, alone, can be met."""
         return any(group.fits for group in self.groups)
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a node offers to a pod's claims, request by request."""
+    """A node's offer to a pod's claims, request by request."""
 
     node: str
     pools: tuple[PoolSurvey, ...]

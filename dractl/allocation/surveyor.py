@@ -80,7 +80,7 @@ class _Surveyor:
     # -- requests -----------------------------------------------------------------------------------------------------
 
     def requests(self, number: int, claim: ResourceClaim) -> list[tuple[Asked | None, RequestSurvey]]:
-        """The funnels of a claim's requests and alternatives."""
+        """The surveys of a claim's requests and alternatives."""
         found: list[tuple[Asked | None, RequestSurvey]] = []
         for request in claim.spec.devices.requests:
             alternatives = request.first_available or (None,)
@@ -305,7 +305,7 @@ class _Surveyor:
     def constraints(
         self, number: int, claim: ResourceClaim, requests: Sequence[tuple[Asked | None, RequestSurvey]]
     ) -> list[ConstraintSurvey]:
-        """What each value of a constrained attribute holds."""
+        """The devices behind each value of a constrained attribute."""
         candidates = {c.id: c for c in map(self.devices.candidate, self.offers)}
         found = []
         for index, constraint in enumerate(claim.spec.devices.constraints):

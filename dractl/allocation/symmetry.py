@@ -1,4 +1,4 @@
-"""Devices that share counters, and states of a search that come to the same: the GPUs of a node and their partitions.
+"""Devices that share counters, and equivalent states of a search: the GPUs of a node and their partitions.
 
 Devices of one kind stand for each other one by one (:meth:`dractl.allocation.bounds.Bounds.kind`). The partitions of
 two equal GPUs do not, since each charges the counters of its own GPU, but the two GPUs as a whole do. And of a GPU it
@@ -28,7 +28,7 @@ class Block(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What equal blocks have in common; devices and counters are numbered within the block.
+    """The common structure of equal blocks; devices and counters are numbered within the block.
 
     ``available``: what the search finds left of each counter, None: without limit. ``charges``: by device (number,
     kind, (counter, amount) ...).
@@ -40,7 +40,7 @@ class Shape(NamedTuple):
 
 
 class Symmetry:
-    """The blocks of a problem by shape, and what a state of the search comes to."""
+    """The blocks of a problem by shape, and a key for states of the search that are equivalent."""
 
     __slots__ = ("_known", "_states", "blocks", "counters", "fixed", "places", "shapes")
 
@@ -69,7 +69,7 @@ class Symmetry:
         self._states: dict[Hashable, int] = {}
 
     def state(self, todo: int, later: int, charged: Sequence[Sequence[int]]) -> Hashable:
-        """What the rest of a search depends on, of the devices in blocks and of the counters.
+        """The state of the devices in blocks and of the counters, as far as the rest of a search depends on it.
 
         ``todo``, ``later``: the devices that are left for the request in hand and for those after it. ``charged``: what
         the search has taken of each counter.
@@ -85,7 +85,7 @@ class Symmetry:
         )
 
     def kind(self, device: int, todo: int, later: int, charged: Sequence[Sequence[int]]) -> Hashable:
-        """What a device is among those of all blocks of its shape; None if it is in no block."""
+        """The kind of a device among all blocks of its shape; None if it is in no block."""
         found = self.places.get(device)
         if found is None:
             return None
@@ -93,7 +93,7 @@ class Symmetry:
         return number, place, self._state(number, block, todo, later, charged)
 
     def _state(self, number: int, block: Block, todo: int, later: int, charged: Sequence[Sequence[int]]) -> int:
-        """A number for what the rest of the search depends on in a block: the same for blocks that come to the same."""
+        """A number for what the rest of the search depends on in a block: the same for equivalent blocks."""
         taken = charged[block.ledger]
         key = (
             number,

@@ -57,7 +57,7 @@ class Reach:
     programs: tuple[Program, ...] = ()
 
     def covers(self, driver: str, pool: str, device: Device) -> bool:
-        """Whether the rule taints a device. Uncompilable for a program that is reached and was not compiled."""
+        """True if the rule taints a device. Raises Uncompilable for a program that is reached and does not compile."""
         if self.driver not in (None, driver) or self.pool not in (None, pool) or self.device not in (None, device.name):
             return False
         if not self.programs:

@@ -208,14 +208,6 @@ class Device:
     def allow_multiple_allocations(self) -> bool | None:
         return self._part("allowMultipleAllocations", lambda r: r.boolean("allowMultipleAllocations"))
 
-    @property
-    def node_allocatable_resources(self) -> Mapping[str, Any]:
-        """As it was written; of 1.36 under its name of then, ``nodeAllocatableResourceMappings``."""
-        return self._part(
-            "nodeAllocatableResources",
-            lambda r: r.raw_map("nodeAllocatableResources") or r.raw_map("nodeAllocatableResourceMappings") or {},
-        )
-
     def attribute(self, name: str, driver: str) -> DeviceAttribute | None:
         """An attribute by its full name, as constraints look it up: under that name, else under the bare one if the
         domain is the driver's (dynamic-resource-allocation/structured lookupAttribute)."""

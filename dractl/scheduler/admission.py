@@ -1,4 +1,4 @@
-"""What the API server says to a claim that is about to be created: adminAccess and quota.
+"""Admission of a claim that does not exist yet: adminAccess and quota.
 
 kubernetes pkg/registry/resource/resourceclaim/strategy.go (AuthorizedForAdmin) and
 pkg/quota/v1/evaluator/core/resource_claims.go.

@@ -288,7 +288,7 @@ _FILTER_KINDS = (
 
 
 def dra_texts(verdict: NodeVerdict) -> tuple[str, ...]:
-    """What the DRA plugin says of a node; nothing if the claims can be allocated or used there."""
+    """The DRA plugin's sentence about a node; none if the claims can be allocated or used there."""
     if verdict.allocates:
         return (NOT_ON_NODE,) if verdict.elsewhere else ()
     if isinstance(verdict.outcome, NodeError):

@@ -54,7 +54,7 @@ def failure(claim: PodClaim) -> BindingFailure | None:
 
 
 def pending(claims: Sequence[PodClaim]) -> BindingWait | None:
-    """What a pod with allocated claims still waits for; it has no condition PodScheduled meanwhile."""
+    """The conditions that a pod with allocated claims still waits for; it has no PodScheduled condition meanwhile."""
     if not all(claim.allocated for claim in claims):
         return None
     for claim in claims:

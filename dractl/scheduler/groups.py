@@ -86,7 +86,7 @@ class Groups:
             self.in_use.setdefault((device.driver, device.pool), []).append((device.device, taken))
 
     def key(self, node: Raw) -> Hashable:
-        """What makes a node's verdict: its pools, what is in use of them, and which other slices it reaches."""
+        """Everything that decides a node's verdict: its pools, devices of them in use, and other slices it reaches."""
         name, labels = text_at(node, "metadata", "name"), map_at(node, "metadata", "labels")
         reached = []
         for item in self.reachable:

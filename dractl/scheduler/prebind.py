@@ -1,4 +1,4 @@
-"""What fails after a node was found: Score and PreBind.
+"""Score and PreBind: failures after a node was found.
 
 kubernetes pkg/scheduler/framework/plugins/dynamicresources (dynamicresources.go, extendeddynamicresources.go).
 """
@@ -31,7 +31,7 @@ def late(
     *,
     mapped: bool,
 ) -> Late | None:
-    """What fails although nodes fit. ``mapped``: a class provides an extended resource that the pod wants."""
+    """The failure of an attempt that found a node. ``mapped``: a class provides an extended resource of the pod."""
     uid = text_at(pod, "metadata", "uid")
     joined = [c for c in claims if c.allocated and not c.reserved_for(uid)]
     for claim in joined:

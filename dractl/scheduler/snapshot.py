@@ -125,7 +125,7 @@ class PodInfo:
 
     @cached_property
     def requests(self) -> Mapping[str, Quantity]:
-        """What the pod asks of a node, without zeros."""
+        """Requests of the pod, without zeros."""
         return {name: amount for name, amount in pod_requests(self.spec).items() if amount.sign() > 0}
 
     @cached_property
@@ -159,7 +159,7 @@ class PodInfo:
 
     @cached_property
     def node_affinity(self) -> NodeSelector | None:
-        """What the pod requires of its node."""
+        """Required node affinity."""
         found = at(self.spec, "affinity", "nodeAffinity", REQUIRED)
         return node_selector(found) if isinstance(found, dict) else None
 
@@ -240,7 +240,7 @@ class NodeInfo:
         return total
 
     def used(self, resource: str) -> Quantity:
-        """What the pods on the node ask for of a resource, exactly."""
+        """The exact sum of the requests for a resource on the node."""
         total = Quantity()
         for pod in self.pods:
             if resource in pod.requests:
@@ -327,7 +327,7 @@ def quantity(value: object) -> Quantity:
 
 
 def container_requests(container: Raw) -> dict[str, Quantity]:
-    """What a container asks for. The API server copies limits to requests that are not given; manifests that no server
+    """Requests of a container. The API server copies limits to requests that are not given; manifests that no server
     has seen lack that."""
     requests = map_at(container, "resources", "requests")
     limits = map_at(container, "resources", "limits")
@@ -335,7 +335,7 @@ def container_requests(container: Raw) -> dict[str, Quantity]:
 
 
 def pod_requests(spec: Raw) -> dict[str, Quantity]:
-    """What a pod asks of a node, as the scheduler adds it up (k8s.io/component-helpers/resource/helpers.go)."""
+    """Requests of a pod, as the scheduler adds them up (k8s.io/component-helpers/resource/helpers.go)."""
     total: dict[str, Quantity] = {}
     for container in maps_at(spec, "containers"):
         total = _sum(total, container_requests(container))

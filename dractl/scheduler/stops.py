@@ -1,4 +1,4 @@
-"""What ends an attempt before any node is looked at, or after one was found, as values.
+"""Failures before any node is looked at, or after one was found, as values.
 
 A pod that PreEnqueue holds back has no condition and no event (but for scheduling gates); what PreFilter, Score and
 PreBind refuse is in the pod's condition, in the sentence of ``text``.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NodeVerdict:
-    """What the scheduler finds on one node.
+    """The scheduler's result for one node.
 
     ``rejection`` is the first filter that refuses the node. ``outcome`` is the allocator's verdict, also where a filter
     refuses the node, so that one sees what would be without it; None if nothing is left to allocate. ``elsewhere`` are

@@ -1,4 +1,4 @@
-"""What kube-scheduler writes about a pod that it cannot place: the message of the condition PodScheduled.
+"""The message of the condition PodScheduled, as kube-scheduler writes it for a pod that it cannot place.
 
 Sources: kubernetes pkg/scheduler/framework/types.go (FitError), plugins/dynamicresources (PostFilter),
 framework/preemption.
@@ -17,9 +17,8 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NEVER_PREEMPTS = "not eligible due to preemptionPolicy=Never."
 
-# What the plugins say that explain looks into: the node filters of node_filters.py and DRA, over all nodes and one by
-# one. Whatever else stands in a condition was said by a plugin that needs other objects: volumes, extenders, somebody's
-# own.
+# Sentences of the plugins that are modelled here: the node filters and DRA, for all nodes or one. Anything else in a
+# condition comes from a plugin that needs other objects: volumes, extenders, custom plugins.
 _CHECKED = re.compile(
     r"Insufficient |Too many pods|cannot allocate all claims|invalid resource pools were|timed out trying to allocate"
     r"|node\(s\) (?:were unschedulable|had untolerated taint|didn't match the requested node name"
@@ -47,7 +46,7 @@ def fit_error(nodes: int, texts: Iterable[str]) -> str:
 
 
 def whole_pod_error(nodes: int, text: str) -> str:
-    """A PreFilter refusal, which holds for all nodes and is said once."""
+    """A PreFilter refusal, which holds for all nodes and appears once."""
     return f"0/{nodes} nodes are available: {text}."
 
 
