@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Exhausted, Features
 from dractl.cluster.state import text_at
+from dractl.explain import placed
 from dractl.explain.answer import FITS
 from dractl.explain.causes import (
     STOPPED,
@@ -21,7 +22,6 @@ from dractl.explain.causes import (
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.between import spanning
 from dractl.explain.wording import Scope, first
-from dractl.scheduler import placed
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.wording import of_nodes, unchecked
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.devices import Devices
 from dractl.cluster.pods import ended, event_about, is_pending
 from dractl.cluster.state import at, maps_at, text_at
-from dractl.explain import inventory
+from dractl.explain import inventory, placed
 from dractl.explain.answer import SEVERITY, Explanation, NodeAnswer, Subject
 from dractl.explain.ask import Question, claim_question, pods_using
 from dractl.explain.case import case_of
@@ -23,7 +23,6 @@ from dractl.explain.funnel import funnel, having, whole
 from dractl.explain.next_steps import Asked, next_steps, of_placed
 from dractl.explain.rank import rank
 from dractl.explain.wording import Names, say
-from dractl.scheduler import placed
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import failure, without_allocation
 from dractl.scheduler.extended import as_written, granted
