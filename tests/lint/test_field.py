@@ -330,7 +330,7 @@ def test_the_syntax_of_a_name_is_left_to_the_report_for_programs(found) -> None:
     ("fields", "help_"),
     [
         ("resourceClaims: [{name: g, deviceClassName: x}]", "a pod names a claim or a template"),
-        ("overhead: {}", "claims stands beside limits and requests"),
+        ("resourceClaims: [{name: g, resourceClaimName: x}]", "claims stands beside limits and requests"),
     ],
 )
 def test_what_stands_in_the_wrong_place_is_told_where_it_belongs(found, fields: str, help_: str) -> None:
