@@ -13,7 +13,7 @@ Severity = Literal["error", "warning", "info"]
 Confidence = Literal["certain", "likely", "possible"]
 
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
-"""From the least to the gravest."""
+"""In ascending order."""
 
 
 class ObjectRef(NamedTuple):
@@ -66,7 +66,7 @@ class Edit(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """Edits that mend a finding. A safe fix changes nothing but what was certainly meant otherwise."""
+    """Edits that fix a finding. A safe fix changes only what was certainly meant otherwise."""
 
     title: str
     edits: tuple[Edit, ...]

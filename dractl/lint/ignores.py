@@ -1,7 +1,7 @@
-"""Comments that take findings out: ``# dractl: ignore[DRA116] why``, ``# dractl: ignore-file[DRA3, count-zero] why``.
+"""Comments that suppress findings: ``# dractl: ignore[DRA116] why``, ``# dractl: ignore-file[DRA3, count-zero] why``.
 
 A comment behind something speaks for its line; one that stands alone for the next line that is no comment. A finding
-inside a text of several lines is also taken out at the line of its key.
+inside a string of several lines can also be suppressed at the line of its key.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ def meant(name: str, known: Iterable[str], lead: str) -> str:
 
 
 def parsed(amount: Any) -> Quantity | None:
-    """A quantity as it was written; None if it is none."""
+    """A quantity as written; None if it is not one."""
     try:
         return Quantity.parse(amount) if isinstance(amount, str | int | float) else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""From a pod's entry to the claim or template of the run that it names."""
+"""The claim or template that an entry of a pod names."""
 
 from __future__ import annotations
 

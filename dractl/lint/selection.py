@@ -39,7 +39,7 @@ class Selection(NamedTuple):
 
 
 def select(found: Iterable[Placed], documents: Iterable[Document], selection: Selection) -> tuple[list[Finding], int]:
-    """The findings that are wanted, with those about ignore comments, and how many were taken out."""
+    """The findings that are wanted, with those about ignore comments, and how many were suppressed."""
     notes = _notes(documents)
     off = _per_file(selection)
     known = Counter(selection.known)
@@ -72,7 +72,7 @@ def _notes(documents: Iterable[Document]) -> dict[str, list[_Note]]:
 
 
 class _Note:
-    """An ignore comment, the codes that it names, and those of them that it took out."""
+    """An ignore comment, the codes that it names, and those of them that suppressed something."""
 
     def __init__(self, document: Document, ignore: Ignore) -> None:
         self.document = document
@@ -93,14 +93,14 @@ class _Note:
 
     def findings(self, selection: Selection) -> Iterator[Finding]:
         for name in self.unknown:
-            yield self._finding("DRA902", f"there is no rule {name}", registry.suggest(name))
+            yield self._finding("DRA902", f"unknown rule {name}", registry.suggest(name))
         if not self.ignore.names:
-            message = "the comment names no rule and takes nothing out"
+            message = "the comment names no rule and suppresses nothing"
             yield self._finding("DRA902", message, "write the code: # dractl: ignore[DRA116] why")
         for name, codes in self.codes.items():
             if name not in self.used and any(selection.wants(code) for code in codes):
                 where = "in this file" if self.ignore.target is None else f"in line {self.ignore.target}"
-                yield self._finding("DRA901", f"{name} finds nothing {where}", "take it out of the comment")
+                yield self._finding("DRA901", f"{name} finds nothing {where}", "remove it from the comment")
 
     def _finding(self, code: str, message: str, hint: str) -> Finding:
         rule, ignore = registry.rules()[code], self.ignore
@@ -116,7 +116,7 @@ def _ignored(placed: Placed, notes: Sequence[_Note]) -> bool:
         return False
     lines = {placed.finding.position.line}
     if placed.document is not None:
-        # A text of several lines holds no comments: the line where its key stands speaks for it.
+        # A string of several lines holds no comments: the line where its key stands speaks for it.
         lines.add(placed.document.locate(placed.path, key=True).line)
     taken = [note for note in notes if note.ignore.speaks_for(lines) and note.takes_out(placed.finding.code)]
     return bool(taken)

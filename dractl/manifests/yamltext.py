@@ -371,7 +371,7 @@ class _Decoder:
                 return value
             if not math.isfinite(value):
                 text = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
-                raise self._fail(f"json: unsupported value: {text}", node, "quote it if a text is meant")
+                raise self._fail(f"json: unsupported value: {text}", node, "quote it if a string is meant")
             return json_number(value)
         if depth >= MAX_DEPTH:
             raise self._fail(f"nested more than {MAX_DEPTH} levels deep", node)

@@ -61,7 +61,7 @@ def duplicate(rule: str, place: Place, value: Any) -> Violation:
 
 
 def not_supported(rule: str, place: Place, allowed: Sequence[str], *, key: str | None = None) -> Violation:
-    """A text that is none of the ``allowed`` ones; ``key``: it is the key of the entry at the place."""
+    """A string that is not one of the ``allowed`` ones; ``key``: it is the key of the entry at the place."""
     text = place.text if key is None else key
     listed = ", ".join(f'"{name}"' for name in allowed)
     message = f"Unsupported value: {show(text)}: supported values: {listed}"

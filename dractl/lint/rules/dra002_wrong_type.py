@@ -6,7 +6,7 @@ Compares each value with the type that the API has for its field. Quantities, ti
 
 ## Why is this bad
 
-The API server cannot decode the object: a text where a number belongs, a number where a text belongs.
+The API server cannot decode the object: a string where a number belongs, a number where a string belongs.
 
 ## Example
 

@@ -1,4 +1,4 @@
-"""A field does not exist, or does not exist there.
+"""A field is unknown, or stands in the wrong place.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""The name of a request is no DNS label.
+"""The name of a request is not a DNS label.
 
 ## What it does
 

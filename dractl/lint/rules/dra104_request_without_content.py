@@ -1,4 +1,4 @@
-"""A request says neither `exactly` nor `firstAvailable`.
+"""A request has neither `exactly` nor `firstAvailable`.
 
 ## What it does
 

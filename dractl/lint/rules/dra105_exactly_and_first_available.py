@@ -1,4 +1,4 @@
-"""A request says both `exactly` and `firstAvailable`.
+"""A request has both `exactly` and `firstAvailable`.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""The alternatives of a request are too many, or two have one name.
+"""A request has too many alternatives, or two of one name.
 
 ## What it does
 

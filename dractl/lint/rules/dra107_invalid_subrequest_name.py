@@ -1,4 +1,4 @@
-"""The name of a subrequest is no DNS label.
+"""The name of a subrequest is not a DNS label.
 
 ## What it does
 

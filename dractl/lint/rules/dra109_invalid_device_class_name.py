@@ -1,4 +1,4 @@
-"""The name of a device class is no DNS subdomain.
+"""The name of a device class is not a DNS subdomain.
 
 ## What it does
 

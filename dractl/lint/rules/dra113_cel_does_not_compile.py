@@ -1,4 +1,4 @@
-"""A CEL expression does not compile, or does not give a boolean.
+"""A CEL expression does not compile, or does not return a boolean.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""A CEL expression may cost more than the API server lets it.
+"""A CEL expression may cost more than the API server allows.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""A request for all devices gives a number as well.
+"""A request for all devices also has a count.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""The allocation mode of a request is none that there is.
+"""The allocation mode of a request is unknown.
 
 ## What it does
 

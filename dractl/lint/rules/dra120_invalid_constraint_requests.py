@@ -1,4 +1,4 @@
-"""The requests of a constraint are too many or repeat themselves.
+"""A constraint names too many requests, or one twice.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""`matchAttribute` is no fully qualified name.
+"""`matchAttribute` is not a fully qualified name.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""`distinctAttribute` is no fully qualified name.
+"""`distinctAttribute` is not a fully qualified name.
 
 ## What it does
 

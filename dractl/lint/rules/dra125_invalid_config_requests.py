@@ -1,4 +1,4 @@
-"""The requests of a configuration are too many or repeat themselves.
+"""A configuration names too many requests, or one twice.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""The driver of a configuration is missing or is no driver name.
+"""The driver of a configuration is missing or malformed.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""The parameters of a configuration are no object.
+"""The parameters of a configuration are not an object.
 
 ## What it does
 

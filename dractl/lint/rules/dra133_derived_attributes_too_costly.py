@@ -1,4 +1,4 @@
-"""The derived attributes of a claim may cost more than the API server lets them.
+"""The derived attributes of a claim may cost more than the API server allows.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""What a claim says of its allocated devices is malformed.
+"""The status of an allocated device is malformed.
 
 ## What it does
 

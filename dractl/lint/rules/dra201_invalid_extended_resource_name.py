@@ -1,4 +1,4 @@
-"""`extendedResourceName` is no name of an extended resource.
+"""`extendedResourceName` is not the name of an extended resource.
 
 ## What it does
 

@@ -55,7 +55,7 @@ def check(run: Run) -> Iterator[Advice]:
             yield Advice(
                 subject,
                 ("spec",),
-                "the class has no selectors: it holds every device of every driver",
+                "the class has no selectors: it matches every device of every driver",
                 help=f'add a selector such as device.driver == "{subject.name or "gpu.example.com"}"',
                 key=True,
             )

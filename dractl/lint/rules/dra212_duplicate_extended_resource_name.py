@@ -1,4 +1,4 @@
-"""Two device classes stand behind one extended resource.
+"""Two device classes have the same extended resource name.
 
 ## What it does
 
@@ -72,7 +72,7 @@ def check(run: Run) -> Iterator[Advice]:
             yield Advice(
                 subject,
                 path,
-                f"the class {other.name} has the extended resource name {name} too",
+                f"class {other.name} has the extended resource name {name} too",
                 help="give each class a name of its own",
                 related=((f"class {other.name}", other, path),),
             )

@@ -1,4 +1,4 @@
-"""The driver of a slice is missing or is no driver name.
+"""The driver of a slice is missing or malformed.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""A pool of no slices.
+"""The number of slices of a pool is not positive.
 
 ## What it does
 

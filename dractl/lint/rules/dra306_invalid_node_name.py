@@ -1,4 +1,4 @@
-"""The node of a slice has no possible name.
+"""The node name of a slice is malformed.
 
 ## What it does
 

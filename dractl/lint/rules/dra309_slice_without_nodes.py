@@ -1,4 +1,4 @@
-"""A slice does not say on which nodes its devices are.
+"""A slice names no nodes.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""A slice says in two ways on which nodes its devices are.
+"""A slice names its nodes in two ways.
 
 ## What it does
 

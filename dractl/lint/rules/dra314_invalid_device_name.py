@@ -1,4 +1,4 @@
-"""The name of a device is no DNS label.
+"""The name of a device is not a DNS label.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""The text of an attribute has more than 64 bytes.
+"""The string of an attribute is longer than 64 bytes.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""A version attribute is no semantic version.
+"""A version attribute is not a semantic version.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""A valid value of a request policy is more than the device has.
+"""A valid value of a request policy exceeds the capacity of the device.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""The default of a request policy is none of its valid values.
+"""The default of a request policy is not one of its valid values.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""A device does not say on which node it is, although the slice leaves that to the devices.
+"""A device names no node, although its slice leaves that to the devices.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""A device says on which node it is, although the slice does so.
+"""A device names its node, although its slice does so.
 
 ## What it does
 

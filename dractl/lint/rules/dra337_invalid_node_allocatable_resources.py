@@ -1,4 +1,4 @@
-"""What a device gives to or takes from its node is malformed.
+"""The node allocatable resources of a device are malformed.
 
 ## What it does
 

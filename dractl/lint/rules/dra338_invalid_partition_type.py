@@ -1,4 +1,4 @@
-"""`partitionTypeAttribute` names no attribute of the devices that consume counters.
+"""`partitionTypeAttribute` names an attribute that devices with counters lack.
 
 ## What it does
 

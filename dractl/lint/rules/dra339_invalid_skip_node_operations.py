@@ -1,4 +1,4 @@
-"""`skipNodeOperations` is not possible like this.
+"""`skipNodeOperations` is malformed.
 
 ## What it does
 

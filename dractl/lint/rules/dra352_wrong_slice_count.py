@@ -1,4 +1,4 @@
-"""A pool says another number of slices than it has.
+"""A pool announces another number of slices than it has.
 
 ## What it does
 
@@ -88,7 +88,7 @@ def check(run: Run) -> Iterator[Advice]:
             yield Advice(
                 first,
                 ("spec", "pool", "resourceSliceCount"),
-                f"{pool} announces {announced} slices in generation {pool.generation}, there are {there}",
+                f"{pool} announces {announced} slices in generation {pool.generation}, but has {there}",
                 help="every slice of a pool says how many there are; all are written anew when that changes",
                 severity="error" if there > announced else "warning",
                 confidence="certain" if there > announced else "possible",

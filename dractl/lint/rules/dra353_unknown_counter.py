@@ -114,7 +114,7 @@ def check(run: Run) -> Iterator[Advice]:
                                 yield Advice(
                                     subject,
                                     (*path, "counters", counter),
-                                    f"the counter set {name} has no counter {counter}",
+                                    f"counter set {name} has no counter {counter}",
                                     help=_known("it has", counters[name]),
                                     key=True,
                                 )

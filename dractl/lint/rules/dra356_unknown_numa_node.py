@@ -1,4 +1,4 @@
-"""A device publishes that its NUMA node is -1.
+"""A device publishes -1 as its NUMA node.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""A device has no or a negative amount of a capacity.
+"""A capacity of a device is zero or negative.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""A standard attribute has a value of another form than Kubernetes gives it.
+"""A standard attribute has a value of the wrong form.
 
 ## What it does
 

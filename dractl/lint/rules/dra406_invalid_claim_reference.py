@@ -1,4 +1,4 @@
-"""The name of a claim or template is impossible.
+"""The name of a claim or template is malformed.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""The request that a container names is no DNS label.
+"""The request that a container names is not a DNS label.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""The resources of the pod as a whole have claims.
+"""The pod-level resources have claims.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""The amount of an extended resource is not possible.
+"""The amount of an extended resource is invalid.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""A container asks for a resource whose name cannot be one.
+"""A container asks for a resource with a malformed name.
 
 ## What it does
 

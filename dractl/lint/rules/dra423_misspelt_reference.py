@@ -153,7 +153,7 @@ def _nearest(subject: Subject, path: Path, kind: str, name: str, names: set[str]
         yield Advice(
             subject,
             path,
-            f"there is no {kind} {name} here; did you mean {near}?",
+            f"unknown {kind} {name}; did you mean {near}?",
             confidence="likely",
             severity="warning",
             fix=Replacement(f"replace by {near}", path, near, safe=False),

@@ -1,4 +1,4 @@
-"""Claims of a pod have the same constraint, as if it held across them.
+"""Several claims of a pod have the same constraint, which does not hold across them.
 
 ## What it does
 
@@ -111,7 +111,7 @@ def check(run: Run) -> Iterator[Advice]:
                 yield Advice(
                     pod.subject,
                     (*pod.claims[entries[-1]][0], "name"),
-                    f"the claims {names} match {attribute} each for itself: their devices are not aligned",
+                    f"claims {names} match {attribute} separately: their devices are not aligned with each other",
                     help="put the requests that belong together into one claim: a constraint ends with its claim",
                     confidence="likely",
                     related=tuple(

@@ -1,4 +1,4 @@
-"""The device selector of a taint rule names an impossible driver, pool or device.
+"""The device selector of a taint rule names a malformed driver, pool or device.
 
 ## What it does
 

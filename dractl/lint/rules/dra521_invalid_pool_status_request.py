@@ -1,4 +1,4 @@
-"""A request for the status of pools is malformed.
+"""A ResourcePoolStatusRequest is malformed.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""The name of an object is impossible.
+"""The name of an object is malformed.
 
 ## What it does
 

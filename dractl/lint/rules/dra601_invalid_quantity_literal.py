@@ -1,4 +1,4 @@
-"""`quantity()` is given a text that is no quantity.
+"""The argument of `quantity()` is not a quantity.
 
 ## What it does
 
@@ -75,7 +75,7 @@ def check(run: Run) -> Iterator[Advice]:
                 yield Advice(
                     subject,
                     expression.path,
-                    f'"{literal.text}" is no quantity: {error}',
+                    f'"{literal.text}" is not a quantity: {error}',
                     help=_hint(literal.text),
                     offset=literal.start,
                     end=literal.end,

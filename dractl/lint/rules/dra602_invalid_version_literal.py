@@ -1,4 +1,4 @@
-"""`semver()` is given a text that is no semantic version.
+"""The argument of `semver()` is not a semantic version.
 
 ## What it does
 
@@ -78,7 +78,7 @@ def check(run: Run) -> Iterator[Advice]:
                 yield Advice(
                     subject,
                     expression.path,
-                    f'"{literal.text}" is no semantic version: {error}',
+                    f'"{literal.text}" is not a semantic version: {error}',
                     help=_hint(literal.text),
                     offset=literal.start,
                     end=literal.end,

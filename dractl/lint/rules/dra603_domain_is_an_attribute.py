@@ -1,4 +1,4 @@
-"""An attribute is looked up where a domain belongs.
+"""An attribute's name stands where its domain belongs.
 
 ## What it does
 

@@ -68,6 +68,6 @@ def check(run: Run) -> Iterator[Advice]:
             yield Advice(
                 claim.subject,
                 (*largest.path, "count"),
-                f"the claim asks for {total} devices, {MAX_DEVICES} can be allocated at most",
+                f"the claim asks for {total} devices; at most {MAX_DEVICES} can be allocated",
                 help="spread the devices over several claims of the pod",
             )

@@ -1,4 +1,4 @@
-"""A constraint says both `matchAttribute` and `distinctAttribute`.
+"""A constraint has both `matchAttribute` and `distinctAttribute`.
 
 ## What it does
 
@@ -73,7 +73,7 @@ def check(run: Run) -> Iterator[Advice]:
                 yield Advice(
                     claim.subject,
                     (*constraint.path, "distinctAttribute"),
-                    "distinctAttribute is ignored where matchAttribute stands beside it",
+                    "distinctAttribute is ignored beside matchAttribute",
                     help="make two constraints of it",
                     key=True,
                 )

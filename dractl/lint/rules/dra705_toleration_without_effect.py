@@ -98,7 +98,7 @@ def check(run: Run) -> Iterator[Advice]:
                     yield Advice(
                         claim.subject,
                         (*path, at),
-                        "a toleration without a key compares values only: it fits taints of any key with that value",
+                        "a toleration without a key compares values only: it tolerates any key with that value",
                         help="name the key, or say operator: Exists to tolerate every taint",
                     )
 

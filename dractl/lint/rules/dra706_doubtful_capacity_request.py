@@ -1,4 +1,4 @@
-"""A request asks for no or a negative amount of a capacity.
+"""A request asks for a zero or negative amount of a capacity.
 
 ## What it does
 

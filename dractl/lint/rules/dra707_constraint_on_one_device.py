@@ -1,4 +1,4 @@
-"""A constraint binds a single device.
+"""A constraint covers a single device.
 
 ## What it does
 
@@ -67,7 +67,7 @@ def check(run: Run) -> Iterator[Advice]:
                 yield Advice(
                     claim.subject,
                     constraint.path,
-                    f"the constraint binds one device only, that of request {name}",
+                    f"the constraint covers only one device, that of request {name}",
                     help="name the other requests that it is meant for, or leave it out",
                     confidence="likely",
                 )

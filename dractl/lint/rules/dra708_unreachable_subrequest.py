@@ -1,4 +1,4 @@
-"""An alternative can never be chosen, because an earlier one is satisfied by all that it wants.
+"""An alternative can never be chosen, because an earlier one matches all of its devices.
 
 ## What it does
 
@@ -71,7 +71,7 @@ def check(run: Run) -> Iterator[Advice]:
                     yield Advice(
                         claim.subject,
                         later.path,
-                        f"{later.name} is never chosen: wherever it fits, the earlier {earlier.name} fits as well",
+                        f"{later.name} is never chosen: wherever it fits, the earlier {earlier.name} fits too",
                         help="put what is wanted most, and is hardest to get, first",
                         confidence="likely",
                     )

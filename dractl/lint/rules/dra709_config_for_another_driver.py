@@ -1,4 +1,4 @@
-"""A configuration is meant for a driver that the devices of its requests do not have.
+"""A configuration is for another driver than that of the devices.
 
 ## What it does
 
@@ -88,7 +88,7 @@ def check(run: Run) -> Iterator[Advice]:
                 yield Advice(
                     claim.subject,
                     (*claim.path, "config", at, "opaque", "driver"),
-                    f"the devices that this is for are those of {found}: {wanted} never gets the configuration",
+                    f"this configuration is for {wanted}, but the request's devices belong to {found}",
                     help=f"write driver: {found}" if len(known) == 1 else None,
                     confidence="likely",
                 )

@@ -1,4 +1,4 @@
-"""A request for all devices stands under a constraint.
+"""A constraint covers a request for all devices.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""A request stands under no constraint, although others of its class do.
+"""No constraint covers a request, although one covers another request of its class.
 
 ## What it does
 

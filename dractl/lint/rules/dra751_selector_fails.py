@@ -1,4 +1,4 @@
-"""A selector ends in an error on a device.
+"""A selector fails on a device.
 
 ## What it does
 

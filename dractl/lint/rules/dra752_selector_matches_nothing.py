@@ -1,4 +1,4 @@
-"""A selector leaves no device.
+"""A selector matches no device.
 
 ## What it does
 
@@ -42,7 +42,7 @@ def check(run: Run) -> Iterator[Advice]:
                 yield Advice(
                     funnel.subject,
                     step.expression.path,
-                    f"none of the {judged} devices that come as far as this selector satisfies it",
+                    f"this selector rejects all {judged} devices that passed the earlier ones",
                     help=inventory.values(run.program(step.expression), step.devices),
                     offset=start,
                     end=end,

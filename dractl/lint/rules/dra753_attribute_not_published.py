@@ -71,7 +71,7 @@ def _found(
         if other:
             here, there = (" or ".join(sorted(names)) for names in (kinds, other[1]))
             return (
-                f"{attribute} is of the type {there} for request {other[0]} and {here} for {name}: they never match",
-                "a driver has to publish it as the others do",
+                f"{attribute} has type {there} for request {other[0]} and {here} for {name}: they never match",
+                "both drivers have to publish it with the same type",
             )
     return None

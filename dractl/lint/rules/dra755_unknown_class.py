@@ -1,4 +1,4 @@
-"""A request names a class that there is not.
+"""A request names an unknown class.
 
 ## What it does
 
@@ -42,7 +42,7 @@ def check(run: Run) -> Iterator[Advice]:
                 yield Advice(
                     claim.subject,
                     (*request.path, "deviceClassName"),
-                    f"there is no class {name}",
+                    f"unknown device class {name}",
                     help=meant(name, known, "the classes are"),
                     confidence="likely",
                 )

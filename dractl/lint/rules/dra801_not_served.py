@@ -1,4 +1,4 @@
-"""The release has no such kind in this version.
+"""The release does not serve this kind in this version.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""This version is off unless the cluster's administrator switched it on.
+"""The release serves this version only if an administrator enables it.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""The scheduler of the release does not keep to `distinctAttribute`.
+"""The scheduler of the release does not enforce `distinctAttribute`.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""The configuration of a class reaches requests of other classes, too.
+"""The configuration of a class also reaches requests of other classes.
 
 ## What it does
 
@@ -45,7 +45,7 @@ def check(run: Run) -> Iterator[Advice]:
                         yield Advice(
                             claim.subject,
                             (*request.path, "deviceClassName"),
-                            f"{driver} gets the configuration of class {name} for request {request.reference}, too",
+                            f"{driver} gets the configuration of class {name} for request {request.reference} too",
                             help="put the request into a claim of its own",
                             related=((f"the configuration of class {name}", classes[name], ("spec", "config", at)),),
                         )

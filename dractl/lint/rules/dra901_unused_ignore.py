@@ -1,4 +1,4 @@
-"""An ignore comment takes nothing out.
+"""An ignore comment suppresses nothing.
 
 ## What it does
 

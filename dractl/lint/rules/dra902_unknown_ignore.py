@@ -1,4 +1,4 @@
-"""An ignore comment names no rule that there is.
+"""An ignore comment names an unknown rule.
 
 ## What it does
 
