@@ -162,9 +162,13 @@ def share(problem: Problem) -> Iterator[Candidate]:
     own: sharing works among the pods of one claim (k8s-dra-driver-gpu, GpuConfig.sharing)."""
     pod = problem.state.get("Pod", problem.question.key)
     owner = workload(pod)
-    if owner is None or pod is None:
+    if owner is None or pod is None or owner[0] != "Deployment":
         return
     namespace = problem.question.key[0]
+    written = problem.state.get("Deployment", (namespace, owner[1]))
+    # The old replicas hold what the new ones need: they all have to end first.
+    target = f"Deployment/{namespace}/{owner[1]}"
+    at_once = Patch(target, (put(written or {"spec": {}}, ("spec", "strategy"), {"type": "Recreate"}),))
     siblings = [name for name in _holders(problem) if workload(_pod(problem, name)) == owner]
     for index, reference in enumerate(maps_at(pod, "spec", "resourceClaims")):
         template = text_at(reference, "resourceClaimTemplateName")
@@ -183,11 +187,11 @@ def share(problem: Problem) -> Iterator[Candidate]:
         patch = Patch("/".join(("Pod", *problem.question.key)), (change,))
         yield Candidate(
             f"let all replicas of {owner[0]} {namespace}/{owner[1]} share one ResourceClaim",
-            (Create(made), patch),
+            (Create(made), patch, at_once),
             Slot(Topic.SHARING),
             Preference.CORRECT,
             effect=f"resourceClaimName {name} instead of resourceClaimTemplateName {template}: only pods of one claim "
-            "share its devices; the running replicas restart",
+            "share its devices; all replicas restart at once",
             tried=(Create(made), patch, *(Delete(f"Pod/{s}") for s in siblings)),
             corrects=True,
         )

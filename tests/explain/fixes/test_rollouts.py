@@ -80,11 +80,12 @@ def test_replicas_that_are_to_share_a_device_get_one_claim() -> None:
     waiting = own("web-1")
     waiting["spec"] = shared["spec"]["spec"]
     answer = explain("pod/web-1", *one, waiting, replica("web-0", "node-1"), replica("web-1"))
-    create, patch = answer.fixes[0].changes
+    create, patch, at_once = answer.fixes[0].changes
     assert isinstance(create, Create)
     assert create.value["kind"] == "ResourceClaim"
     name = create.value["metadata"]["name"]
     assert plain(patch)["json"][0]["value"] == {"name": "g", "resourceClaimName": name}
+    assert plain(at_once)["json"][0]["value"] == {"type": "Recreate"}  # the old replica holds the device
 
 
 def test_equal_replicas_get_the_same_smaller_count() -> None:
