@@ -10,15 +10,17 @@ from dractl.cel import reading
 from dractl.cluster.changes import Create, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
 from dractl.explain.causes import (
+    DriverAbsent,
     NoSlicesForDriver,
     NoSlicesOnNode,
     OfPool,
     PoolIncomplete,
     PoolInvalid,
     PoolObsolete,
+    UnknownNodes,
 )
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
-from dractl.explain.fixes.registry import fix_for, fix_once_for
+from dractl.explain.fixes.registry import fix_for
 from dractl.objects import newest, slice_of
 
 if TYPE_CHECKING:
@@ -27,14 +29,7 @@ if TYPE_CHECKING:
     from dractl.allocation import PoolFault
     from dractl.allocation.survey import RequestSurvey
     from dractl.explain.fixes.candidates import Problem
-    from dractl.scheduler.verdict import NodeVerdict
 
-_KINDS = (
-    "node.kubernetes.io/instance-type",
-    "cloud.google.com/gke-accelerator",
-    "nvidia.com/gpu.product",
-    "nvidia.com/gpu.present",
-)
 _SHOWN = 5
 
 
@@ -202,71 +197,60 @@ def publish(problem: Problem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
         )
 
 
+@fix_for(DriverAbsent)
+def siblings(problem: Problem, cause: DriverAbsent) -> Iterator[Candidate]:
+    """A driver on nodes that publish nothing, although they look like nodes that do."""
+    nodes = [v.name for v in problem.attempt.nodes if v.name in cause.nodes and v.rejection is None]
+    effect = f"like {cause.like[0]} they have {cause.label}; " if cause.like else ""
+    yield from _on_nodes(problem, cause.driver, nodes, effect)
+
+
 @fix_for(NoSlicesOnNode)
-def siblings(problem: Problem, cause: NoSlicesOnNode) -> Iterator[Candidate]:
-    """A driver on nodes that publish nothing, although they are of the same kind as nodes that do."""
-    wanted = _wanted(problem, cause)
-    if cause.driver is None or wanted is None:
+def asked_node(problem: Problem, cause: NoSlicesOnNode) -> Iterator[Candidate]:
+    """A driver on the one node that is asked about."""
+    if len(problem.attempt.nodes) == 1 and cause.driver:
+        yield from _on_nodes(problem, cause.driver, [v.name for v in problem.attempt.nodes if v.rejection is None], "")
+
+
+def _on_nodes(problem: Problem, driver: str, nodes: list[str], effect: str) -> Iterator[Candidate]:
+    causes = (c for c in problem.causes if isinstance(c, NoSlicesOnNode) and c.driver == driver)
+    wanted = next((w for w in (_wanted(problem, c) for c in causes) if w is not None), None)
+    if wanted is None or not nodes:
         return
-    model = _like_others(problem, cause.driver)
-    alone = len(problem.attempt.nodes) == 1  # the node that is asked about
-    nodes = [v for v in problem.attempt.nodes if v.name in cause.nodes and (alone or kind_of(v.node) in model)]
-    nodes = [v for v in nodes if v.rejection is None]
-    if nodes:
-        names = ", ".join(v.name for v in nodes[:_SHOWN]) + (f" +{len(nodes) - _SHOWN}" if len(nodes) > _SHOWN else "")
-        yield Candidate(
-            f"get driver {cause.driver} to publish devices on {names}",
-            (),
-            Slot(Topic.POOL, f"{cause.driver} siblings"),
-            Preference.RESTORE,
-            effect="; ".join([*_same_kind(nodes, model), "does the driver's DaemonSet run there?"]),
-            tried=tuple(_made(problem, wanted, cause.driver, v.name) for v in nodes),
-        )
+    names = ", ".join(nodes[:_SHOWN]) + (f" +{len(nodes) - _SHOWN}" if len(nodes) > _SHOWN else "")
+    yield Candidate(
+        f"get driver {driver} to publish devices on {names}",
+        (),
+        Slot(Topic.POOL, f"{driver} siblings"),
+        Preference.RESTORE,
+        effect=f"{effect}does the driver's DaemonSet run there?",
+        tried=tuple(_made(problem, wanted, driver, name) for name in nodes),
+    )
 
 
-def _same_kind(nodes: list[NodeVerdict], model: Mapping[str, str]) -> Iterator[str]:
-    like = model.get(kind_of(nodes[0].node))
-    if like is not None and like != nodes[0].name:
-        yield f"{'they are' if len(nodes) > 1 else 'it is'} of the same kind as {like}"
-
-
-def kind_of(node: Mapping[str, Any]) -> str:
-    """What a node is, by the label of its instance type or accelerator; empty where it says nothing."""
-    labels = map_at(node, "metadata", "labels")
-    return next((f"{k}={labels[k]}" for k in _KINDS if labels.get(k)), "")
-
-
-def _like_others(problem: Problem, driver: str) -> dict[str, str]:
-    """The kinds of nodes on which a driver publishes devices, each with one such node."""
-    publishing = {s.spec.node_name for s in problem.judge.slices if s.spec.driver == driver and s.spec.devices}
-    return {
-        kind_of(v.node): v.name for v in reversed(problem.attempt.nodes) if v.name in publishing and kind_of(v.node)
-    }
-
-
-@fix_once_for(NoSlicesForDriver, NoSlicesOnNode)
-def misnamed_nodes(problem: Problem) -> Iterator[Candidate]:
+@fix_for(UnknownNodes)
+def misnamed_nodes(problem: Problem, cause: UnknownNodes) -> Iterator[Candidate]:
     """Slices for a node of another name than the Node has, such as its fully qualified name."""
-    nodes = {name for _, name in problem.state.all("Node")}
-    wrong: dict[str, list[tuple[str, str, str]]] = {}
-    for (_, name), value in problem.state.all("ResourceSlice").items():
-        written = text_at(value, "spec", "nodeName")
-        right = written.partition(".")[0] if written not in nodes else ""
-        if right in nodes:
-            wrong.setdefault(text_at(value, "spec", "driver"), []).append((name, written, right))
-    for driver, found in wrong.items() if nodes else ():
-        changes = tuple(
-            Patch(f"ResourceSlice/{name}", ({"op": "replace", "path": "/spec/nodeName", "value": right},))
-            for name, _, right in found
-        )
+    nodes = [name for _, name in problem.state.all("Node")]
+    changes = tuple(
+        Patch(f"ResourceSlice/{name}", ({"op": "replace", "path": "/spec/nodeName", "value": right},))
+        for (_, name), value in problem.state.all("ResourceSlice").items()
+        if text_at(value, "spec", "driver") == cause.driver
+        for written in [text_at(value, "spec", "nodeName")]
+        if written in cause.places
+        for right in [next((n for n in nodes if written.startswith(f"{n}.")), cause.nearest)]
+        if right is not None
+    )
+    if changes and cause.nearest is not None:
         yield Candidate(
-            f"set NODE_NAME of driver {driver} to the name of its Node",
+            f"set NODE_NAME of driver {cause.driver} to the name of its Node",
             (),
-            Slot(Topic.POOL, f"{driver} names"),
+            Slot(Topic.POOL, f"{cause.driver} names"),
             Preference.CORRECT,
-            effect=f"it publishes for {found[0][1]}, the Node is {found[0][2]}: take it from spec.nodeName (fieldRef)",
+            effect=f"it publishes for {cause.places[0]}, the Node is {cause.nearest}: take it from spec.nodeName "
+            "(fieldRef)",
             tried=changes,
-            corrects=isinstance(problem.first, NoSlicesForDriver | NoSlicesOnNode),
+            corrects=True,
         )
 
 

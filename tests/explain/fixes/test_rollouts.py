@@ -13,7 +13,8 @@ from tests.explain.test_fixes import BUSY, DRIVER, GPU, TWO, explain, gpus, held
 def own(name: str, *requests: dict[str, Any], **more: Any) -> dict[str, Any]:
     """The claim of a pod that waits."""
     owner = [{"kind": "Pod", "uid": f"uid-{name}"}]
-    return claim(f"{name}-g", *(requests or (request("r", DRIVER),)), metadata={"ownerReferences": owner}, **more)
+    metadata = {"ownerReferences": owner, "uid": f"uid-{name}-g"}
+    return claim(f"{name}-g", *(requests or (request("r", DRIVER),)), metadata=metadata, **more)
 
 
 def new_replica(name: str) -> dict[str, Any]:
