@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dractl.cel.ast import Call, Comprehension, Const, Ident, ListLiteral, Node, Select
-from dractl.cel.spans import Spans
 from dractl.cel.tokens import tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dractl.cel.ast import Checked
     from dractl.cel.lookups import Lookup
+    from dractl.cel.spans import Spans
     from dractl.cel.tokens import Token
 
 _OPERATORS = {"_==_": "==", "_!=_": "!=", "_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "@in": "in"}
@@ -68,13 +67,12 @@ class Comparison(NamedTuple):
     negated: bool = False
 
 
-def conjuncts(checked: Checked) -> tuple[Part, ...]:
+def conjuncts(root: Node, spans: Spans) -> tuple[Part, ...]:
     """The conditions that must all hold: one, unless the expression joins several by ``&&``. Several keep their
     parentheses, a single one does not."""
-    spans = Spans(checked)
-    nodes = tuple(_joined(checked.root))
-    places = [spans.operand(node) for node in nodes] if len(nodes) > 1 else [spans.span(checked.root)]
-    return tuple(Part(checked.source[start:end], start, end) for start, end in places)
+    nodes = tuple(_joined(root))
+    places = [spans.operand(node) for node in nodes] if len(nodes) > 1 else [spans.span(root)]
+    return tuple(Part(spans.source[start:end], start, end) for start, end in places)
 
 
 def _joined(node: Node) -> Iterator[Node]:
@@ -85,10 +83,10 @@ def _joined(node: Node) -> Iterator[Node]:
         yield node
 
 
-def comparisons(checked: Checked, lookups: Iterable[Lookup]) -> tuple[Comparison, ...]:
+def comparisons(root: Node, spans: Spans, lookups: Iterable[Lookup]) -> tuple[Comparison, ...]:
     """Every comparison of a lookup, or of ``device.driver``, with literals only."""
-    reader = _Reader(Spans(checked), {(found.start, found.end): found for found in lookups if not found.tested})
-    return tuple(reader.read(checked.root, True, False))
+    reader = _Reader(spans, {(found.start, found.end): found for found in lookups if not found.tested})
+    return tuple(reader.read(root, True, False))
 
 
 class _Reader:

@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.cel.ast import Call, Comprehension, Const, Ident, Node, Select
-from dractl.cel.spans import Spans
 from dractl.cel.tokens import brackets, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dractl.cel.ast import Checked
+    from dractl.cel.spans import Spans
     from dractl.cel.tokens import Token
 
 _MAPS = ("attributes", "capacity")
@@ -55,10 +54,10 @@ class Lookup(NamedTuple):
         return self.domain_start + len(self.domain)
 
 
-def from_tree(checked: Checked) -> tuple[Lookup, ...]:
+def from_tree(root: Node, spans: Spans) -> tuple[Lookup, ...]:
     """Every lookup whose domain is a literal, in the order of the source; through the variables of ``cel.bind`` too."""
-    finder = _Finder(Spans(checked))
-    finder.visit(checked.root, {})
+    finder = _Finder(spans)
+    finder.visit(root, {})
     return tuple(sorted(finder.found.values(), key=lambda found: (found.start, found.end)))
 
 

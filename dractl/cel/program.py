@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dractl.cel.environment import Declarations
     from dractl.cel.issues import Issue
     from dractl.cel.lookups import Lookup
+    from dractl.cel.spans import Spans
     from dractl.cel.tracing import Trace
 
 Admission = Literal["ok", "invalid", "tooComplex", "tooLong"]
@@ -134,14 +135,16 @@ class Program:
         """The attributes and capacities that it names, in the order of its text."""
         from dractl.cel.lookups import from_tokens, from_tree
 
-        return from_tokens(self.text) if self.checked is None else from_tree(self.checked)
+        return from_tokens(self.text) if self.checked is None else from_tree(self.checked.root, self.spans)
 
     @cached_property
     def conjuncts(self) -> tuple[Part, ...]:
         """The conditions that must all hold; one, the whole, where it does not compile."""
         from dractl.cel.conditions import Part, conjuncts
 
-        return (Part(self.text, 0, len(self.text)),) if self.checked is None else conjuncts(self.checked)
+        return (
+            (Part(self.text, 0, len(self.text)),) if self.checked is None else conjuncts(self.checked.root, self.spans)
+        )
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -149,9 +152,18 @@ class Program:
         compile."""
         from dractl.cel.conditions import comparisons, driver_comparisons
 
-        return driver_comparisons(self.text) if self.checked is None else comparisons(self.checked, self.lookups)
+        if self.checked is None:
+            return driver_comparisons(self.text)
+        return comparisons(self.checked.root, self.spans, self.lookups)
 
-    @property
+    @cached_property
+    def spans(self) -> Spans:
+        """The places of its sub-expressions. ValueError when the expression does not compile."""
+        from dractl.cel.spans import Spans
+
+        return Spans(self._tree)
+
+    @cached_property
     def drivers(self) -> frozenset[str]:
         """The drivers that it asks for: ``device.driver == "..."``, or ``in [...]``."""
         return frozenset(
@@ -161,7 +173,7 @@ class Program:
             for literal in found.literals
         )
 
-    @property
+    @cached_property
     def driver(self) -> str | None:
         """The one driver that the expression requires of a device."""
         for found in self.comparisons:

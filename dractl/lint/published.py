@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint.advice import Advice
@@ -226,8 +226,13 @@ class Selection(NamedTuple):
         )
 
 
-def selections(run: Run) -> Iterator[Selection]:
+@lru_cache(1)  # every rule asks for the same run
+def selections(run: Run) -> tuple[Selection, ...]:
     """Those of all classes and requests, but for drivers whose devices are asked instead (``--devices``)."""
+    return tuple(_selections(run))
+
+
+def _selections(run: Run) -> Iterator[Selection]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
     for subject in run.of("DeviceClass"):
         programs = tuple((expression, run.program(expression)) for expression in subject.selectors)
@@ -284,9 +289,14 @@ class Read(NamedTuple):
         )
 
 
-def reads(run: Run) -> Iterator[Read]:
+@lru_cache(1)  # every rule asks for the same run
+def reads(run: Run) -> tuple[Read, ...]:
     """Every lookup by name whose driver is known: that of the class, else the one that the selector names, else the one
     whose domain it is."""
+    return tuple(_reads(run))
+
+
+def _reads(run: Run) -> Iterator[Read]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
     for selection in selections(run):
         for expression, program in selection.selectors:
@@ -315,8 +325,13 @@ class Constrained(NamedTuple):
         return Advice(self.claim.subject, path, message, help=help, confidence="likely")
 
 
-def constrained(run: Run) -> Iterator[Constrained]:
+@lru_cache(1)  # every rule asks for the same run
+def constrained(run: Run) -> tuple[Constrained, ...]:
     """Every constraint over devices of known drivers, but for drivers whose devices are asked instead."""
+    return tuple(_constrained(run))
+
+
+def _constrained(run: Run) -> Iterator[Constrained]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
     for claim in run.claims:
         for constraint in claim.constraints:

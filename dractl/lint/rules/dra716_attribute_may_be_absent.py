@@ -5,7 +5,7 @@
 Looks up what selectors read in the catalogue of the driver, and reports attributes and capacities that only some of
 its devices have, unless the selector or one before it asks whether they are there: `"name" in
 device.attributes[...]`, `has(...)`, or `.?name.orValue(...)`. It is an info
-where other conditions come first, or where the attribute depends on an option of the driver or on rare hardware.
+where other conditions come first, or where the attribute depends on an option of the driver.
 
 ## Why is this bad
 
@@ -70,7 +70,7 @@ SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 FIELDS = ("selectors",)
 
-# Conditions that differ among the devices of one node; others are those of a driver's options and of rare hardware.
+# Conditions that differ among the devices of one node; others are those of a driver's options.
 _VARIES = ("where ", "of PCI functions", "of virtual functions")
 
 
@@ -104,7 +104,7 @@ def _missing(read: Read, row: Row) -> str:
     """Which devices have it, where not all do that come to the selector."""
     wanted = read.selection.wanted
     kinds = read.selection.types
-    if row.when:
+    if row.when and not row.when.startswith("unless "):  # the exceptions of rare hardware
         return f"they have it {row.when}"
     if row.devices and wanted is not None and kinds and not set(kinds) <= set(row.devices):
         return f"only those of type {', '.join(row.devices)} have it"

@@ -141,11 +141,14 @@ def _values(selection: Selection, expression: Expression, program: Program) -> I
     if known is None:
         return
     for part in program.conjuncts:
-        condition = reading(part.text)
-        rows = {known.attributes.get(found.full_name) for found in condition.lookups if found.kind == "attributes"}
+        inside = [found for found in program.lookups if part.start <= found.start and found.end <= part.end]
+        rows = {known.attributes.get(found.full_name) for found in inside if found.kind == "attributes"}
         row = next(iter(rows)) if len(rows) == 1 else None
+        if row is None or not row.values or row.type != "string":
+            continue
+        condition = reading(part.text)
         fields = {field.kind for field in condition.reads or ()}
-        if row is None or not row.values or row.type != "string" or condition.comparisons or not condition.ok:
+        if condition.comparisons or not condition.ok:
             continue
         if fields <= {"attributes", "driver"} and not _holds(condition, known, row.name, row.values):
             yield _never(selection, expression, part, f"{row.name} is one of {', '.join(map(str, row.values))}")
