@@ -115,3 +115,94 @@ def test_no_message_of_explain_is_edited() -> None:
     for path in modules("explain"):
         if path.parent.name != "fixes":
             assert "re" not in imports(path), path
+
+
+# The rooms from the ground up: each imports rooms before it only.
+FLOORS = (
+    "model",
+    "topology",
+    "manifests",
+    "objects",
+    "cel",
+    "probes",
+    "validation",
+    "drivers",
+    "lint",
+    "allocation",
+    "discovery",
+    "cluster",
+    "scheduler",
+    "capacity",
+    "explain",
+    "report",
+    "cli",
+)
+
+
+def test_every_room_has_its_floor() -> None:
+    assert set(FLOORS) == set(ROOMS)
+
+
+@pytest.mark.parametrize("room", FLOORS)
+def test_no_import_runs_up(room: str) -> None:
+    above = set(FLOORS[FLOORS.index(room) + 1 :])
+    for path in modules(room):
+        assert not rooms_imported(path) & above, path
+
+
+def test_nothing_but_cli_and_report_imports_explain() -> None:
+    for room in set(ROOMS) - {"explain", "cli", "report"}:
+        for path in modules(room):
+            assert "explain" not in rooms_imported(path), path
+
+
+def at_run_time(path: Path) -> set[str]:
+    """Modules of ours that a module imports when it runs, wherever in it; imports for types alone are left out."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typing_only = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and id(node) not in typing_only
+            and (node.module or "").startswith("dractl")
+        ):
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                found.add(whole if whole in MODULES else str(node.module))
+    return found
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    imported = {name: at_run_time(path) - {name} for name, path in MODULES.items()}
+    done: set[str] = set()
+
+    def walk(name: str, way: tuple[str, ...]) -> None:
+        assert name not in way, f"a circle: {' -> '.join((*way[way.index(name) :], name))}"
+        if name not in done:
+            for other in sorted(imported.get(name, ())):
+                walk(other, (*way, name))
+            done.add(name)
+
+    for name in sorted(MODULES):
+        walk(name, ())
+
+
+def test_no_regular_expression_edits_a_message_of_explain() -> None:
+    for path in modules("explain"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            called = node.func if isinstance(node, ast.Call) else None
+            assert not (isinstance(called, ast.Attribute) and called.attr in ("sub", "subn")), f"{path}:{node.lineno}"

@@ -92,7 +92,6 @@ spec: {größe: 1}
         ["lint", "-o", "github", "claim.yaml"],
         ["lint", "--diff", "claim.yaml"],
         ["explain", "-o", "json", ROOT / "examples" / "explain"],
-        ["explain", "--patch", ROOT / "examples" / "explain"],
         ["explain", "-o", "html", ROOT / "examples" / "explain"],
         ["discover", "--from", ROOT / "examples" / "discover" / "node.json", "-o", "svg"],
     ],

@@ -22,6 +22,7 @@ from dractl.drivers.hardware.layout import (
     Layout,
     Root,
     Slot,
+    counted,
     numbers,
     unknown_product,
 )
@@ -148,11 +149,10 @@ def _slots(at: _At, path: tuple[str | int, ...], value: Any) -> tuple[Slot, ...]
 
 def _product(at: _At, path: tuple[str | int, ...], text: str, *, count: bool) -> tuple[Product, int]:
     from dractl.drivers.hardware.products import find
-    from dractl.drivers.hardware.spec import product
 
     try:
         if count:
-            return product(text)
+            return counted(text)
         found = find(text)
         if found is None:
             raise unknown_product(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,6 +28,8 @@ FILE_KEYS = ("gpuMemory", "addressingMode", "fabric", "cloud", "instanceType")
 Sure = Literal["recorded", "documented", "derived"]
 SURE: tuple[Sure, ...] = ("recorded", "documented", "derived")
 """How sure a value is: printed by a real machine or its driver, documented by the vendor, or concluded from those."""
+
+_ITEM = re.compile(r"(?:(\d{1,4})\s*[xX×]\s*)?(.+)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +119,14 @@ def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
         hint=f"products are {', '.join(products())}; keys are {', '.join(KEYS)}; "
         "`dractl render --list-hardware` lists the machines",
     )
+
+
+def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
+    """``2xH100`` as a product and a count. Raises UsageError with the nearest products and ``machines``."""
+    from dractl.drivers.hardware.products import find
+
+    match = _ITEM.match(text.strip())
+    found = find(match[2]) if match is not None else None
+    if match is None or found is None:
+        raise unknown_product(match[2] if match is not None else text, machines)
+    return found, int(match[1] or 1)

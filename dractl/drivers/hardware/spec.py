@@ -10,16 +10,13 @@ and ``cuda`` (NVIDIA's versions), ``mig`` (``on``: GPUs whose MIG profiles are k
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from typing import Any
 
 from dractl.drivers.hardware import names
-from dractl.drivers.hardware.layout import Layout, Root, Slot, numbers, unknown_key, unknown_product
+from dractl.drivers.hardware.layout import Layout, Root, Slot, counted, numbers, unknown_key
 from dractl.drivers.hardware.products import Product, find
 from dractl.errors import UsageError
-
-_ITEM = re.compile(r"(?:(\d{1,4})\s*[xX×]\s*)?(.+)\Z")
 
 
 def parse(line: str) -> Layout:
@@ -34,7 +31,7 @@ def parse(line: str) -> Layout:
         elif names.canonical(item) is not None and find(item) is None:
             named.append(item)
         else:
-            found, count = product(item)
+            found, count = counted(item, names.every())
             counts[found.name] = (found, counts.get(found.name, (found, 0))[1] + count)
     if named:
         return _named(named, list(counts), settings)
@@ -69,15 +66,6 @@ def machines(line: str) -> tuple[str, ...]:
         else:
             found[-1] += f",{item}"
     return tuple(found)
-
-
-def product(text: str) -> tuple[Product, int]:
-    """``2xH100`` as a product and a count. Raises UsageError with the nearest names."""
-    match = _ITEM.match(text.strip())
-    found = find(match[2]) if match is not None else None
-    if match is None or found is None:
-        raise unknown_product(match[2] if match is not None else text, names.every())
-    return found, int(match[1] or 1)
 
 
 def _named(named: list[str], products: list[str], settings: dict[str, Any]) -> Layout:
