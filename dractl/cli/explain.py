@@ -139,7 +139,7 @@ def _answer(
 ) -> tuple[str, bool]:
     """The report, and whether everything asked about fits."""
     from dractl.cluster.state import text_at
-    from dractl.explain import Explainer, Options, everything, find, worst_first
+    from dractl.explain import Explainer, Options, everything, explain_each, find
 
     state, where, sources = cluster.state, cluster.namespace, cluster.sources
     questions = [q for name in sources.names for q in find(state, name, where, cluster.kinds)] or everything(
@@ -151,7 +151,7 @@ def _answer(
     known = [text_at(value, "metadata", "name") for value in explainer.judge.nodes]
     if node is not None and node not in known:
         raise InputError(f"--node {node}: no such node", hint=f"there are {', '.join(known[:8]) or 'none'}")
-    explanations = worst_first(explainer.explain(question) for question in questions)
+    explanations = explain_each(explainer, questions, alike=output != "json" and not patch)
     listed = len(sources.names) != 1 or len(explanations) != 1
     several = len(explanations) > max(1, len(sources.names))  # more than was named one by one
     if patch:

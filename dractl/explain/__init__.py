@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dractl.explain.answer import Explanation, Fix, NodeAnswer, Reason
     from dractl.explain.ask import Question, everything, find
-    from dractl.explain.explain import Explainer, Options, worst_first
+    from dractl.explain.each import explain_each, worst_first
+    from dractl.explain.explain import Explainer, Options
     from dractl.explain.reasons import REASONS, ReasonPage
 
 _HOMES = {
     "answer": "Explanation Fix NodeAnswer Reason",
-    "explain": "Explainer Options worst_first",
+    "each": "explain_each worst_first",
+    "explain": "Explainer Options",
     "reasons": "REASONS ReasonPage",
     "ask": "Question everything find",
 }
@@ -38,6 +40,7 @@ __all__ = [
     "Reason",
     "ReasonPage",
     "everything",
+    "explain_each",
     "find",
     "worst_first",
 ]

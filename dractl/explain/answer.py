@@ -79,11 +79,12 @@ class Reason:
     nearest: str | None = None
     found: tuple[str, ...] = ()
     evaluated: tuple[Evaluated, ...] = ()
+    brief: str = field(default="", metadata={"shown": False})  # the message without who holds the devices
 
     @property
     def short(self) -> str:
         """The message without those who hold the devices."""
-        return self.message.partition("; held by")[0]
+        return self.brief or self.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +238,13 @@ class Explanation:
     phase: str | None = None  # of a pod that exists
     devices: tuple[DeviceStatus, ...] = ()  # of the node that is asked about, or comes nearest
     drivers: tuple[DriverStatus, ...] = ()
+    alike: tuple[str, ...] = ()  # other pods of ``workload`` that get the same answer
+    workload: str = ""  # kind namespace/name
+
+    @property
+    def title(self) -> str:
+        """The subject; of equal replicas the workload and how many they are."""
+        return f"{self.workload} ({1 + len(self.alike)} pods)" if self.alike else self.subject.title
 
     @property
     def fits(self) -> bool:
@@ -263,7 +271,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Create):
         return {"create": dict(value.value)}
     if hasattr(value, "__dataclass_fields__"):
-        named = ((f.name, getattr(value, f.name)) for f in fields(value))
+        named = ((f.name, getattr(value, f.name)) for f in fields(value) if f.metadata.get("shown", True))
         return {
             _JSON_NAMES.get(name) or camel_case(name): plain(item)
             for name, item in named

@@ -72,7 +72,7 @@ class Case:
     def reason(self, cause: Cause) -> Reason:
         """A cause as JSON shows it."""
         claim = self.pod_claim(cause.about[0].claim) if cause.about else None
-        return reason_of(cause, self.say(cause), self.names.short, claim)
+        return reason_of(cause, self.say(cause), self.names.short, claim, self.say(cause, brief=True))
 
     def pod_claim(self, claim: str | None) -> str | None:
         """What the pod calls a claim."""

@@ -9,7 +9,7 @@ from dractl.cluster.devices import Devices
 from dractl.cluster.pods import ended, event_about, is_pending
 from dractl.cluster.state import at, maps_at, text_at
 from dractl.explain import inventory, placed
-from dractl.explain.answer import SEVERITY, Explanation, NodeAnswer, Subject
+from dractl.explain.answer import Explanation, NodeAnswer, Subject
 from dractl.explain.ask import Question, claim_question, pods_using
 from dractl.explain.case import case_of
 from dractl.explain.causes import ClaimDeleting, NoConsumer, PlacedByHand
@@ -29,7 +29,7 @@ from dractl.scheduler.extended import as_written, granted
 from dractl.scheduler.preenqueue import enter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from dractl.allocation import Features
     from dractl.cluster.state import ClusterState, Key
@@ -352,8 +352,3 @@ def _nearest(case: Case, said: Said, conflict: Conflict | None) -> str | None:
         return None
     refusing = case.refusing
     return next((n for cause in said.ranked for n in cause.nodes if n in refusing), None)
-
-
-def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
-    """Answers in the order of their severity; within one, in the order of the input."""
-    return sorted(explanations, key=lambda e: SEVERITY.index(e.verdict))

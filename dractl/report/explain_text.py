@@ -45,7 +45,7 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
     """A line for each answer, with its first reason, and a summary. With ``cut`` no line is wider than the canvas."""
     ages = [_age(e.age, now) for e in answers]
     codes = [e.reasons[0].code if e.reasons else e.verdict for e in answers]
-    names = max(len("SUBJECT"), *(len(e.subject.title) for e in answers))
+    names = max(len("SUBJECT"), *(len(e.title) for e in answers))
     aged = max(map(len, ages)) and max(len("AGE"), *map(len, ages)) + 2
     coded = max(len("REASON"), *map(len, codes))
     beside = canvas.width - names - aged - coded - 6
@@ -55,14 +55,16 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
     for e, age, code in zip(answers, ages, codes, strict=True):
         why = e.reasons[0].short if e.reasons else e.headline
         why = _clean(why, canvas)
-        left = f"{_mark(e, canvas)} {e.subject.title:<{names}}  {age:<{aged}}{code:<{coded}}"
+        left = f"{_mark(e, canvas)} {e.title:<{names}}  {age:<{aged}}{code:<{coded}}"
         if below:
             lines += [left.rstrip(), "    " + canvas.cut(why, canvas.width - 4)]
         else:
             lines.append(f"{left}  {canvas.cut(why, beside) if cut else why}")
-    counts = Counter("fit" if e.fits else e.verdict for e in answers)
+    counts: Counter[str] = Counter()
+    for e in answers:
+        counts["fit" if e.fits else e.verdict] += 1 + len(e.alike)
     told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (*SEVERITY, "fit") if counts[verdict])
-    lines += ["", *_wrap(f"{plural(len(answers), 'subject')} for {_release(answers[0])}: {told}", canvas.width)]
+    lines += ["", *_wrap(f"{plural(counts.total(), 'subject')} for {_release(answers[0])}: {told}", canvas.width)]
     return canvas.plain("\n".join(lines)) + "\n"
 
 
@@ -121,12 +123,12 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
 def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
     """Who is asked about, since when it waits, and with which claims; to the right the release."""
     waits = " ".join(filter(None, (e.phase, _age(e.age, now))))
-    head = f"{e.subject.title}  {waits}".rstrip()
+    head = f"{e.title}  {waits}".rstrip()
     claims = ", ".join(_claim(e, name) for name in e.subject.pod_claims)
     told = f"claim {claims}" if claims else ""
     release = _release(e)
     beside = f"{head}  {told}" if told and len(f"{head}  {told}  {release}") <= canvas.width else head
-    bold = canvas.paint(e.subject.title, "1") + beside[len(e.subject.title) :]
+    bold = canvas.paint(e.title, "1") + beside[len(e.title) :]
     gap = canvas.width - len(beside) - len(release)
     yield f"{bold}{' ' * gap}{release}" if gap >= 2 else bold
     if told and beside == head:

@@ -17,7 +17,9 @@ _MOST = 8  # kinds of devices whose evaluation is shown
 _KEYS = frozenset(field.name for field in fields(Reason))
 
 
-def reason_of(cause: Cause, message: str, called: Callable[[RequestRef], str], pod_claim: str | None) -> Reason:
+def reason_of(
+    cause: Cause, message: str, called: Callable[[RequestRef], str], pod_claim: str | None, brief: str = ""
+) -> Reason:
     """A cause as JSON shows it. ``called`` names a request among several; ``pod_claim`` is what the pod calls the claim
     of the first."""
     facts: dict[str, Any] = {}
@@ -32,4 +34,4 @@ def reason_of(cause: Cause, message: str, called: Callable[[RequestRef], str], p
         facts["claim"] = first.claim
         facts["request"] = ", ".join(map(called, cause.about)) if several else ", ".join(map(str, cause.about))
         facts.setdefault("pod_claim", pod_claim)
-    return Reason(cause.code, message, **facts)
+    return Reason(cause.code, message, **facts, brief=brief)

@@ -1,0 +1,96 @@
+"""The answers about many subjects: one failure does not end the others, and equal replicas are asked about once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dractl.cluster.pods import is_pending
+from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.errors import DractlError
+from dractl.explain.answer import SEVERITY, Explanation, Subject
+from dractl.explain.fixes.owners import workload
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+    from dractl.cluster.state import ClusterState
+    from dractl.explain.ask import Question
+    from dractl.explain.explain import Explainer
+
+    Raw = Mapping[str, Any]
+
+# What tells replicas of one workload apart and changes nothing about where they can run.
+_OF_ONE = ("hostname", "nodeName")
+_LABELS = (
+    "apps.kubernetes.io/pod-index",
+    "batch.kubernetes.io/job-completion-index",
+    "controller-revision-hash",
+    "statefulset.kubernetes.io/pod-name",
+)
+
+
+def explain_each(explainer: Explainer, questions: Sequence[Question], *, alike: bool = False) -> list[Explanation]:
+    """The answers, worst first. With ``alike`` equal replicas of a workload have one answer, in which the others are
+    named. A subject that cannot be explained is ``undecided``, unless it is the only one: then the error is raised."""
+    if len(questions) == 1:
+        return [explainer.explain(questions[0])]
+    groups: dict[Hashable, list[Question]] = {}
+    for position, question in enumerate(questions):
+        key = _likeness(explainer.state, question) if alike else None
+        groups.setdefault(position if key is None else key, []).append(question)
+    answers = []
+    for group in groups.values():
+        answer = _safely(explainer, group[0])
+        names = tuple(question.key[1] for question in group[1:])
+        if names:
+            kind, name = workload(group[0].value) or ("", "")
+            answer = replace(answer, alike=names, workload=f"{kind.lower()} {group[0].key[0]}/{name}")
+        answers.append(answer)
+    return worst_first(answers)
+
+
+def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
+    """Answers in the order of their severity; within one, those of most replicas first, then as in the input."""
+    return sorted(explanations, key=lambda e: (SEVERITY.index(e.verdict), -len(e.alike)))
+
+
+def _safely(explainer: Explainer, question: Question) -> Explanation:
+    try:
+        return explainer.explain(question)
+    except DractlError as error:
+        why, note = str(error), error.hint
+    except Exception as error:
+        why, note = f"internal error: {type(error).__name__}: {error}", "please report it, with the objects"
+    return Explanation(
+        Subject(question.kind, *question.key),
+        "undecided",
+        explainer.features.release,
+        explainer.options.release_assumed,
+        headline=f"cannot be explained: {why}",
+        notes=(note,) if note else (),
+        age=text_at(question.value, "metadata", "creationTimestamp") or None,
+        phase=text_at(question.value, "status", "phase") or None,
+    )
+
+
+def _likeness(state: ClusterState, question: Question) -> Hashable:
+    """Equal for pending pods of one workload that differ in nothing that matters; None for what stands alone."""
+    pod = question.value
+    owner = workload(pod)
+    if question.kind != "Pod" or owner is None or not is_pending(pod):
+        return None
+    claims = []
+    made = maps_at(pod, "status", "resourceClaimStatuses")
+    statuses = {text_at(status, "name"): text_at(status, "resourceClaimName") for status in made}
+    for reference in maps_at(pod, "spec", "resourceClaims"):
+        name = statuses.get(text_at(reference, "name")) or text_at(reference, "resourceClaimName")
+        claim = state.get("ResourceClaim", (question.key[0], name))
+        if at(claim, "status", "allocation") is not None:
+            return None
+        deleted = text_at(claim, "metadata", "deletionTimestamp")
+        claims.append((claim is None, bool(deleted), repr(at(claim, "spec")), repr(reference)))
+    spec = {key: value for key, value in map_at(pod, "spec").items() if key not in _OF_ONE}
+    labels = {key: value for key, value in map_at(pod, "metadata", "labels").items() if key not in _LABELS}
+    tried = any(condition.get("type") == "PodScheduled" for condition in maps_at(pod, "status", "conditions"))
+    return (question.key[0], owner, repr(spec), repr(labels), tuple(claims), tried)
