@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dractl.model import CapacityRequestPolicy, DeviceClass
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.claims import PodClaim
+    from dractl.scheduler.rejection import Rejection
     from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 _MANY = 64  # with more nodes than this, those with the same answer share one
@@ -37,6 +38,7 @@ class Case:
 
     ``claims`` are the subject's by ``namespace/name``, ``own`` their keys. ``groups`` are nodes that get the same
     answer, ``surveys`` what the first node of each group offers, where anything is to be allocated.
+    ``refusals`` are all filters that refuse a node, of which the scheduler reports the first.
     """
 
     question: Question
@@ -49,6 +51,7 @@ class Case:
     surveys: Mapping[str, Survey] = field(default_factory=dict)
     classes: Mapping[str, DeviceClass] = field(default_factory=dict)
     drivers: frozenset[str] = frozenset()
+    refusals: Mapping[str, tuple[Rejection, ...]] = field(default_factory=dict)
 
     @property
     def state(self) -> ClusterState:
@@ -139,7 +142,8 @@ def case_of(judge: Scheduler, devices: Devices, question: Question, judgement: A
     special = (c for n in judgement.nodes[:1] for c in n.claims)
     claims = {c.full_name: c for c in (*judgement.claims, *special)}
     called = {name: c.name or c.key[1] for name, c in claims.items() if c.key[1] != CLAIM_NAME}
-    groups = () if judgement.stopped else _groups(judgement.nodes)
+    refusals = {v.name: judge.refusals(question.value, v.name) for v in judgement.nodes if v.rejection is not None}
+    groups = () if judgement.stopped else _groups(judgement.nodes, refusals)
     return Case(
         question,
         judge,
@@ -151,6 +155,7 @@ def case_of(judge: Scheduler, devices: Devices, question: Question, judgement: A
         {v.name: _survey(judge, v) for v, *_ in groups if v.outcome is not None},
         {item.metadata.name or "": item for item in judge.state.classes},
         frozenset(item.spec.driver for item in judge.slices),
+        refusals,
     )
 
 
@@ -159,13 +164,15 @@ def _survey(judge: Scheduler, verdict: NodeVerdict) -> Survey:
     return judge.allocator.survey(judge.state.decode(verdict.node), decoded)
 
 
-def _groups(verdicts: Sequence[NodeVerdict]) -> tuple[tuple[NodeVerdict, ...], ...]:
+def _groups(
+    verdicts: Sequence[NodeVerdict], refusals: Mapping[str, Sequence[Rejection]]
+) -> tuple[tuple[NodeVerdict, ...], ...]:
     """Each node by itself; of many nodes, those that get the same answer together."""
     if len(verdicts) <= _MANY:
         return tuple((v,) for v in verdicts)
     found: dict[object, list[NodeVerdict]] = {}
     for v in verdicts:
-        refused = None if v.rejection is None else (v.rejection.plugin, v.rejection.texts)
+        refused = tuple((r.plugin, r.texts) for r in refusals.get(v.name, ()))
         elsewhere = tuple(c.full_name for c in v.elsewhere)
         found.setdefault((v.group, refused, elsewhere, bool(v.victims)), []).append(v)
     return tuple(map(tuple, found.values()))

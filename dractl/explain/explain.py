@@ -196,7 +196,7 @@ class Explainer:
             return (pods.of_late(judgement.late),)
         if judgement.fits:
             return ()
-        ranked = tuple(over_nodes(case, cause, found) for cause in rank(found, judgement.nodes))
+        ranked = tuple(over_nodes(case, cause, found) for cause in rank(case, found))
         if judgement.fatal is None:
             return ranked
         named = next((n for n in found if n.name == judgement.fatal.name), None)

@@ -19,19 +19,21 @@ from dractl.explain.causes import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dractl.explain.case import Case
     from dractl.explain.causes import Cause
     from dractl.explain.diagnose.nodes import NodeFindings
-    from dractl.scheduler.verdict import NodeVerdict
+    from dractl.scheduler.rejection import Rejection
 
 EVERYWHERE = STOPPED - 1  # what a filter has against all nodes: nothing else matters until that is fixed
 _MIXED = 4  # so many different causes, none of them on most nodes, are called mixed
 
 
-def rank(nodes: Sequence[NodeFindings], verdicts: Sequence[NodeVerdict]) -> tuple[Cause, ...]:
+def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
     """The causes of all nodes, equal ones merged: those that got furthest first, then those on most nodes."""
+    verdicts = case.judgement.nodes
+    ruled_out = {v.name for v in verdicts if any(map(_unwanted, case.refusals.get(v.name, ())))}
     otherwise = {v.name for v in verdicts if v.allocates and not v.elsewhere}
-    wanted = any(not _unwanted(v) for v in verdicts)
-    unwanted = {v.name for v in verdicts if wanted and _unwanted(v)}
+    unwanted = ruled_out if len(ruled_out) < len(verdicts) else set()
     merged: dict[tuple[object, ...], Cause] = {}
     reach: dict[tuple[object, ...], float] = {}
     for node in nodes:
@@ -43,7 +45,8 @@ def rank(nodes: Sequence[NodeFindings], verdicts: Sequence[NodeVerdict]) -> tupl
             if cause.about and hardest < far < STOPPED:
                 far = hardest - 0.1  # this one alone would not be enough
             if isinstance(cause, NodeFilter):
-                far = _filtered(node.name, otherwise, unwanted)
+                others = sum(isinstance(c, NodeFilter) for c in node.causes) - 1
+                far = _filtered(node.name, otherwise, unwanted) - 0.1 * others  # each alone would not be enough
             if isinstance(cause, PinnedNode) and any(c.code != cause.code for c in node.causes[position + 1 :]):
                 far = 0
             reach[key] = max(reach.get(key, far), far)
@@ -78,11 +81,8 @@ def _hardest(node: NodeFindings) -> float:
     return min(best.values(), default=STOPPED)
 
 
-def _unwanted(verdict: NodeVerdict) -> bool:
+def _unwanted(refused: Rejection) -> bool:
     """True if the pod itself rules the node out: by its node selector, its affinity, or a name."""
-    refused = verdict.rejection
-    if refused is None:
-        return False
     return refused.plugin in ("NodeAffinity", "NodeName") or (refused.plugin == "InterPodAffinity" and refused.final)
 
 

@@ -176,3 +176,20 @@ def test_an_answer_for_one_node_is_about_that_node() -> None:
     assert answer.verdict == "unallocatable"
     assert answer.headline == "does not fit on node-1: request r: the only matching device is in use"
     assert all("node-1" in fix.nodes for fix in answer.fixes)
+
+
+def test_what_refuses_every_node_comes_before_what_one_odd_node_adds() -> None:
+    """Each filter that refuses a node counts, not only the first, which is all that the scheduler reports."""
+    odd = node("node-3", labels={"pool": "a100"})
+    odd["spec"] = {"taints": [{"key": "team", "value": "research", "effect": "NoSchedule"}]}
+    slices = (slice_of("gpu.example.com", "node-3", device("gpu-0")),)
+    objects = (*gpus("node-1", 1), *gpus("node-2", 1), odd, *slices, ONE)
+    answer = explain(*objects, pod("p", USES, spec={"nodeSelector": {"pool": "h100"}}))
+    assert answer.reasons[0].plugin == "NodeAffinity"
+    assert set(answer.reasons[0].nodes) == {"node-1", "node-2", "node-3"}
+    assert "pool=h100" in answer.headline
+    assert "research" not in answer.headline
+    assert [r.plugin for n in answer.nodes if n.name == "node-3" for r in n.reasons] == [
+        "TaintToleration",
+        "NodeAffinity",
+    ]

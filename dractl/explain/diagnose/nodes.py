@@ -81,7 +81,7 @@ def _node(case: Case, verdict: NodeVerdict) -> NodeFindings:
         return NodeFindings(verdict.name, "allocatable", (), stages, allocation)
     causes: list[Cause] = []
     if verdict.rejection is not None:
-        causes.append(_filtered(case, verdict))
+        causes += [_filtered(case, verdict, refused) for refused in case.refusals[verdict.name] or (verdict.rejection,)]
     causes += [_pinned(case, claim, verdict) for claim in verdict.elsewhere]
     if not verdict.allocates and survey is not None:
         causes += _timeouts(verdict, _unallocatable(case, verdict, survey))
@@ -148,10 +148,8 @@ def _timeouts(verdict: NodeVerdict, found: list[Cause]) -> list[Cause]:
 # -- filters, and claims that are allocated --
 
 
-def _filtered(case: Case, verdict: NodeVerdict) -> Cause:
-    refused = verdict.rejection
-    assert refused is not None
-    unmapped = _unmapped(case, verdict) if refused.resource else None
+def _filtered(case: Case, verdict: NodeVerdict, refused: Rejection) -> Cause:
+    unmapped = _unmapped(case, verdict, refused.resource) if refused.resource else None
     return unmapped or NodeFilter(
         plugin=refused.plugin,
         texts=refused.texts,
@@ -198,10 +196,9 @@ def _pinned(case: Case, claim: PodClaim, verdict: NodeVerdict) -> Cause:
     )
 
 
-def _unmapped(case: Case, verdict: NodeVerdict) -> Cause | None:
+def _unmapped(case: Case, verdict: NodeVerdict, resource: str) -> Cause | None:
     """An extended resource that the node's DRA driver could provide, if its class said so."""
-    resource = verdict.rejection.resource if verdict.rejection is not None else None
-    if resource is None or "/" not in resource:
+    if "/" not in resource:
         return None
     allocatable = map_at(verdict.node, "status", "allocatable")
     if str(allocatable.get(resource, "0")) != "0":
