@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dractl.drivers import Options, render, rendering
-from dractl.drivers.hardware import machine
+from dractl.drivers import Options, network, render, rendering, reported
+from dractl.drivers.hardware import machine, names
 from dractl.model.releases import COMPARED, Target
 from dractl.probes import read
+from dractl.topology import Machine, PciDevice, SrIov
 from tests import machines
 
 if TYPE_CHECKING:
@@ -163,3 +164,70 @@ def test_partitions_that_are_shared(server: tuple[Any, Target]) -> None:
     settings = {"gpu.nvidia.com": {"dynamicMIG": "true", "consumableShares": "2"}}
     options: dict[str, Any] = {"versions": {"gpu.nvidia.com": "0.5"}, "settings": settings}
     accepted(*server, machine("A100-40GB,mig=on"), ("gpu.nvidia.com",), **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("trn2.48xlarge", {}),
+        ("ct6e-standard-8t", {}),
+        ("BM.GPU.GB200-v3.4", {"dra.net": {"rackId": "rack-7"}}),
+        ("ND_H100_v5", {}),
+        ("a3-megagpu-8g", {"dra.net": {"block": "b1", "subBlock": "s1", "host": "h1"}}),
+        ("p6-b200.48xlarge", {"gpu.nvidia.com": {"dynamicMIG": "true"}}),
+        ("4xMI300X,2xMax-1100,2xE810,vfs=4", {}),
+    ],
+)
+def test_described_machines(server: tuple[Any, Target], name: str, settings: dict[str, dict[str, str]]) -> None:
+    accepted(*server, machine(name), settings=settings)
+
+
+def test_every_machine_that_has_a_name(server: tuple[Any, Target]) -> None:
+    for name in names.every():
+        accepted(*server, machine(name))
+
+
+def test_gpus_that_hami_shares(server: tuple[Any, Target]) -> None:
+    accepted(*server, machine("dgx-h100"), ("hami-core-gpu.project-hami.io",))
+
+
+@pytest.mark.parametrize(
+    ("driver", "item"),
+    [
+        ("npu.rebellions.ai", {"name": "rbln0", "sid": "", "productName": "RBLN-CA25", "capacity": {"memory": "16Gi"}}),
+        ("dra.hygon.com", {"name": "hcu-0000-05-00-0", "capacity": {"cores": 80, "memory": "64Gi"}}),
+        ("tenstorrent.com", {"name": "tt-0", "chipID": 0, "boardName": "p150", "capacity": {"memory": "32Gi"}}),
+        ("dra.rockchip.com", {"name": "npu-0", "type": "npu", "capacity": {"shares": 8}}),
+        ("dra.rockchip.com", {"name": "npu-0", "type": "npu", "capacity": {"shares": 1}}),
+        ("ascend.project-hami.io", {"name": "npu-0-0", "index": 0, "model": "910B3"}),
+        ("ovsdpdk.k8snetworkplumbingwg.io", {"name": "br-dpdk0", "ovsdpdk.k8snetworkplumbingwg.io/mtu": 9000}),
+        ("npu.furiosa.ai", {"name": "npu0", "uuid": "A7E4"}),
+        ("composite.dra.example.io", {"name": "gpu-0--nic-0", "composite/compositionName": "pair"}),
+    ],
+)
+def test_what_agents_report(server: tuple[Any, Target], driver: str, item: dict[str, Any]) -> None:
+    accepted(*server, Machine(reported=(reported.device(driver, item),)), (driver,))
+
+
+def test_accelerators(server: tuple[Any, Target]) -> None:
+    card = PciDevice("0000:6b:00.0", "pci0000:6b/0000:6b:00.0", driver="4xxx", qat_services="sym;asym")
+    function = PciDevice("0000:6b:00.1", "pci0000:6b/0000:6b:00.1", sriov=SrIov(physical_function=card.bdf))
+    gaudi = PciDevice("0000:19:00.0", "pci0000:17/0000:19:00.0", device="0x1020", driver="habanalabs")
+    spyre = PciDevice("0000:1a:00.0", "x/0000:1a:00.0", "0x120000", vendor="0x1014", device="0x06a7", driver="vfio-pci")
+    accepted(*server, Machine(pci_devices=(card, function, gaudi, spyre)))
+
+
+def test_network_devices(server: tuple[Any, Target], tmp_path: Path) -> None:
+    cluster, target = server
+    (tmp_path / "pools.yaml").write_text(
+        "{driver: camera.example.com, pool: a, allNodes: true, devices: [{name: b, attributes: {zoom: 4}}]}\n"
+        "---\n{driver: gpu.nvidia.com, pool: a-fabric1, nodeSelector: {example.com/a: 'true'}, devices: [{name: a-0, "
+        "bindsToNode: true, bindingConditions: [Ready], bindingFailureConditions: [Failed]}]}\n"
+        "---\n{driver: camera.example.com, pool: b, devices: [{name: b, allNodes: true}, {name: c, "
+        "nodeSelector: {d: e}}]}\n"
+    )
+    for item in network.read(str(tmp_path / "pools.yaml"), target).slices:
+        path = "/apis/resource.k8s.io/v1/resourceslices?dryRun=All&fieldValidation=Strict"
+        status, _, body = cluster.request("POST", path, json.dumps(item))
+        assert status == 201, body
+        assert body["spec"] == item["spec"]
