@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dractl.drivers import amd_partitions
 from dractl.drivers.profile import (
     Attribute,
     Capacity,
@@ -54,7 +55,9 @@ CATALOGUE = Catalogue(
             "compute and memory partition, such as spx_nps1",
             when="where the GPU can be partitioned",
         ),
-        Attribute("pciAddr", "string", "PCI address", removed="2026.8"),
+        Attribute(
+            "pciAddr", "string", "PCI address", when="in 2025.10; then of vfio devices and with the gate AutoPartition"
+        ),
         Attribute("cardIndex", "int", "N of /dev/dri/cardN", removed="2026.8"),
         Attribute("renderIndex", "int", "N of /dev/dri/renderDN", removed="2026.8"),
         Attribute("family", "string", "GPU family, as libdrm says (not rendered)", removed="2026.8"),
@@ -62,13 +65,19 @@ CATALOGUE = Catalogue(
         Attribute(PCI_BUS_ID, "string", "the PCI address", "2026.8", when="where it has the common form"),
         Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17", when="where the root can be told"),
         Attribute(NUMA_NODE, "int", "the PCI function's NUMA node", "main", when="where the function has a NUMA node"),
+        *amd_partitions.ATTRIBUTES,
     ),
     capacities=(
         Capacity("memory", "VRAM as KFD's first memory bank has it; 80Gi if KFD does not list the GPU"),
         Capacity("computeUnits", "compute units; 0 if KFD does not list the GPU"),
         Capacity("simdUnits", "SIMD units; 0 if KFD does not list the GPU"),
+        *amd_partitions.CAPACITIES,
     ),
-    notes=("devices are named gpu-<cardN>-<renderDN>: both numbers can change at a reboot",),
+    taints=amd_partitions.TAINTS,
+    notes=(
+        "devices are named gpu-<cardN>-<renderDN>: both numbers can change at a reboot",
+        *amd_partitions.NOTES,
+    ),
 )
 
 
