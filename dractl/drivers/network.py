@@ -101,6 +101,10 @@ def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[
             "devices": part,
         }
         drop_fields(spec, "slice", target, f"{driver}/{name}", notices)
+        if "perDeviceNodeSelection" in where and "perDeviceNodeSelection" not in spec:
+            why = f"Kubernetes {target.release} has no nodes of single devices without DRAPartitionableDevices"
+            hint = "give each group of nodes a pool of its own, or name the gate with --feature-gates"
+            raise _error(document, ("devices", 0), why, hint)
         item = {
             "apiVersion": "resource.k8s.io/v1",
             "kind": "ResourceSlice",

@@ -219,12 +219,15 @@ def test_accelerators(server: tuple[Any, Target]) -> None:
 
 def test_network_devices(server: tuple[Any, Target], tmp_path: Path) -> None:
     cluster, target = server
+    single = (
+        "---\n{driver: camera.example.com, pool: b, devices: [{name: b, allNodes: true}, {name: c, "
+        "nodeSelector: {d: e}}]}\n"
+    )
     (tmp_path / "pools.yaml").write_text(
         "{driver: camera.example.com, pool: a, allNodes: true, devices: [{name: b, attributes: {zoom: 4}}]}\n"
         "---\n{driver: gpu.nvidia.com, pool: a-fabric1, nodeSelector: {example.com/a: 'true'}, devices: [{name: a-0, "
         "bindsToNode: true, bindingConditions: [Ready], bindingFailureConditions: [Failed]}]}\n"
-        "---\n{driver: camera.example.com, pool: b, devices: [{name: b, allNodes: true}, {name: c, "
-        "nodeSelector: {d: e}}]}\n"
+        + (single if target.enabled("DRAPartitionableDevices") else "")
     )
     for item in network.read(str(tmp_path / "pools.yaml"), target).slices:
         path = "/apis/resource.k8s.io/v1/resourceslices?dryRun=All&fieldValidation=Strict"

@@ -73,6 +73,8 @@ def test_devices_for_nodes_of_their_own(tmp_path: Path) -> None:
     assert item["spec"]["perDeviceNodeSelection"] is True
     assert item["spec"]["devices"][0]["allNodes"] is True
     assert "nodeSelectorTerms" in item["spec"]["devices"][1]["nodeSelector"]
+    with pytest.raises(InputError, match=r"1\.34 has no nodes of single devices without DRAPartitionableDevices"):
+        read(tmp_path, text + "  nodeSelector: {zone: a}\n", "1.34")
 
 
 @pytest.mark.parametrize(
