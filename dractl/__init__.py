@@ -6,4 +6,4 @@ As a library: :mod:`dractl.allocation` (what kube-scheduler would allocate), :mo
 :mod:`dractl.topology` (a node's hardware), :mod:`dractl.drivers` (its ResourceSlices). docs/library.md shows how.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
