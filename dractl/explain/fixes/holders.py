@@ -79,7 +79,7 @@ def _end(problem: Problem, claims: list[tuple[str, list[Holder]]], *, degree: in
         preference,
         ending.effect if more else "; ".join(filter(None, (_frees(devices), ending.effect))),
         degree=degree + more * _MOST,
-        unless=Topic.ENDING if several else None,
+        unless=(Topic.ENDING,) if several else (),
         tried=gone if gone != changes else (),
         corrects=waits and not several,
     )

@@ -18,7 +18,7 @@ from dractl.scheduler.node_filters import tolerated
 from dractl.scheduler.snapshot import NodeInfo, PodInfo, pod_requests, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dractl.explain.fixes.candidates import Problem
     from dractl.scheduler.rejection import Rejection
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _MOST = 6
 _NAMED = 3  # nodes
 _GIVEN = ("kubernetes.io", "topology.kubernetes.io", "failure-domain.beta.kubernetes.io", "beta.kubernetes.io")
+_CORDON = "node.kubernetes.io/unschedulable"
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _REQUIRED = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
@@ -39,9 +40,50 @@ def admit(problem: Problem) -> Iterator[Candidate]:
     refused = [(v, v.rejection) for v in problem.attempt.nodes if v.rejection is not None]
     refused.sort(key=lambda item: (not item[0].allocates, bool(item[0].elsewhere)))
     for verdict, rejection in refused[:_MOST]:
-        maker = _MAKERS.get(rejection.plugin)
-        if maker is not None:
-            yield from maker(problem, verdict, rejection)
+        every = problem.judge.refusals(problem.question.value, verdict.name) if problem.pod is not None else ()
+        # Uncordoning removes the taint of a cordon, too.
+        cordoned = any(each.plugin == "NodeUnschedulable" for each in every)
+        needed = [
+            e for e in every if not (cordoned and e.plugin == "TaintToleration" and _only_cordon(problem, verdict))
+        ]
+        found = [_of(problem, verdict, each) for each in needed or (rejection,)]
+        if len(found) == 1:
+            yield from found[0]
+        elif all(found):
+            yield _at_once([min(those, key=lambda c: c.size) for those in found])
+
+
+def _of(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> list[Candidate]:
+    """What removes one refusal of a node."""
+    maker = _MAKERS.get(rejection.plugin)
+    return list(maker(problem, verdict, rejection)) if maker is not None else []
+
+
+def _only_cordon(problem: Problem, verdict: NodeVerdict) -> bool:
+    """True if a cordon's taint is the only one that the pod does not tolerate."""
+    return all(text_at(t, "key") == _CORDON for t in _untolerated(problem, verdict))
+
+
+def _untolerated(problem: Problem, verdict: NodeVerdict) -> list[Raw]:
+    """The taints of a node that keep the pod away."""
+    tolerations = PodInfo(problem.question.value).tolerations
+    taints = zip(maps_at(verdict.node, "spec", "taints"), NodeInfo(verdict.node).taints, strict=True)
+    return [raw for raw, t in taints if t.effect in ("NoSchedule", "NoExecute") and not tolerated(t, tolerations)]
+
+
+def _at_once(parts: Sequence[Candidate]) -> Candidate:
+    """One candidate of several for a node that several filters refuse."""
+    tried = tuple(change for part in parts for change in part.trial)
+    changes = tuple(change for part in parts for change in part.changes)
+    return Candidate(
+        ", and ".join(part.title for part in parts),
+        changes,
+        Slot(Topic.NODE, "at once"),
+        max(part.preference for part in parts),
+        effect="; ".join(filter(None, (part.effect for part in parts))),
+        unless=tuple(part.slot.topic for part in parts),
+        tried=tried if tried != changes else (),
+    )
 
 
 def _node_patch(verdict: NodeVerdict, *operations: Mapping[str, Any]) -> Patch:
@@ -51,7 +93,7 @@ def _node_patch(verdict: NodeVerdict, *operations: Mapping[str, Any]) -> Patch:
 def _uncordon(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     operations: list[Mapping[str, Any]] = [{"op": "remove", "path": "/spec/unschedulable"}]
     taints = maps_at(verdict.node, "spec", "taints")
-    left = [t for t in taints if text_at(t, "key") != "node.kubernetes.io/unschedulable"]
+    left = [t for t in taints if text_at(t, "key") != _CORDON]
     if len(left) < len(taints):
         operations.append(_taints(left))
     yield Candidate(
@@ -85,13 +127,9 @@ def _taints(left: list[Raw]) -> Mapping[str, Any]:
 
 
 def _untaint(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    tolerations = PodInfo(problem.question.value).tolerations
     taints = maps_at(verdict.node, "spec", "taints")
-    bad = [
-        raw
-        for raw, taint in zip(taints, NodeInfo(verdict.node).taints, strict=True)
-        if taint.effect in ("NoSchedule", "NoExecute") and not tolerated(taint, tolerations)
-    ]
+    cordoned = bool(at(verdict.node, "spec", "unschedulable"))
+    bad = [t for t in _untolerated(problem, verdict) if not (cordoned and text_at(t, "key") == _CORDON)]
     pod = problem.target if problem.pod is not None else None
     own = [t for t in bad if not text_at(t, "key").startswith("node.kubernetes.io/")]
     names = ", ".join(map(taint_name, bad))

@@ -59,7 +59,7 @@ def equal_counts(problem: Problem) -> Iterator[Candidate]:
                 f"{name}",
                 changes,
                 Slot(Topic.COUNT, f"{ref!r} all"),
-                Preference.CORRECT,
+                Preference.LESS,
                 effect="the running pods restart",
             )
             return

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import list_at, map_at
-from dractl.explain.causes import CapacityMissing, Cause, ClassMissing, GateOff, NoSlicesForDriver, SelectorFalse
+from dractl.explain.causes import (
+    CapacityMissing,
+    Cause,
+    ClassMissing,
+    GateOff,
+    NoSlicesForDriver,
+    OwnReplicas,
+    SelectorFalse,
+)
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 
@@ -27,6 +35,8 @@ def counts(problem: Problem) -> Iterator[Candidate]:
     for _, survey in problem.requests():
         wanted, best = seen.get(survey.ref, (survey.wanted, 0))
         seen[survey.ref] = (max(wanted, survey.wanted), max(best, len(survey.candidates)))
+    # Of equal replicas none wants to be the one with less.
+    alike = any(isinstance(cause, OwnReplicas) for cause in problem.causes)
     for ref, (wanted, best) in seen.items():
         place = problem.place(ref)
         if place is None:
@@ -42,7 +52,7 @@ def counts(problem: Problem) -> Iterator[Candidate]:
                     f"lower count of {problem.called(ref)} from {wanted} to {count}",
                     (place.put("count", value=count),),
                     Slot(Topic.COUNT, repr(ref)),
-                    Preference.LESS,
+                    Preference.ADAPT if alike else Preference.LESS,
                     degree=wanted - count,
                 )
 

@@ -61,7 +61,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     fixes: list[tuple[Candidate, tuple[str, ...]]] = []  # with the nodes that fit
     for candidate in candidates:
         fingerprint = repr((candidate.trial, candidate.features))
-        if candidate.slot in done or candidate.unless in done or fingerprint in tried:
+        if candidate.slot in done or done.intersection(candidate.unless) or fingerprint in tried:
             continue
         if candidate.slot in around and not candidate.corrects:
             continue
@@ -81,7 +81,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
             failed[candidate.slot] = f"{candidate.title}: not enough by itself, then: {then.headline}"
             if not then.reasons or then.reasons[0].code not in _SELECTOR:
                 around.add(candidate.slot)  # the selector is right then, and something else is in the way
-    shown = [(c, nodes) for c, nodes in fixes if c.unless not in done]
+    shown = [(c, nodes) for c, nodes in fixes if not done.intersection(c.unless)]
     shown.sort(key=lambda item: item[0].reluctant)
     if shown and shown[0][0].reluctant:
         shown = []

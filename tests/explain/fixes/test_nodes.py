@@ -114,3 +114,12 @@ def test_a_host_port_is_given_up_unless_the_pod_has_the_hosts_network(network: b
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, other, serving("p"))
     removed = [{"op": "remove", "path": "/spec/containers/0/ports/0/hostPort"}]
     assert any(plain(c).get("json") == removed for fix in answer.fixes for c in fix.changes) is not network
+
+
+def test_everything_that_refuses_a_node_is_put_right_at_once() -> None:
+    far = node("node-1", labels={"pool": "a"}, taints=[{"key": "team", "value": "x", "effect": "NoSchedule"}])
+    answer = explain("pod/p", GPU, far, gpus("node-1", "gpu-0"), CLAIM, waiting(nodeSelector={"pool": "b"}))
+    assert answer.fixes[
+        0
+    ].title == "add a toleration for team=x:NoSchedule to the pod, and remove nodeSelector pool=b " + ("from the pod")
+    assert len([step for step in answer.fixes[0].steps if step.destroys]) == 1
