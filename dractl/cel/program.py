@@ -164,6 +164,14 @@ class Program:
         return Spans(self._tree)
 
     @cached_property
+    def mentions_driver(self) -> bool:
+        """True if ``device.driver`` stands in it, outside comments and strings."""
+        from dractl.cel.tokens import tokenize
+
+        words = [token.text for token in tokenize(self.text)]
+        return any(words[i : i + 3] == ["device", ".", "driver"] for i in range(len(words) - 2))
+
+    @cached_property
     def drivers(self) -> frozenset[str]:
         """The drivers that it asks for: ``device.driver == "..."``, or ``in [...]``."""
         return frozenset(

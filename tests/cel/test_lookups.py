@@ -180,3 +180,16 @@ def test_a_comparison_below_or_and_not_is_not_required() -> None:
         (item.lookup.name if item.lookup else "", item.required, item.negated) for item in compiled(text).comparisons
     ]
     assert found == [("a", False, False), ("b", False, False), ("c", False, True), ("d", True, False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "mentions"),
+    [
+        ("device . driver.startsWith('x')", True),
+        ("true // device.driver", False),
+        ("'device.driver' == 'x'", False),
+        ("device.driver ==", True),
+    ],
+)
+def test_the_driver_is_mentioned_outside_comments_and_strings(text: str, mentions: bool) -> None:
+    assert compiled(text).mentions_driver is mentions

@@ -41,7 +41,6 @@ k8s.io/dynamic-resource-allocation/structured: an error ends Allocate
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
@@ -58,7 +57,7 @@ KINDS = ("DeviceClass",)
 def check(run: Run) -> Iterator[Advice]:
     for subject in run.of("DeviceClass"):
         selectors = subject.selectors
-        if selectors and not any(re.search(r"\bdevice\s*\.\s*driver\b", selector.text) for selector in selectors):
+        if selectors and not any(run.program(selector).mentions_driver for selector in selectors):
             domain = next(
                 (found.domain for selector in selectors for found in run.program(selector).lookups), "gpu.example.com"
             )
