@@ -90,7 +90,7 @@ def _said(document: Document, violation: Violation) -> tuple[str, tuple[Related,
         message = f"{violation.field}: {message}"
     short = _SYNTAX.sub(_example, message)
     if short != message:
-        return short, (), Api(violation.type or "", violation.field, message)
+        return short, (), Api(violation.type, violation.field, message) if violation.type else None
     if violation.issues:
         first, *further = violation.issues
         places = [(_short(issue), document.locate(violation.path, offset=issue.offset)) for issue in further]

@@ -326,6 +326,17 @@ def test_the_syntax_of_a_name_is_left_to_the_report_for_programs(found) -> None:
     assert finding.api.message.endswith("([-a-z0-9]*[a-z0-9])?)*')")
 
 
+def test_what_the_server_drops_is_no_verdict_of_it(found) -> None:
+    """A status is dropped when a claim is created."""
+    claim = TEMPLATE.replace("ResourceClaimTemplate", "ResourceClaim").replace("{spec: {devices", "{devices")
+    claim = claim.replace("}]}}}\n", "}]}}\n") + (
+        "status: {allocation: {devices: {results: [{request: gpu, driver: A_b, pool: p, device: D_0}]}}}\n"
+    )
+    findings = found(a_yaml=claim)
+    assert codes(findings) == ["DRA142", "DRA142"]
+    assert [finding.api for finding in findings] == [None, None]
+
+
 @pytest.mark.parametrize(
     ("fields", "help_"),
     [
