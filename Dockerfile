@@ -1,4 +1,4 @@
-# Debian, not Alpine: cel-expr-python has wheels for glibc only.
+# Debian, not Alpine: cel-expr-python has wheels for glibc only, and lint would not check selectors without it.
 FROM python:3.13-slim-trixie AS build
 COPY . /src
 RUN python -m venv /opt/dractl && /opt/dractl/bin/pip install --no-cache-dir /src

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from dractl.cel import EvalError, environment
+from dractl.cel import EvalError, environment, require
 from dractl.model.releases import Target
 from dractl.model.slices import Device
 
@@ -69,6 +69,7 @@ class Matcher:
         """The compiled selector."""
         program = self._programs.get(text)
         if program is None:
+            require("allocating devices")  # a verdict without selectors would be a guess
             program = self._programs[text] = self.environment.compile(text)
         return program
 

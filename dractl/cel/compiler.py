@@ -68,6 +68,11 @@ def compile_program(text: str, declarations: Declarations, native: Any) -> Progr
     )
 
 
+def unchecked(text: str, declarations: Declarations, reason: str) -> Program:
+    """The program of an expression that cannot be compiled here: not the expression's fault, so without issues."""
+    return Program(text, declarations, "unchecked", error=f"not checked: {reason}", error_type="InternalError")
+
+
 def _check(text: str, declarations: Declarations, native: Any) -> Checked:
     """Parse and check; raises Rejected."""
     source, tests = rewritten(text, declarations.shared, declarations.lists)

@@ -137,9 +137,15 @@ class Environment:
         """The program of one expression. Never raises: errors in the expression are in the program."""
         program = self._programs.get(text)
         if program is None:
-            from dractl.cel.compiler import compile_program
+            from dractl.cel.availability import why_not
+            from dractl.cel.compiler import compile_program, unchecked
 
-            program = self._programs[text] = compile_program(text, self.declarations, self.native)
+            reason = why_not()
+            if reason is None:
+                program = compile_program(text, self.declarations, self.native)
+            else:
+                program = unchecked(text, self.declarations, reason)
+            self._programs[text] = program
         return program
 
     @property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dractl.cel.spans import Spans
     from dractl.cel.tracing import Trace
 
-Admission = Literal["ok", "invalid", "tooComplex", "tooLong"]
+Admission = Literal["ok", "invalid", "tooComplex", "tooLong", "unchecked"]
 
 
 class EvalError(NamedTuple):
@@ -37,8 +37,9 @@ class Program:
 
     ``error`` and ``error_type`` are what the API server reports (None when it compiles); ``output_type`` and
     ``max_cost`` are None when it does not. ``admission`` is the server's answer: ``invalid``, ``tooComplex``
-    (``max_cost`` above 1,000,000), ``tooLong`` (more than 10,240 bytes), else ``ok``. Whatever ``admission`` says, a
-    program that is :attr:`ok` can be evaluated.
+    (``max_cost`` above 1,000,000), ``tooLong`` (more than 10,240 bytes), else ``ok``; or ``unchecked`` where nothing
+    can be compiled (:mod:`dractl.cel.availability`). Whatever ``admission`` says, a program that is :attr:`ok` can be
+    evaluated.
     """
 
     def __init__(

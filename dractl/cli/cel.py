@@ -111,11 +111,12 @@ def _split(values: list[str] | None) -> list[str]:
 def _answer(
     text: str, target: Target, devices: Sequence[str], hardware: Sequence[str], drivers: Sequence[str]
 ) -> Answer:
-    from dractl.cel import environment
+    from dractl.cel import environment, require
     from dractl.cel.trials import Answer, tried
     from dractl.cli import published
     from dractl.lint.hints import help_of
 
+    require("dractl cel")
     program = environment(target, "new").compile(text)
     stored = environment(target, "stored").compile(text)
     wanted = [] if list(drivers) == ["all"] else list(drivers)

@@ -219,8 +219,13 @@ class Job:
         return report
 
     def _tell(self, inputs: Inputs) -> None:
-        """Notices about what was skipped, and what the devices are taken for."""
+        """Notices about what was skipped or cannot be checked here, and what the devices are taken for."""
+        from dractl.cel import why_not
         from dractl.cli.terminal import notice
+
+        reason = why_not()
+        if reason is not None and inputs.documents:
+            notice(f"selectors and derived attributes are not compiled, priced or tried on devices: {reason}")
 
         alike: dict[tuple[str, str | None], list[str]] = {}
         for skipped in inputs.skipped:

@@ -66,8 +66,11 @@ def read(
 ) -> Cluster:
     """Sorts names from files among the arguments, reads all objects, and settles the release. Raises DractlError."""
     from dractl.allocation import Features
+    from dractl.cel import require
     from dractl.cluster import sources as origins
     from dractl.model.releases import NEWEST
+
+    require("this command")
 
     release, gates = common.asked(
         kubernetes_version, feature_gates, common.configuration(config, isolated), common.environment(isolated)

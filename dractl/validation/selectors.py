@@ -80,7 +80,7 @@ def derived_attribute(rules: tuple[str, str], place: Place, target: Target, cost
     program = attribute_environment(target).compile(place.text)
     if program.admission == "invalid":
         yield _error(rules[0], place, program)
-    else:
+    elif program.admission != "unchecked":
         costs.append(program.max_cost or 0)
         if program.admission == "tooComplex":
             yield forbidden(rules[1], place, "too complex, exceeds cost limit")

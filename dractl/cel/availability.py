@@ -1,0 +1,33 @@
+"""Whether selectors can be compiled here: cel-expr-python and google-re2 have no builds for musl, for Windows on ARM
+(cel-expr-python), and for a new Python until they are released for it."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+
+from dractl.errors import Unsupported
+
+_PACKAGES = {"cel_expr_python": "cel-expr-python", "re2": "google-re2"}  # by module
+
+
+@cache
+def missing() -> tuple[str, ...]:
+    """The packages that compiling and evaluating selectors needs and that are not installed, by their names on PyPI."""
+    return tuple(package for module, package in _PACKAGES.items() if find_spec(module) is None)
+
+
+def why_not() -> str | None:
+    """Why no selector can be compiled; None if they can."""
+    return f"{' and '.join(missing())} not installed" if missing() else None
+
+
+def require(what: str) -> None:
+    """Raise Unsupported, naming ``what`` needs selectors, if they cannot be compiled."""
+    reason = why_not()
+    if reason is not None:
+        raise Unsupported(
+            f"{what} needs CEL: {reason}",
+            hint="install dractl on glibc Linux, macOS or Windows on x86-64 with CPython 3.11 to 3.14; "
+            "discover, render, and lint without selectors run everywhere",
+        )
