@@ -142,7 +142,7 @@ def case_of(judge: Scheduler, devices: Devices, question: Question, judgement: A
     special = (c for n in judgement.nodes[:1] for c in n.claims)
     claims = {c.full_name: c for c in (*judgement.claims, *special)}
     called = {name: c.name or c.key[1] for name, c in claims.items() if c.key[1] != CLAIM_NAME}
-    refusals = {v.name: judge.refusals(question.value, v.name) for v in judgement.nodes if v.rejection is not None}
+    refusals = {v.name: _refusals(judge, question, v.name) for v in judgement.nodes if v.rejection is not None}
     groups = () if judgement.stopped else _groups(judgement.nodes, refusals)
     return Case(
         question,
@@ -156,6 +156,17 @@ def case_of(judge: Scheduler, devices: Devices, question: Question, judgement: A
         {item.metadata.name or "": item for item in judge.state.classes},
         frozenset(item.spec.driver for item in judge.slices),
         refusals,
+    )
+
+
+def _refusals(judge: Scheduler, question: Question, node: str) -> tuple[Rejection, ...]:
+    """Every filter that refuses a node. A cordoned node has a taint that says the same (pkg/controller/nodelifecycle):
+    it is not a second cause."""
+    found = judge.refusals(question.value, node)
+    if not any(refused.plugin == "NodeUnschedulable" for refused in found):
+        return found
+    return tuple(
+        r for r in found if r.plugin != "TaintToleration" or "node.kubernetes.io/unschedulable" not in r.detail
     )
 
 

@@ -163,6 +163,10 @@ def outside(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
     """What the pod itself shows besides: another scheduler, binding conditions, a condition that no longer holds."""
     pod = case.question.value
     notes = [*said.notes, *pods.undeclared_features(case), *placed.unused(pod, case.judgement.claims)]
+    refused = pods.not_created(case)
+    if refused is not None:
+        causes = (refused, *said.causes)
+        return Said("blocked", f"there is no pod: {case.say(refused)}", causes, None, tuple(notes), said.ranked)
     bug = pods.known_bug(case)
     if bug is not None:
         said = replace(said, headline=case.say(bug), causes=(bug, *said.causes))

@@ -264,6 +264,8 @@ class Explainer:
         surveyed = [(case.surveys[n.name], n.count) for n in found if n.name in case.surveys] if case else []
         conflict = _conflict(case) if case is not None and not case.judgement.fits else None
         nearest = _nearest(case, said, conflict) if case is not None else None
+        volumes = tuple(pods.volumes_of(case)) if case is not None else ()
+        asked = Asked(question.kind, *question.key, volumes)
         return Explanation(
             subject,
             said.verdict,
@@ -280,7 +282,7 @@ class Explainer:
             funnel=funnel(self.devices, whole(surveyed), case.names.request, having(surveyed)) if case else (),
             conflict=conflict,
             fixes=fixes,
-            next=steps or next_steps(Asked(question.kind, *question.key), (*said.causes, *said.behind), fixes),
+            next=steps or next_steps(asked, (*said.causes, *said.behind), fixes),
             notes=notes,
             age=text_at(question.value, "metadata", "creationTimestamp") or None,
             phase=text_at(question.value, "status", "phase") or None,

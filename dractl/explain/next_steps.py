@@ -32,11 +32,12 @@ class NextStep:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who is asked about."""
+    """Who is asked about; ``volumes`` are its PersistentVolumeClaims, each with its phase."""
 
     kind: str
     namespace: str
     name: str
+    volumes: Sequence[tuple[str, str]] = ()
 
 
 def next_steps(asked: Asked, found: Sequence[Cause], fixes: Sequence[Fix]) -> tuple[NextStep, ...]:
@@ -181,7 +182,9 @@ def _placed_by_hand(cause: causes.PlacedByHand, asked: Asked) -> Iterator[NextSt
 
 @_for(causes.NodeFilter)
 def _filtered(cause: causes.NodeFilter, asked: Asked) -> Iterator[NextStep]:
-    if cause.plugin == "NodeAffinity":
+    if (cause.plugin or "").startswith("Volume"):
+        yield from _volumes(asked.volumes, asked.namespace)
+    elif cause.plugin == "NodeAffinity":
         yield NextStep(
             "add a node that the pod's nodeSelector and affinity want, or scale up its node pool",
             "kubectl get nodes --show-labels",
@@ -207,15 +210,18 @@ def _unmapped(cause: causes.ExtendedResourceUnmapped, asked: Asked) -> Iterator[
 
 @_for(causes.Unchecked)
 def _unchecked(cause: causes.Unchecked, asked: Asked) -> Iterator[NextStep]:
-    for name, state in cause.volumes:
-        yield NextStep(
-            f"see why PersistentVolumeClaim {name} is {state}"
-            if state != "Bound"
-            else f"see in which zone the volume of PersistentVolumeClaim {name} is",
-            f"kubectl describe pvc {name} -n {asked.namespace}",
-        )
+    yield from _volumes(cause.volumes, asked.namespace)
     if not cause.volumes:
         yield NextStep("see what the scheduler says", f"kubectl describe pod {asked.name} -n {asked.namespace}")
+
+
+def _volumes(volumes: Sequence[tuple[str, str]], namespace: str) -> Iterator[NextStep]:
+    """Claims that are not bound, and where the volumes of the others are."""
+    for name, state in volumes:
+        text = f"see why PersistentVolumeClaim {name} is {state}"
+        if state == "Bound":
+            text = f"see in which zone or on which node the volume of PersistentVolumeClaim {name} is"
+        yield NextStep(text, f"kubectl describe pvc {name} -n {namespace}")
 
 
 @_for(causes.DeviceInUse, causes.AllNeedsFree, causes.CapacityShort, causes.CountersShort)

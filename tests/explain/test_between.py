@@ -117,3 +117,26 @@ def test_there_is_always_a_next_step() -> None:
     answer = explain(node("a"), ONE, pod("p", USES))
     assert not answer.fits
     assert answer.fixes or answer.next
+
+
+def test_a_workload_that_cannot_create_its_pods() -> None:
+    spec = {"containers": [], "resourceClaims": [USES]}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "ml", "uid": "u"},
+        "spec": {"template": {"spec": spec}},
+    }
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "ml"},
+        "reason": "FailedCreate",
+        "involvedObject": {"kind": "ReplicaSet", "name": "web-1"},
+        "message": "Error creating: pods is forbidden: exceeded quota: none",
+    }
+    answer = explain(*machine("a"), ONE, deployment, event, subject="deploy/web")
+    assert (answer.verdict, answer.reasons[0].code) == ("blocked", "pods-not-created")
+    assert "ReplicaSet ml/web-1 cannot create its pods" in answer.headline
+    assert "exceeded quota" in answer.headline
+    assert explain(*machine("a"), ONE, deployment, subject="deploy/web").fits

@@ -16,6 +16,7 @@ from dractl.explain.causes import (
     ClassMissing,
     NodeFilter,
     NoNodes,
+    PodsNotCreated,
     QuotaExceeded,
     ReservedLimit,
     SchedulingGated,
@@ -226,6 +227,26 @@ def failure_text(found: BindingFailure) -> str:
 
 
 # -- what the pod shows --
+
+
+def not_created(case: Case) -> Cause | None:
+    """The refusal of a workload's pods, where the question is about the pod that it would make."""
+    namespace, name = case.question.key
+    if text_at(case.question.value, "metadata", "uid"):
+        return None
+    newest = ("", "", "")
+    for (where, _), event in case.state.all("Event").items():
+        about = map_at(event, "involvedObject") or map_at(event, "regarding")
+        owner = text_at(about, "name")
+        if (
+            where == namespace
+            and event.get("reason") == "FailedCreate"
+            and (owner == name or owner.startswith(f"{name}-"))
+        ):
+            when = text_at(event, "lastTimestamp") or text_at(event, "eventTime")
+            message = text_at(event, "message") or text_at(event, "note")
+            newest = max(newest, (when, message, f"{text_at(about, 'kind')} {namespace}/{owner}"))
+    return PodsNotCreated(owner=newest[2], event=newest[1]) if newest[1] else None
 
 
 def undeclared_features(case: Case) -> Iterator[str]:
