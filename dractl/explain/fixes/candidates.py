@@ -1,4 +1,4 @@
-"""What the makers of fixes share: a candidate, and where in the source a claim's requests can be changed."""
+"""What makers of fixes share: the problem that they are given, candidates, and where a claim's requests are written."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Preference(IntEnum):
-    """The order in which somebody with experience considers fixes."""
+    """The order in which an experienced engineer considers fixes."""
 
     CORRECT = 0  # put right what was written wrong: a name, a value, a type
     AGAIN = 1  # nothing is wrong any more, or soon: wait, recreate the pod

@@ -46,7 +46,7 @@ def release(problem: Problem) -> Iterator[Candidate]:
 
 
 def holders_of(cause: Cause) -> tuple[Holder, ...]:
-    """Those who hold the devices that a cause is about."""
+    """Holders of the devices that a cause is about."""
     return cause.holders if isinstance(cause, Held | ConstraintConflict | NotEnoughTogether) else ()
 
 
@@ -90,7 +90,7 @@ def _frees(devices: int) -> str:
 
 
 def recreated_anyway(problem: Problem) -> tuple[str, ...]:
-    """Notes about the pods that hold what is wanted, and whose end would free nothing."""
+    """Notes about pods that hold the devices, and would be recreated if they ended."""
     first: dict[str, str] = {}  # of each workload, one of its pods that hold something
     for holder in (h for cause in problem.causes for h in holders_of(cause) if h.pod):
         namespace, _, name = (holder.pod or "").partition("/")

@@ -295,7 +295,7 @@ def _without_affinity(problem: Problem, pod: str, wrong: Mapping[str, Any], fail
 
 
 def _given(key: str) -> bool:
-    """True if a node's label says what the node is, and is written by its kubelet or cloud: nobody labels it otherwise
+    """True if a label is set by the kubelet or the cloud and describes the node: nobody changes it
     (k8s.io/api core/v1 well_known_labels.go)."""
     domain, _, name = key.rpartition("/")
     return domain in _GIVEN or (domain.endswith("kubernetes.io") and name in ("os", "arch", "instance-type"))

@@ -246,7 +246,7 @@ def scheduler(problem: Problem, _: OtherScheduler) -> Iterator[Candidate]:
 
 @fix_once_for(Cause)
 def shared_claims(problem: Problem) -> Iterator[Candidate]:
-    """A claim that is allocated elsewhere, or for too many: the end of its users, or a claim of one's own."""
+    """A claim that is allocated elsewhere, or used by too many pods: its users ended, or another claim."""
     if any(isinstance(c, BindingPending) and c.driver for c in problem.causes):
         return  # it is this pod's, and in the right place
     for claim in problem.claims:

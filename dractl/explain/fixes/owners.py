@@ -35,7 +35,7 @@ WORKLOADS = (*_SCALED, "DaemonSet", "Job")  # those whose pod template is at spe
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What has to be done so that pods end for good, the pods that go by it, and what it costs."""
+    """How pods end for good: the changes, the pods that end by them, and their cost."""
 
     title: str
     changes: tuple[Change, ...]
@@ -56,8 +56,7 @@ def controller(pod: Raw | None) -> Raw | None:
 
 
 def workload(pod: Raw | None) -> tuple[str, str] | None:
-    """Kind and name of what a person changes to change the pod: of a ReplicaSet that a Deployment made, the
-    Deployment."""
+    """Kind and name of the workload in which the pod is written: the Deployment, not its ReplicaSet."""
     owner = controller(pod)
     if owner is None:
         return None
@@ -69,7 +68,7 @@ def workload(pod: Raw | None) -> tuple[str, str] | None:
 
 
 class Owners:
-    """The workloads of a cluster and their pods, as the pod ``asking`` sees them that waits."""
+    """The workloads of a cluster and their pods, as seen from the waiting pod ``asking``."""
 
     def __init__(self, state: ClusterState, asking: Key) -> None:
         self.state = state
@@ -77,7 +76,7 @@ class Owners:
         self._pods: dict[tuple[str, str, str], list[Raw]] | None = None
 
     def end(self, pods: Iterable[str]) -> Ending | None:
-        """How the pods (``namespace/name``) end for good; None where nothing done to them helps the pod that waits."""
+        """How the pods (``namespace/name``) end for good; None where ending them does not help the waiting pod."""
         bare: list[str] = []
         leaving: list[str] = []
         made: dict[tuple[str, str, str], list[Key]] = {}
@@ -135,7 +134,7 @@ class Owners:
         return Ending(title, (), _deletions([full_name]), effect)
 
     def _smaller(self, kind: str, key: Key, wanted: Sequence[Key]) -> Ending | None:
-        """A workload with so few replicas that the wanted pods go, unless the pod that waits is one of its own."""
+        """A workload scaled down until the wanted pods end; None if the waiting pod is one of its own."""
         active = self._active(kind, key)
         keys = [(key[0], text_at(p, "metadata", "name")) for p in active]
         if self.asking in keys or not set(wanted) <= set(keys):
@@ -179,7 +178,7 @@ def _deletions(pods: Iterable[str]) -> tuple[Change, ...]:
 
 
 def _cheaper(namespace: str, pod: Raw) -> Patch:
-    """A mark that makes the controller give up a pod before those that are alike."""
+    """The annotation that makes a controller end this pod before equal ones."""
     annotations = at(pod, "metadata", "annotations")
     cost = str(_cost(pod) - 1)
     operation = {"op": "add", "path": "/metadata/annotations", "value": {_COST: cost}}
@@ -194,14 +193,14 @@ def _cost(pod: Raw) -> int:
 
 
 def _ordinal(pod: Raw) -> tuple[int, ...]:
-    """A StatefulSet gives up its highest number."""
+    """The order in which a StatefulSet ends pods: the highest ordinal first."""
     number = text_at(pod, "metadata", "name").rpartition("-")[2]
     return (-int(number) if number.isdigit() else 0,)
 
 
 def _rank(active: Sequence[Raw]) -> Callable[[Raw], tuple[int, ...]]:
-    """The order in which a ReplicaSet gives up pods: without a node, pending, not ready, cheap, many on one node. Age,
-    which comes next, is compared by its logarithm and so left to chance."""
+    """The order in which a ReplicaSet ends pods: without a node, pending, not ready, cheap, many on one node. Age
+    comes next; it is compared by its logarithm and so left to chance."""
     nodes = Counter(text_at(p, "spec", "nodeName") for p in active)
 
     def rank(pod: Raw) -> tuple[int, ...]:

@@ -135,8 +135,8 @@ def other_class(problem: Problem, cause: ClassMissing | SelectorFalse | NoSlices
 
 
 def _class_takes_none(problem: Problem, cause: SelectorFalse) -> bool:
-    """True if no device of the cluster is of the request's class: another class is another kind of device, and what
-    somebody may have meant only then."""
+    """True if no device of the cluster is of the request's class: only then may another class, which is another kind of
+    device, be what was meant."""
     stages = (s for _, r in problem.requests() if r.ref == cause.request for s in r.stages)
     return not any(stage.kept for stage in stages if stage.name == "class-selector")
 

@@ -39,14 +39,14 @@ _PAIRED = 8  # changes that are tried two at a time
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Fixes, and notes about changes that are none."""
+    """Fixes, and notes about changes that are not enough."""
 
     fixes: tuple[Fix, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
-    """Up to ``most`` verified fixes, in the order in which somebody with experience would consider them. ``explain``
+    """Up to ``most`` verified fixes, in the order in which an experienced engineer would consider them. ``explain``
     answers a question about another cluster, without looking for fixes."""
     candidates = sorted(candidates_for(problem), key=lambda c: c.size)
     # Where it fits already, to change anything is to do too much.
@@ -94,7 +94,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
 
 
 def _fix(problem: Problem, candidate: Candidate, nodes: tuple[str, ...], rank: int) -> Fix:
-    """A verified candidate as what has to be done."""
+    """A verified candidate with the changes and commands that apply it."""
     changes = written(problem, candidate)
     assert changes is not None
     concerned = [owners.concerned(problem.state, problem.question.key, c) for c in changes if isinstance(c, Patch)]

@@ -105,7 +105,7 @@ def _same_generation(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]])
 
 
 def _valid(cause: OfPool, fault: PoolFault | None, slices: list[tuple[Any, Mapping[str, Any]]]) -> Iterator[Candidate]:
-    """The pool without the fault that makes it invalid: with the missing counter, or without the repeated device."""
+    """The pool without its fault: with the missing counter, or without the repeated device."""
     if isinstance(fault, DanglingCounter):
         for (_, name), value in slices:
             for i, shared in enumerate(list_at(value, "spec", "sharedCounters")):
@@ -183,7 +183,7 @@ def _most(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
 
 @fix_for(NoSlicesForDriver)
 def publish(problem: Problem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
-    """A driver that publishes nothing in the whole cluster, with devices as the class and the selectors want them."""
+    """A driver that publishes nothing in the whole cluster, with devices that match the class and the selectors."""
     wanted = _wanted(problem, cause)
     node = next((v.name for v in problem.attempt.nodes if v.asked and v.name in cause.nodes), None)
     if isinstance(problem.first, NoSlicesForDriver) and cause.driver and wanted is not None and node is not None:

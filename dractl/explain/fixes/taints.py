@@ -59,7 +59,7 @@ def tolerate(problem: Problem) -> Iterator[Candidate]:
 
 @fix_once_for(Tainted)
 def repair(problem: Problem) -> Iterator[Candidate]:
-    """Devices that their driver reports as broken, in order again."""
+    """Devices that their driver reports as broken, repaired."""
     seen: set[DeviceID] = set()
     for taints in _taints(problem).values():
         for taint, devices in taints.items():
