@@ -268,7 +268,7 @@ def _as_submitted(pod: Raw | None) -> Raw:
 
 def _defaulted(operation: Raw, written: Raw) -> bool:
     """True if an operation concerns the request of an extended resource that the API server copied from its limit."""
-    match parts(str(operation["path"])):
+    match parts(str(operation.get("from") or operation["path"])):
         case ["spec", "containers", index, "resources", "requests", resource] if "/" in resource:
             container = at(written, *_POD_TEMPLATE, "spec", "containers", int(index))
             given = map_at(container, "resources", "requests"), map_at(container, "resources", "limits")
