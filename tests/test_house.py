@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,11 @@ CORE = [room for room in ROOMS if room not in ("cli", "report")]
 MAY_IMPORT = {"model": set(), "objects": {"model"}, "topology": {"model"}, "manifests": {"model"}}
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def modules(room: str) -> list[Path]:
     return sorted((PACKAGE / room).rglob("*.py"))
 
@@ -20,7 +26,7 @@ def modules(room: str) -> list[Path]:
 def imports(path: Path) -> set[str]:
     """Dotted names that a module imports, wherever in it."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -61,7 +67,7 @@ def test_core_knows_no_terminal(room: str) -> None:
 @pytest.mark.parametrize("room", CORE)
 def test_core_neither_prints_nor_reads_the_environment(room: str) -> None:
     for path in modules(room):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id != "print", f"{path}:{node.lineno} prints"
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os":
@@ -72,11 +78,7 @@ def test_core_neither_prints_nor_reads_the_environment(room: str) -> None:
 def test_allocation_knows_no_file_and_no_printing(word: str) -> None:
     for path in modules("allocation"):
         assert word not in {name.partition(".")[0] for name in imports(path)}, path
-        calls = {
-            n.func.id
-            for n in ast.walk(ast.parse(path.read_text()))
-            if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
-        }
+        calls = {n.func.id for n in ast.walk(parsed(path)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
         assert word not in calls, path
 
 
@@ -158,7 +160,7 @@ def test_nothing_but_cli_and_report_imports_explain() -> None:
 
 def at_run_time(path: Path) -> set[str]:
     """Modules of ours that a module imports when it runs, wherever in it; imports for types alone are left out."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     typing_only = {
         id(inner)
         for node in ast.walk(tree)
@@ -203,6 +205,6 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 def test_no_regular_expression_edits_a_message_of_explain() -> None:
     for path in modules("explain"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             called = node.func if isinstance(node, ast.Call) else None
             assert not (isinstance(called, ast.Attribute) and called.attr in ("sub", "subn")), f"{path}:{node.lineno}"

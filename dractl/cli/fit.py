@@ -222,7 +222,7 @@ def _html(cluster: Cluster, found: Fit, pack: bool) -> str:
     left = stranded(found, Scheduler(found.state, cluster.features))
     packed = most(found, cluster.features, terminal.progress) if pack else None
     terminal.progress("")
-    return capacity_html.fit(found, stock, [reason.message for reason in _stops(cluster, found)], left, packed)
+    return capacity_html.fit(found, stock, [reason.short for reason in _stops(cluster, found)], left, packed)
 
 
 def _text(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None, *, to_file: bool) -> str:

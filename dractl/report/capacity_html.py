@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MANY = 60  # nodes from which equal ones share a card
 _LETTERS = {
+    "copy": ("+", "a copy fits here"),
     "free": ("·", "free"),
     "held": ("H", "held"),
     "shared": ("S", "partly held"),
@@ -58,7 +59,8 @@ def fit(found: Fit, stock: Inventory, stops: Sequence[str], stranded: Sequence[S
             f'<div class="scroll"><table>{head}{rows}</table></div></details></section>'
         )
     fits = {node.name: node.fits for node in found.nodes}
-    return _page("Fit", title, [*parts, *_cards(stock.devices, fits), unused], stock)
+    taken = frozenset(device for node in found.nodes for device in node.devices)
+    return _page("Fit", title, [*parts, *_cards(stock.devices, fits, taken), unused], stock, taken)
 
 
 def _problems(problems: Sequence[Problem]) -> Iterable[str]:
@@ -78,7 +80,7 @@ def _plugins(plugins: Sequence[PluginRow]) -> Iterable[str]:
         yield f'<section><h2>Device plugins</h2><div class="scroll"><table>{head}{rows}</table></div></section>'
 
 
-def _cards(rows: Sequence[DeviceRow], fits: Mapping[str, int]) -> Iterable[str]:
+def _cards(rows: Sequence[DeviceRow], fits: Mapping[str, int], taken: frozenset[str] = frozenset()) -> Iterable[str]:
     nodes: dict[str, list[DeviceRow]] = {name: [] for name in fits}
     for row in rows:
         nodes.setdefault(row.node or "any node", []).append(row)
@@ -88,17 +90,19 @@ def _cards(rows: Sequence[DeviceRow], fits: Mapping[str, int]) -> Iterable[str]:
         if len(nodes) > _MANY:
             key = tuple((r.id.driver, r.pcie_root, r.state, r.model) for r in members), fits.get(name)
         groups.setdefault(key, []).append(name)
-    cards = "".join(_card(names, nodes[names[0]], fits.get(names[0]) if fits else None) for names in groups.values())
+    cards = "".join(
+        _card(names, nodes[names[0]], fits.get(names[0]) if fits else None, taken) for names in groups.values()
+    )
     yield f'<section><h2>Nodes</h2><div class="nodes">{cards}</div></section>'
 
 
-def _card(names: Sequence[str], rows: Sequence[DeviceRow], fits: int | None) -> str:
+def _card(names: Sequence[str], rows: Sequence[DeviceRow], fits: int | None, taken: frozenset[str]) -> str:
     roots: dict[str, list[DeviceRow]] = {}
     for row in rows:
         roots.setdefault(row.pcie_root or "no PCIe root", []).append(row)
     lines = "".join(
         f'<div class="root"><span class="name">{escape(root)}</span><span class="row">'
-        + "".join(map(_square, members))
+        + "".join(_square(row, taken) for row in members)
         + "</span></div>"
         for root, members in sorted(roots.items())
     )
@@ -107,22 +111,23 @@ def _card(names: Sequence[str], rows: Sequence[DeviceRow], fits: int | None) -> 
     return f'<article class="node" title="{escape(", ".join(names[:50]))}"><h3>{name}{copies}</h3>{lines}</article>'
 
 
-def _square(row: DeviceRow) -> str:
-    letter, words = _LETTERS[row.state]
+def _square(row: DeviceRow, taken: frozenset[str]) -> str:
+    state = "copy" if str(row.id) in taken else row.state
+    letter, words = _LETTERS[state]
     holders = ", ".join(dict.fromkeys(holder.pod or holder.claim for holder in row.holders))
     facts = [str(row.id), row.model or "", words, f"held by {holders}" if holders else "", *row.taints]
     label = escape("; ".join(filter(None, facts)))
     return (
-        f'<span class="d {row.state}" tabindex="0" role="img" aria-label="{label}" title="{label}" '
-        f'data-driver="{escape(row.id.driver)}" data-model="{escape(row.model or "")}" data-state="{row.state}">'
+        f'<span class="d {state}" tabindex="0" role="img" aria-label="{label}" title="{label}" '
+        f'data-driver="{escape(row.id.driver)}" data-model="{escape(row.model or "")}" data-state="{state}">'
         f"{letter}</span>"
     )
 
 
-def _page(kind: str, title: str, parts: Iterable[str], stock: Inventory) -> str:
+def _page(kind: str, title: str, parts: Iterable[str], stock: Inventory, taken: frozenset[str] = frozenset()) -> str:
     drivers = sorted({row.id.driver for row in stock.devices})
     models = sorted({row.model for row in stock.devices if row.model})
-    present = {row.state for row in stock.devices}
+    present = {"copy" if str(row.id) in taken else row.state for row in stock.devices}
     legend = "".join(
         f'<span><span class="d {state}">{letter}</span> {words}</span>'
         for state, (letter, words) in _LETTERS.items()
@@ -161,6 +166,7 @@ h1 { font-size: 1.3rem; overflow-wrap: anywhere; } h2 { font-size: 1.05rem; marg
   font: 600 12px/1.3 ui-monospace, monospace; border: 1.5px solid #0003; color: #10151a; }
 .d:focus { outline: 3px solid #0969da; outline-offset: 1px; } .d.off { opacity: .12; }
 .free { background: #fff; border-color: #1f6feb; border-width: 2px; } .held { background: #7aa7d9; }
+.copy { background: #b7dfb0; border-color: #2f6f3e; }
 .shared { background: linear-gradient(135deg, #7aa7d9 50%, #fff 50%); } .blocked { background: #c9c3dd; }
 .tainted { background: #f0b429; } .incomplete { background: #d9a6a0; } .stale, .gone { background: #b08968; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; }
