@@ -113,6 +113,9 @@ def catalogues() -> str:
             classes[item["metadata"]["name"]] = tuple(selector["cel"]["expression"] for selector in selectors)
     lines += ["}", "", "CLASSES: dict[str, tuple[str, ...]] = {"]
     lines += [f"    {name!r}: {expressions!r}," for name, expressions in classes.items()]
+    lines += ["}", "", "# What those selectors leave: the driver, and the values of its attribute `type`."]
+    lines += ["CLASS_DEVICES: dict[str, tuple[str | None, tuple[str, ...]]] = {"]
+    lines += [f"    {name!r}: {_devices(expressions)!r}," for name, expressions in classes.items()]
     drivers = {"nvidia": "gpu.nvidia.com", "amd": "gpu.amd.com"}
     known: dict[str, set[str]] = {driver: set() for driver in drivers.values()}
     for product in products().values():
@@ -121,6 +124,23 @@ def catalogues() -> str:
     lines += ["}", "", "PRODUCTS: dict[str, tuple[str, ...]] = {"]
     lines += [f"    {driver!r}: {tuple(sorted(found))!r}," for driver, found in known.items()]
     return "\n".join([*lines, "}", "# fmt: on", ""])
+
+
+def _devices(expressions: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """The driver that selectors of a class name, and the values of its attribute ``type`` that they leave."""
+    from dractl.cel import reading
+
+    programs = [reading(expression) for expression in expressions]
+    driver = next((program.driver for program in programs if program.driver), None)
+    types = {
+        str(literal.value)
+        for program in programs
+        for found in program.comparisons
+        if found.required and found.operator in ("==", "in")
+        if found.lookup and found.lookup.full_name == f"{driver}/type"
+        for literal in found.literals
+    }
+    return driver, tuple(sorted(types))
 
 
 def _row(driver: str, name: str, *cells: object) -> tuple[object, ...]:

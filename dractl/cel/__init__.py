@@ -8,11 +8,11 @@ Importing this package is cheap: the CEL library is loaded when the first expres
 
 from __future__ import annotations
 
-from dractl.cel.availability import require, why_not
 from dractl.cel.device import Field
 from dractl.cel.environment import Environment, attribute_environment, environment, reading
 from dractl.cel.issues import Issue
 from dractl.cel.program import EvalError, Program
+from dractl.cel_library import require, why_not
 
 __all__ = [
     "Environment",

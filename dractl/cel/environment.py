@@ -137,8 +137,8 @@ class Environment:
         """The program of one expression. Never raises: errors in the expression are in the program."""
         program = self._programs.get(text)
         if program is None:
-            from dractl.cel.availability import why_not
             from dractl.cel.compiler import compile_program, unchecked
+            from dractl.cel_library import why_not
 
             reason = why_not()
             if reason is None:

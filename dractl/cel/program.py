@@ -38,7 +38,7 @@ class Program:
     ``error`` and ``error_type`` are what the API server reports (None when it compiles); ``output_type`` and
     ``max_cost`` are None when it does not. ``admission`` is the server's answer: ``invalid``, ``tooComplex``
     (``max_cost`` above 1,000,000), ``tooLong`` (more than 10,240 bytes), else ``ok``; or ``unchecked`` where nothing
-    can be compiled (:mod:`dractl.cel.availability`). Whatever ``admission`` says, a program that is :attr:`ok` can be
+    can be compiled (:mod:`dractl.cel_library`). Whatever ``admission`` says, a program that is :attr:`ok` can be
     evaluated.
     """
 

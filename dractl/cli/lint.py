@@ -220,7 +220,7 @@ class Job:
 
     def _tell(self, inputs: Inputs) -> None:
         """Notices about what was skipped or cannot be checked here, and what the devices are taken for."""
-        from dractl.cel import why_not
+        from dractl.cel_library import why_not
         from dractl.cli.terminal import notice
 
         reason = why_not()

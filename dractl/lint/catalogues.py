@@ -516,6 +516,36 @@ CLASSES: dict[str, tuple[str, ...]] = {
     'ovsdpdk': ('device.driver == "ovsdpdk.k8snetworkplumbingwg.io"',),
 }
 
+# What those selectors leave: the driver, and the values of its attribute `type`.
+CLASS_DEVICES: dict[str, tuple[str | None, tuple[str, ...]]] = {
+    'gpu.nvidia.com': ('gpu.nvidia.com', ('gpu',)),
+    'mig.nvidia.com': ('gpu.nvidia.com', ('mig',)),
+    'vfio.gpu.nvidia.com': ('gpu.nvidia.com', ('vfio',)),
+    'compute-domain-daemon.nvidia.com': ('compute-domain.nvidia.com', ('daemon',)),
+    'compute-domain-default-channel.nvidia.com': ('compute-domain.nvidia.com', ('channel',)),
+    'gpu.amd.com': ('gpu.amd.com', ()),
+    'gpu.intel.com': ('gpu.intel.com', ()),
+    'gpu-vfio.intel.com': ('gpu.intel.com', ()),
+    'dranet': ('dra.net', ()),
+    'dra.cpu': ('dra.cpu', ()),
+    'sriovnetwork.k8snetworkplumbingwg.io': ('sriovnetwork.k8snetworkplumbingwg.io', ()),
+    'dra.memory': ('dra.memory', ()),
+    'dra.hugepages-2m': ('dra.memory', ()),
+    'dra.hugepages-1g': ('dra.memory', ()),
+    'dra.nvme': ('dra.nvme', ()),
+    'dra.nvme-vfio': ('dra.nvme', ()),
+    'tpu.google.com': ('tpu.google.com', ()),
+    'neuron.aws.com': ('neuron.aws.com', ()),
+    'gaudi.intel.com': ('gaudi.intel.com', ()),
+    'qat.intel.com': ('qat.intel.com', ()),
+    'spyre.ibm.com': ('spyre.ibm.com', ()),
+    'npu.rebellions.ai': ('npu.rebellions.ai', ()),
+    'tenstorrent.com': ('tenstorrent.com', ()),
+    'npu.furiosa.ai': ('npu.furiosa.ai', ()),
+    'hami-core-gpu.project-hami.io': ('hami-core-gpu.project-hami.io', ('hami-gpu',)),
+    'ovsdpdk': ('ovsdpdk.k8snetworkplumbingwg.io', ()),
+}
+
 PRODUCTS: dict[str, tuple[str, ...]] = {
     'gpu.nvidia.com': ('NVIDIA A10', 'NVIDIA A100-SXM4-40GB', 'NVIDIA A100-SXM4-80GB', 'NVIDIA A10G', 'NVIDIA A30', 'NVIDIA B200', 'NVIDIA B300 SXM6 AC', 'NVIDIA GB200', 'NVIDIA GB300', 'NVIDIA H100 80GB HBM3', 'NVIDIA H200', 'NVIDIA L4', 'NVIDIA L4-12Q', 'NVIDIA L4-3Q', 'NVIDIA L4-6Q', 'NVIDIA L40S', 'NVIDIA T4G', 'Tesla T4', 'Tesla V100-SXM2-32GB'),
     'gpu.amd.com': ('AMD Instinct MI210', 'AMD Instinct MI300X OAM', 'AMD Instinct MI325X'),

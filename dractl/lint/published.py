@@ -6,11 +6,11 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint.advice import Advice
-from dractl.lint.catalogues import CLASSES, DRIVERS, PRODUCTS
+from dractl.lint.catalogues import CLASS_DEVICES, CLASSES, DRIVERS, PRODUCTS
 from dractl.objects import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from dractl.cel import Program
     from dractl.cel.lookups import Lookup
@@ -121,13 +121,18 @@ def driver(name: str | None) -> Driver | None:
 class Wanted(NamedTuple):
     """The devices that a request, or a class, can get, as far as the driver is known.
 
-    ``classes`` are the selectors of the class, those of a class that only its driver's installation has included;
-    ``types`` are the values of the driver's attribute ``type`` that they leave, empty: any.
+    ``classes`` are the selectors of the class, those of a class that only its driver's installation has included: they
+    are compiled when they are asked for. ``types`` are the values of the driver's attribute ``type`` that they leave,
+    empty: any.
     """
 
     driver: Driver
-    classes: tuple[Program, ...]
+    compiled: Callable[[], tuple[Program, ...]]
     types: tuple[str, ...]
+
+    @property
+    def classes(self) -> tuple[Program, ...]:
+        return self.compiled()
 
     def row(self, kind: str, name: str) -> Row | None:
         """What the driver says of an attribute or capacity by its full name."""
@@ -155,12 +160,13 @@ def wanted(run: Run, request: Request) -> Wanted | None:
     A class of the run counts before the one that a driver installs under that name.
     """
     if request.device_class in run.classes:
-        selectors = [run.program(item) for item in run.classes[request.device_class].selectors]
-    elif request.device_class in CLASSES:
-        selectors = [_compiled(run, written) for written in CLASSES[request.device_class]]
-    else:
+        return of_selectors(run.program(item) for item in run.classes[request.device_class].selectors)
+    if request.device_class not in CLASSES:
         return None
-    return of_selectors(selectors)
+    name, types = CLASS_DEVICES[request.device_class]
+    known = driver(name)
+    written = CLASSES[request.device_class]
+    return None if known is None else Wanted(known, lambda: tuple(_compiled(run, one) for one in written), types)
 
 
 def driver_at(run: Run, subject: Subject, expression: Expression) -> str | None:
@@ -179,7 +185,7 @@ def of_selectors(selectors: Iterable[Program]) -> Wanted | None:
     """The devices that the selectors of a class leave; None where they name no known driver."""
     programs = tuple(selectors)
     known = driver(next((program.driver for program in programs if program.driver), None))
-    return None if known is None else Wanted(known, programs, pinned(known, programs))
+    return None if known is None else Wanted(known, lambda: programs, pinned(known, programs))
 
 
 def pinned(known: Driver, programs: Iterable[Program]) -> tuple[str, ...]:
