@@ -520,28 +520,25 @@ def test_nothing_is_deleted_before_the_server_was_asked() -> None:
     assert all(line.endswith(("&&", "EOF", "-", "]")) for line in script.splitlines() if line.startswith("kubectl"))
 
 
-@pytest.mark.parametrize("misspelt", [True, False])
-def test_an_extended_resource_is_changed_where_its_limit_is_written(misspelt: bool) -> None:
-    name = "nvidia.com/gpus" if misspelt else "nvidia.com/gpu"
-    provider = {**GPU, "spec": {**GPU["spec"], **({"extendedResourceName": "nvidia.com/gpu"} if misspelt else {})}}
-    limits = {"limits": {name: "1"}}
+def test_an_extended_resource_is_changed_where_its_limit_is_written() -> None:
+    provider = {**GPU, "spec": {**GPU["spec"], "extendedResourceName": "nvidia.com/gpu"}}
+    limits = {"limits": {"nvidia.com/gpus": "1"}}
     waiting = replica("web-0")
-    claims = [] if misspelt else waiting["spec"]["resourceClaims"]
     # The API server copies limits to requests in the pod, not in its template.
-    waiting["spec"] |= {
-        "resourceClaims": claims,
-        "containers": [{"name": "main", "image": "x", "resources": {**limits, "requests": {name: "1"}}}],
-    }
-    written = {"resourceClaims": claims, "containers": [{"name": "main", "image": "x", "resources": limits}]}
+    container = {"name": "main", "image": "x", "resources": {**limits, "requests": {"nvidia.com/gpus": "1"}}}
+    waiting["spec"] |= {"resourceClaims": [], "containers": [container]}
+    written = {"resourceClaims": [], "containers": [{"name": "main", "image": "x", "resources": limits}]}
     owner = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": "web", "namespace": "ml"},
         "spec": {"template": {"spec": written}},
     }
-    own = claim("web-0-g", request("r", DRIVER), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]})
-    answer = explain("pod/web-0", provider, *TWO[1:], owner, own, waiting)
+    answer = explain("pod/web-0", provider, *TWO[1:], owner, waiting)
     (change,) = changes(answer.fixes[0])
-    assert change["patch"] == "Deployment/ml/web"
-    assert [operation["op"] for operation in change["json"]] == ["move" if misspelt else "remove"]
+    path = "/spec/template/spec/containers/0/resources/limits/nvidia.com~1gpu"
+    assert change == {
+        "patch": "Deployment/ml/web",
+        "json": [{"op": "move", "from": f"{path}s", "path": path}],
+    }
     assert patched(owner, change["json"])
