@@ -36,7 +36,7 @@ def command(
     color: common.Color = "auto",
 ) -> None:
     """Explain a rule of `dractl lint` (what it finds, why that is bad, what to write instead), a reason of
-    `dractl explain` (what it means, how to see it, how to mend it), or the attributes that a driver's devices have.
+    `dractl explain` (what it means, how to see it, how to fix it), or the attributes that a driver's devices have.
 
     Without an argument every rule and every reason is listed.
 
@@ -156,7 +156,7 @@ def _reason_page(reason: ReasonPage) -> str:
     for heading, body in (
         ("What it means", reason.means),
         ("How to see it", reason.see),
-        ("How to mend it", reason.mend),
+        ("How to fix it", reason.mend),
     ):
         wrapped = textwrap.wrap(body, width - 2, break_on_hyphens=False)
         lines += ["", terminal.paint(heading, "1;36", sys.stdout), *(f"  {line}" for line in wrapped)]

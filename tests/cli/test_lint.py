@@ -645,7 +645,7 @@ def test_rule_shows_the_examples(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_rule_shows_a_reason_of_explain(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rule", "device-in-use"]) == 0
-    assert "How to mend it" in capsys.readouterr().out
+    assert "How to fix it" in capsys.readouterr().out
     assert main(["rule", "device-in-us"]) == 2
     assert "did you mean device-in-use?" in capsys.readouterr().err
 

@@ -47,3 +47,13 @@ def test_a_cause_becomes_a_flat_reason() -> None:
     several = causes.NotEnoughTogether(requests=(GPU, RequestRef("ml/c", "nic", "fast")), want=3, have=2)
     reason = reason_of(several, "too few", str, "main")
     assert (reason.claim, reason.request, reason.pod_claim) == ("ml/c", "gpu, nic/fast", "main")
+
+
+def pages(kind: type[causes.Cause]) -> set[str]:
+    """The codes of a class and those below it."""
+    own = {kind.page.code} if "page" in vars(kind) else set()
+    return own.union(*(pages(child) for child in kind.__subclasses__()))
+
+
+def test_every_code_has_a_page_that_dractl_rule_prints() -> None:
+    assert pages(causes.Cause) == {kind.page.code for kind in causes.CAUSES}
