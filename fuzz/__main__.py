@@ -1,0 +1,69 @@
+"""``python -m fuzz [TARGET]... --seconds N --seed N``: runs each target for its share of the time, in order.
+
+A failure prints ``TARGET:NUMBER``, the input's name: ``python -m fuzz --again TARGET:NUMBER`` repeats it. An input that
+takes longer than ten seconds is a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import signal
+import sys
+import time
+import traceback
+
+from fuzz.targets import TARGETS
+
+LIMIT = 10
+
+
+class TooSlow(BaseException):
+    """Raised by the alarm; no handler of dractl's may catch it."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
+    parser.add_argument("--seconds", type=float, default=60, help="for all targets together")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--again", metavar="TARGET:NUMBER", help="repeat one input")
+    options = parser.parse_args()
+    signal.signal(signal.SIGALRM, _alarm)
+    if options.again:
+        name, _, number = options.again.partition(":")
+        return 0 if one(name, int(number)) else 1
+    failures = 0
+    chosen = options.targets or list(TARGETS)
+    for name in chosen:
+        end = time.monotonic() + options.seconds / len(chosen)
+        number = start = options.seed * 1_000_000
+        while time.monotonic() < end:
+            failures += not one(name, number)
+            number += 1
+        print(f"{name}: {number - start} inputs")
+    return 1 if failures else 0
+
+
+def one(name: str, number: int) -> bool:
+    """True if the input is answered, or refused with a clear error, in time."""
+    signal.alarm(LIMIT)
+    try:
+        TARGETS[name](random.Random(f"{name}:{number}"))
+    except TooSlow:
+        print(f"{name}:{number} takes more than {LIMIT} seconds")
+    except Exception:
+        print(f"{name}:{number} fails\n{traceback.format_exc(limit=-6)}")
+    else:
+        return True
+    finally:
+        signal.alarm(0)
+    return False
+
+
+def _alarm(*_: object) -> None:
+    raise TooSlow
+
+
+if __name__ == "__main__":
+    sys.exit(main())
