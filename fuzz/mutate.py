@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import random
 
 ODD_BYTES = (
     b"\x00",
