@@ -182,10 +182,9 @@ def driver_comparisons(text: str) -> tuple[Comparison, ...]:
     return tuple(found)
 
 
-def first_arguments(text: str, function: str) -> Iterator[tuple[Part, str]]:
+def first_arguments(tokens: Sequence[Token], function: str) -> Iterator[tuple[Part, str]]:
     """Each call of a global function whose first argument is a plain string: that string without its quotes, and the
     token after it (``,`` or ``)``). The expression need not compile."""
-    tokens = tokenize(text) if function in text else ()
     for i, (name, opening, argument, after) in enumerate(zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)):
         called = name.kind == "name" and name.text == function and opening.text == "("
         if not called or (i and tokens[i - 1].text in (".", ".?")) or after.text not in (",", ")"):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dractl.cel.issues import Issue
     from dractl.cel.lookups import Lookup
     from dractl.cel.spans import Spans
+    from dractl.cel.tokens import Token
     from dractl.cel.tracing import Trace
 
 Admission = Literal["ok", "invalid", "tooComplex", "tooLong", "unchecked"]
@@ -164,12 +165,17 @@ class Program:
 
         return Spans(self._tree)
 
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """Its tokens without spaces and comments."""
+        from dractl.cel.tokens import tokenize
+
+        return tokenize(self.text) if self.checked is None else self.spans.tokens
+
     @cached_property
     def mentions_driver(self) -> bool:
         """True if ``device.driver`` stands in it, outside comments and strings."""
-        from dractl.cel.tokens import tokenize
-
-        words = [token.text for token in tokenize(self.text)]
+        words = [token.text for token in self.tokens]
         return any(words[i : i + 3] == ["device", ".", "driver"] for i in range(len(words) - 2))
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 _LEXEME = r"""
@@ -53,10 +53,15 @@ def _opening(text: str) -> str:
     return text[: prefix + quotes]
 
 
+@cache
+def _lexeme() -> re.Pattern[str]:
+    return re.compile(_LEXEME, re.VERBOSE | re.DOTALL)
+
+
 @lru_cache(64)
 def tokenize(source: str) -> tuple[Token, ...]:
     """Every token but spaces and comments; also of source that is not an expression."""
-    token_at = re.compile(_LEXEME, re.VERBOSE | re.DOTALL).match
+    token_at = _lexeme().match
     tokens: list[Token] = []
     i = 0
     while i < len(source):
@@ -78,8 +83,11 @@ def tokenize(source: str) -> tuple[Token, ...]:
 def _string_end(source: str, i: int, opening: str) -> int:
     quote = opening.lstrip("rRbB")
     raw = "r" in opening[: -len(quote)].lower()
+    end = source.find(quote, i)
+    if raw or "\\" not in source[i : end if end >= 0 else len(source)]:
+        return end + len(quote) if end >= 0 else len(source)
     while i < len(source):
-        if source[i] == "\\" and not raw:
+        if source[i] == "\\":
             i += 2
         elif source.startswith(quote, i):
             return i + len(quote)

@@ -15,7 +15,7 @@ from dractl.objects import CLAIMS, Expression, Slice, mapping, selectors_of
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-    from dractl.cel import Program
+    from dractl.cel import Environment, Program
     from dractl.lint.inventory import Inventory
     from dractl.manifests import Document
     from dractl.model import Target
@@ -156,14 +156,14 @@ class Run:
                 found.update(constraint.fields)
         return frozenset(found)
 
-    @property
-    def claims(self) -> list[Claim]:
+    @cached_property
+    def claims(self) -> Sequence[Claim]:
         """The claims and the templates of claims."""
-        return [subject.claim for subject in self.subjects if subject.claim]
+        return tuple(subject.claim for subject in self.subjects if subject.claim)
 
-    @property
-    def pods(self) -> list[PodSpec]:
-        return [pod for subject in self.subjects for pod in subject.pods]
+    @cached_property
+    def pods(self) -> Sequence[PodSpec]:
+        return tuple(pod for subject in self.subjects for pod in subject.pods)
 
     def driver_of(self, selectors: Iterable[Expression]) -> str | None:
         """The driver that every device of a class has, where one of its selectors demands it."""
@@ -171,17 +171,22 @@ class Run:
 
     def program(self, expression: Expression) -> Program:
         """The expression as an API server of the run's release compiles it when it is created."""
+        return self._environment.compile(expression.text)
+
+    @cached_property
+    def _environment(self) -> Environment:
         from dractl.cel import environment
 
-        return environment(self.target, "new").compile(expression.text)
+        return environment(self.target, "new")
 
-    @property
-    def expressions(self) -> Iterator[tuple[Subject, Expression]]:
+    @cached_property
+    def expressions(self) -> Sequence[tuple[Subject, Expression]]:
         """Every selector, of classes and of requests."""
-        for subject in self.of("DeviceClass"):
-            for expression in subject.selectors:
-                yield subject, expression
-        for claim in self.claims:
-            for request in claim.alternatives:
-                for expression in request.selectors:
-                    yield claim.subject, expression
+        of_classes = [(subject, item) for subject in self.of("DeviceClass") for item in subject.selectors]
+        of_requests = [
+            (claim.subject, item)
+            for claim in self.claims
+            for request in claim.alternatives
+            for item in request.selectors
+        ]
+        return (*of_classes, *of_requests)

@@ -39,14 +39,26 @@ def _about_a_scalar(violation: Violation) -> bool:
 
 
 def _has_directive(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(str(key).startswith(_DIRECTIVES) for key in value) or any(map(_has_directive, value.values()))
-    return isinstance(value, list) and any(map(_has_directive, value))
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            for key, child in node.items():
+                if isinstance(key, str) and key.startswith(_DIRECTIVES):
+                    return True
+                if isinstance(child, (dict, list)):
+                    stack.append(child)
+        else:
+            stack.extend(child for child in node if isinstance(child, (dict, list)))
+    return False
 
 
 def _is_partial(document: Document) -> bool:
     """True for a workload without selector whose containers have no image, and for what its file's name calls a patch
     and lacks what every such object has."""
+    named = _NAMED.search(document.file) is not None
+    if not named and document.kind not in _WORKLOADS:
+        return False
     value = document.value
     spec = mapping(value.get("spec"))
     containers = [
@@ -58,7 +70,7 @@ def _is_partial(document: Document) -> bool:
     without_image = bool(containers) and not any("image" in container for container in containers)
     if document.kind in _WORKLOADS and without_image and "selector" not in spec:
         return True
-    if _NAMED.search(document.file) is None:
+    if not named:
         return False
     if document.kind in _WORKLOADS:
         return "selector" not in spec

@@ -58,7 +58,7 @@ class Driver(NamedTuple):
     @property
     def domains(self) -> frozenset[str]:
         """The domains of everything that it publishes."""
-        return frozenset(name.partition("/")[0] for name in (*self.attributes, *self.capacities))
+        return _domains(self.name)
 
     def last_with(self, row: Row) -> str | None:
         """The last version with an attribute that the released one no longer has; None if the released one has it."""
@@ -72,6 +72,12 @@ class Driver(NamedTuple):
 
     def _index(self, version: str) -> int:
         return self.versions.index(version)
+
+
+@cache
+def _domains(name: str) -> frozenset[str]:
+    known = drivers()[name]
+    return frozenset(full.partition("/")[0] for full in (*known.attributes, *known.capacities))
 
 
 @cache

@@ -28,9 +28,15 @@ class Kustomizations:
     def __init__(self) -> None:
         self._folders: dict[str, Kustomization | None] = {}
         self._homes: dict[str, str] = {}
+        self._naming: dict[str, Kustomization | None] = {}
 
     def naming(self, path: str) -> Kustomization | None:
         """The nearest kustomization, in a file's folder or above it, that names it as a resource or as a patch."""
+        if path not in self._naming:
+            self._naming[path] = self._found(path)
+        return self._naming[path]
+
+    def _found(self, path: str) -> Kustomization | None:
         file = os.path.abspath(path)
         folder = os.path.dirname(file)
         while True:

@@ -40,7 +40,7 @@ def pod_templates(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str,
 
 
 def _is_container(value: object) -> bool:
-    return isinstance(value, Mapping | list)
+    return isinstance(value, (dict, list))  # what JSON and YAML are read as
 
 
 def _is_template(key: str | int, node: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from dractl.objects.values import items, mapping, number, text
@@ -73,7 +74,7 @@ class Constraint(NamedTuple):
         return [text(name) for name in items(self.fields.get("requests"))]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Claim(Generic[Owner]):
     """The ``devices`` of a ResourceClaim or of a ResourceClaimTemplate; ``subject`` is the object in the caller's
     terms."""
@@ -90,8 +91,8 @@ class Claim(Generic[Owner]):
             spec = mapping(spec).get(str(key))
         return cls(subject, (*prefix, "devices"), mapping(mapping(spec).get("devices")))
 
-    @property
-    def requests(self) -> list[list[Request]]:
+    @cached_property
+    def requests(self) -> Sequence[Sequence[Request]]:
         """Each request as its alternatives: one, or those of ``firstAvailable``."""
         found = []
         for at, item in enumerate(items(self.devices.get("requests"))):
@@ -111,10 +112,10 @@ class Claim(Generic[Owner]):
                 found.append([Request(name, path, request)])  # v1beta1
         return found
 
-    @property
-    def alternatives(self) -> list[Request]:
+    @cached_property
+    def alternatives(self) -> Sequence[Request]:
         """Every request and subrequest."""
-        return [request for group in self.requests for request in group]
+        return tuple(request for group in self.requests for request in group)
 
     def request(self, reference: str) -> Request | None:
         """The request or subrequest with this :attr:`Request.reference`; of a request with alternatives that is named
@@ -133,7 +134,7 @@ class Claim(Generic[Owner]):
         listed = items(self.devices.get("constraints"))
         return [Constraint((*self.path, "constraints", at), mapping(item)) for at, item in enumerate(listed)]
 
-    def targets(self, names: Sequence[str]) -> list[Request]:
+    def targets(self, names: Sequence[str]) -> Sequence[Request]:
         """The requests that ``names`` of a constraint or configuration stand for; all if there are none."""
         if not names:
             return self.alternatives

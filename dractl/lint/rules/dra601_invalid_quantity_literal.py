@@ -68,7 +68,9 @@ FIELDS = ("selectors",)
 
 def check(run: Run) -> Iterator[Advice]:
     for subject, expression in run.expressions:
-        for literal, _ in first_arguments(expression.text, "quantity"):
+        if "quantity" not in expression.text:
+            continue
+        for literal, _ in first_arguments(run.program(expression).tokens, "quantity"):
             try:
                 Quantity.parse(literal.text)
             except ValueError as error:

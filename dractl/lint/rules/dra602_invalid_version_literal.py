@@ -69,7 +69,9 @@ FIELDS = ("selectors",)
 
 def check(run: Run) -> Iterator[Advice]:
     for subject, expression in run.expressions:
-        for literal, after in first_arguments(expression.text, "semver"):
+        if "semver" not in expression.text:
+            continue
+        for literal, after in first_arguments(run.program(expression).tokens, "semver"):
             if after == ",":
                 continue  # normalised, if the second argument is true
             try:

@@ -70,9 +70,11 @@ def check(run: Run) -> Iterator[Advice]:
     for subject, expression in run.expressions:
         lookups = run.program(expression).lookups
         for found in lookups:
-            guarded = any(other.name is None and other.tested and other.domain == found.domain for other in lookups)
             name = found.domain
-            if name and "." not in name and not guarded and name in _names(run):
+            if not name or "." in name:
+                continue
+            guarded = any(other.name is None and other.tested and other.domain == name for other in lookups)
+            if not guarded and name in _names(run):
                 driver = driver_at(run, subject, expression) or "the driver's name"
                 what = "capacity" if name in in_domain(driver).get("capacity", ()) else found.kind
                 yield Advice(
