@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dractl.cel import values as v
-from dractl.cel.ast import Call, Checked, Const, Ident, ListLiteral, MapLiteral, Node, StructLiteral, element
+from dractl.cel.ast import Call, Const, Ident, ListLiteral, MapLiteral, Node, StructLiteral, element
 from dractl.cel.places import expected_bool, issue_at, may_be_bool, short_type
 from dractl.cel.values import CelError
 
@@ -25,23 +25,23 @@ Found = Iterator[tuple[int, str]]
 """Offset and message."""
 
 
-def operand_types(checked: Checked) -> tuple[Issue, ...]:
+def operand_types(nodes: Sequence[Node], source: str) -> tuple[Issue, ...]:
     """``&&`` and ``||`` take bools: each operand of another type is an issue of its own."""
     found = [
         (argument.offset, expected_bool(argument.type))
-        for node in checked.walk()
+        for node in nodes
         if isinstance(node, Call) and node.function in ("_&&_", "_||_")
         for argument in node.args
         if not may_be_bool(argument.type)
     ]
-    return _sorted(found, checked)
+    return _sorted(found, source)
 
 
-def literals(checked: Checked) -> tuple[Issue, ...]:
+def literals(nodes: Sequence[Node], source: str) -> tuple[Issue, ...]:
     """Literals that cel-go rejects: doubles out of range, the names of Kubernetes' own types, values of these
     types."""
     found: list[tuple[int, str]] = []
-    for node in checked.walk():
+    for node in nodes:
         if isinstance(node, Const) and node.kind == "double" and math.isinf(node.value):
             found.append((node.offset, "invalid double literal"))
         if isinstance(node, Ident) and node.name == "dyn" and node.type.startswith("type"):
@@ -51,12 +51,11 @@ def literals(checked: Checked) -> tuple[Issue, ...]:
             found.append((max(start, 0), "undeclared reference to 'kubernetes' (in container '')"))
         elif isinstance(node, StructLiteral) and node.name.startswith("kubernetes."):
             found.append((node.offset, f"undeclared reference to '{node.name}' (in container '')"))
-    return _sorted(found, checked)
+    return _sorted(found, source)
 
 
-def validators(checked: Checked) -> tuple[Issue, ...]:
-    """All of cel-go's AST validators."""
-    nodes = list(checked.walk())
+def validators(nodes: Sequence[Node], source: str) -> tuple[Issue, ...]:
+    """All of cel-go's AST validators, for the nodes of a tree from its root on."""
     calls = [node for node in nodes if isinstance(node, Call)]
     found: list[tuple[int, str]] = []
     for call in calls:
@@ -69,12 +68,12 @@ def validators(checked: Checked) -> tuple[Issue, ...]:
         elif call.function == "format" and call.target is not None:
             found += _format_literal(call)
     if any(isinstance(node, (ListLiteral, MapLiteral)) for node in nodes):
-        found += _mixed_literals(checked.root, False)
-    return _sorted(found, checked)
+        found += _mixed_literals(nodes[0], False)
+    return _sorted(found, source)
 
 
-def _sorted(found: list[tuple[int, str]], checked: Checked) -> tuple[Issue, ...]:
-    return tuple(issue_at(message, offset, checked.source) for offset, message in sorted(found, key=lambda f: f[0]))
+def _sorted(found: list[tuple[int, str]], source: str) -> tuple[Issue, ...]:
+    return tuple(issue_at(message, offset, source) for offset, message in sorted(found, key=lambda f: f[0]))
 
 
 def _time_literal(call: Call) -> Found:

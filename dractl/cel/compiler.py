@@ -93,8 +93,9 @@ def _check(text: str, declarations: Declarations, native: Any) -> Checked:
     _reject(_quoted_names(text, declarations), text)
     _check_sorts(text, declarations)
     checked = decode(serialized, text, tests)
-    _reject(checks.operand_types(checked) + checks.literals(checked), text)
-    _reject(checks.validators(checked), text)
+    nodes = tuple(checked.walk())
+    _reject(checks.operand_types(nodes, text) + checks.literals(nodes, text), text)
+    _reject(checks.validators(nodes, text), text)
     return checked
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 _LEXEME = r"""
     (?P<space>[ \t\r\n\f]+|//[^\n]*)
+  | (?P<plain>"(?!"")[^"\\]*"|'(?!'')[^'\\]*')
   | (?P<string>(?:[rR][bB]?|[bB][rR]?)?(?:\"\"\"|'''|"|'))
   | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
   | (?P<quoted>`[^`\n]*`)
@@ -48,6 +49,8 @@ class Token(NamedTuple):
 
 def _opening(text: str) -> str:
     """The prefix and the quotes that open a string."""
+    if text[0] in "\"'" and text[:3] not in ('"""', "'''"):
+        return text[0]
     prefix = len(text) - len(text.lstrip("rRbB"))
     quotes = 3 if text[prefix : prefix + 3] in ('"""', "'''") else 1
     return text[: prefix + quotes]
@@ -70,7 +73,9 @@ def tokenize(source: str) -> tuple[Token, ...]:
             break
         kind = match.lastgroup or "operator"
         end = match.end()
-        if kind == "string":
+        if kind == "plain":  # a whole string
+            kind = "string"
+        elif kind == "string":
             end = _string_end(source, end, match[0])
         elif kind == "number" and match[0].endswith(".") and source[end : end + 1].isidentifier():
             end -= 1  # 1.f(): the dot is a selection

@@ -125,7 +125,9 @@ class Groups:
         for name, value in device.mapping.items():
             if name == "attributes" and isinstance(value, dict):
                 read = self._read
-                parts += [(n, repr(v)) for n, v in value.items() if read[n] or not _harmless(v)]
+                parts += [
+                    (n, repr(v)) for n, v in value.items() if read[n] or type(v) is not dict or not _PLAIN.issuperset(v)
+                ]
             elif name != "name":
                 parts.append((name, repr(value)))
         return tuple(parts)
@@ -144,11 +146,7 @@ class _Read(dict[str, bool]):
 
 
 _PLAIN = frozenset({"string", "int", "bool"})
-
-
-def _harmless(value: Any) -> bool:
-    """False for a value that may make every selector fail, read or not: versions and lists are converted."""
-    return isinstance(value, dict) and value.keys() <= _PLAIN
+"""Values of other types may make every selector fail, read or not: versions and lists are converted."""
 
 
 def _selects(item: ResourceSlice, name: str, labels: Mapping[str, str]) -> bool:

@@ -8,12 +8,13 @@ The object is then stored with another meaning than it was written with. Which f
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dractl.model.releases import dropped_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from dractl.model.releases import Target
     from dractl.validation.violation import Path
@@ -45,10 +46,15 @@ def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dr
     spec, prefix = _SPEC[value["kind"]]
     for field in dropped_fields(spec, target):
         found: list[Path] = []
-        value = _without(value, prefix + re.findall(r"\w+|\[\]|\{\}", field.path), (), found)
+        value = _without(value, prefix + _steps(field.path), (), found)
         if found:
             lost.append(Dropped(next(gate for gate in field.gates if not target.enabled(gate)), tuple(found)))
     return value, lost
+
+
+@cache
+def _steps(path: str) -> list[str]:
+    return re.findall(r"\w+|\[\]|\{\}", path)
 
 
 def _without(value: Any, steps: list[str], path: Path, found: list[Path]) -> Any:
@@ -60,9 +66,11 @@ def _without(value: Any, steps: list[str], path: Path, found: list[Path]) -> Any
         if value[step]:  # null, false, 0, "" and empty lists mean the same when they are gone
             found.append((*path, step))
         return {key: item for key, item in value.items() if key != step}
-    changed = {
-        key: new for key, item in _items(value, step) if (new := _without(item, rest, (*path, key), found)) is not item
-    }
+    changed: dict[str | int, Any] = {}
+    for key in _keys(value, step):
+        new = _without(value[key], rest, (*path, key), found)
+        if new is not value[key]:
+            changed[key] = new
     if not changed:
         return value
     if type(value) is list:
@@ -70,10 +78,11 @@ def _without(value: Any, steps: list[str], path: Path, found: list[Path]) -> Any
     return {**value, **changed}
 
 
-def _items(value: Any, step: str) -> Iterator[tuple[str | int, Any]]:
-    if type(value) is list and step == "[]":
-        yield from enumerate(value)
-    elif type(value) is dict and step == "{}":
-        yield from value.items()
-    elif type(value) is dict and step in value:
-        yield step, value[step]
+def _keys(value: Any, step: str) -> Iterable[str | int]:
+    if type(value) is list:
+        return range(len(value)) if step == "[]" else ()
+    if type(value) is not dict:
+        return ()
+    if step == "{}":
+        return value
+    return (step,) if step in value else ()
