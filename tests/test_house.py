@@ -130,6 +130,7 @@ FLOORS = (
     "validation",
     "drivers",
     "lint",
+    "editing",
     "allocation",
     "discovery",
     "cluster",

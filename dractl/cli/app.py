@@ -21,6 +21,7 @@ SUBCOMMANDS = {
     "devices": "What the cluster has, who holds it, and what has to be cleaned up.",
     "fit": "How many more copies of this fit, where, and what is stranded.",
     "cel": "What a device selector means: verdict, type, cost, and its result on devices.",
+    "lsp": "Findings, hovers, completions and fixes in an editor (Language Server Protocol).",
     "rule": "What a lint rule, a reason or a driver's attributes mean.",
     "completion": "The completion script of a shell.",
 }

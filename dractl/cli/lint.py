@@ -156,7 +156,7 @@ def command(
         render=render,
         target=target,
         assumed=asked[0] is None,
-        selection=_selection(settings, environment, select, ignore, baseline),
+        selection=selection(settings, environment, select, ignore, baseline),
         inventory=None if show_files else _inventory(devices or list(settings.devices), hardware or [], target),
     )
     if show_files:
@@ -388,13 +388,14 @@ def _split(values: list[str] | None) -> list[str]:
     return [part.strip() for value in values or [] for part in value.split(",") if part.strip()]
 
 
-def _selection(
+def selection(
     settings: Config,
     environment: Mapping[str, str],
-    select: list[str] | None,
-    ignore: list[str] | None,
-    baseline: Path | None,
+    select: list[str] | None = None,
+    ignore: list[str] | None = None,
+    baseline: Path | None = None,
 ) -> Selection:
+    """The rules that options, DRACTL_* variables and the configuration ask for, and a baseline's findings."""
     from dractl.lint.selection import Selection
 
     chosen = _split(select) or _split([environment.get("SELECT", "")]) or list(settings.select)

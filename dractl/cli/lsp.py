@@ -1,0 +1,240 @@
+"""``dractl lsp``: lint, hovers, completions and fixes in an editor, over the Language Server Protocol."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dractl.cli import common
+
+if TYPE_CHECKING:
+    from lsprotocol import types
+    from pygls.lsp.server import LanguageServer
+    from pygls.workspace import TextDocument
+
+    from dractl import editing
+    from dractl.lint import Selection
+    from dractl.model import Target
+
+UnsafeFixes = Annotated[
+    bool, typer.Option("--unsafe-fixes", help="Offer the fixes too that may not be meant as quick fixes.")
+]
+
+
+def command(
+    unsafe_fixes: UnsafeFixes = False,
+    kubernetes_version: common.KubernetesVersion = None,
+    feature_gates: common.FeatureGates = None,
+    config: common.Config = None,
+    isolated: common.Isolated = False,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
+    color: common.Color = "auto",
+) -> None:
+    """Serve editors over standard input and output, by the Language Server Protocol.
+
+    Shows lint's findings on open manifests, describes fields, classes and attributes, completes them in YAML and in
+    CEL, and offers lint's safe fixes. Needs the extra `lsp`: `pip install 'dractl[lsp]'`.
+
+    Examples: `dractl lsp`, `dractl lsp --kubernetes-version 1.36`
+    """
+    common.settle(color, quiet)
+    settings, environment = common.configuration(config, isolated), common.environment(isolated)
+    from dractl.cli.lint import selection
+
+    asked = common.asked(kubernetes_version, feature_gates, settings, environment)
+    editor = Editor(
+        common.target(*asked),
+        selection(settings, environment),
+        assumed=asked[0] is None,
+        unsafe=unsafe_fixes,
+    )
+    server = _server(editor)
+    with open(os.dup(sys.stdout.fileno()), "wb") as output:  # pygls closes it at the end
+        server.start_io(stdout=output)
+
+
+@dataclass(slots=True)
+class Editor:
+    """What is asked about open texts, and the diagnostics of their newest versions by address."""
+
+    target: Target
+    selection: Selection
+    assumed: bool
+    unsafe: bool
+    found: dict[str, tuple[editing.Diagnostic, ...]] = field(default_factory=dict)
+
+    def judge(self, document: TextDocument) -> tuple[editing.Diagnostic, ...]:
+        """The diagnostics of a text that was opened or changed."""
+        from dractl import editing
+
+        name = _name(document.path or document.uri)
+        try:
+            found = editing.diagnostics(document.source, name, self.target, self.selection, assumed=self.assumed)
+        except RecursionError:
+            start = editing.Range(0, 0, 0, 1)
+            found = (editing.Diagnostic(start, "error", "DRA001", "the input is nested too deeply"),)
+        self.found[document.uri] = found
+        return found
+
+
+def _name(path: str) -> str:
+    """A file as `dractl lint` in the working directory names it, so that patterns of the configuration fit."""
+    from pathlib import Path
+
+    file = Path(path)
+    return file.relative_to(Path.cwd()).as_posix() if file.is_relative_to(Path.cwd()) else str(file)
+
+
+def _server(editor: Editor) -> LanguageServer:
+    from dractl.errors import Unsupported
+
+    try:
+        from lsprotocol import types
+        from pygls.lsp.server import LanguageServer
+    except ImportError:
+        raise Unsupported("lsp needs pygls 2, which is not installed", hint="pip install 'dractl[lsp]'") from None
+    from dractl import __version__, editing
+
+    server = LanguageServer("dractl", __version__)
+
+    def publish(uri: str) -> None:
+        document = server.workspace.get_text_document(uri)
+        shown = [_diagnostic(document, item) for item in editor.judge(document)]
+        server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, shown, document.version))
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        publish(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: types.DidChangeTextDocumentParams) -> None:
+        publish(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        editor.found.pop(uri, None)
+        server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    def hover(params: types.HoverParams) -> types.Hover | None:
+        document, line, column = _asked(server, params)
+        found = editing.hover(document.source, line, column, editor.target)
+        if found is None:
+            return None
+        where = _range(document, editing.Range(line, found.start, line, found.end))
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, found.text), where)
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=list("\"'./ ")))
+    def completion(params: types.CompletionParams) -> list[types.CompletionItem]:
+        document, line, column = _asked(server, params)
+        found = editing.completions(document.source, line, column, editor.target)
+        return [_completion(document, item, line, column) for item in found]
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+    )
+    def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+        document = server.workspace.get_text_document(params.text_document.uri)
+        return [
+            _action(document, item, item.fix)
+            for item in editor.found.get(document.uri, ())
+            if item.fix is not None and (item.fix.safe or editor.unsafe)
+            if _meet(_range(document, item.range), params.range)
+        ]
+
+    return server
+
+
+def _asked(server: LanguageServer, params: Any) -> tuple[TextDocument, int, int]:
+    """The text, line and column (in code points) of a request about a position."""
+    document = server.workspace.get_text_document(params.text_document.uri)
+    position = document.position_codec.position_from_client_units(_lines(document), params.position)
+    return document, position.line, position.character
+
+
+def _lines(document: TextDocument) -> list[str]:
+    from dractl.editing.places import split_lines
+
+    return split_lines(document.source)
+
+
+def _range(document: TextDocument, item: editing.Range) -> types.Range:
+    """A range in the units that the editor counts in (UTF-16 unless it says otherwise)."""
+    from lsprotocol import types
+
+    start, end = types.Position(item.line, item.column), types.Position(item.end_line, item.end_column)
+    return document.position_codec.range_to_client_units(_lines(document), types.Range(start, end))
+
+
+def _diagnostic(document: TextDocument, item: editing.Diagnostic) -> types.Diagnostic:
+    from lsprotocol import types
+
+    levels = {
+        "error": types.DiagnosticSeverity.Error,
+        "warning": types.DiagnosticSeverity.Warning,
+        "info": types.DiagnosticSeverity.Information,
+    }
+    related = [
+        types.DiagnosticRelatedInformation(types.Location(document.uri, _range(document, place)), message)
+        for message, place in item.related
+    ]
+    return types.Diagnostic(
+        _range(document, item.range),
+        item.message,
+        severity=levels[item.level],
+        code=item.code,
+        code_description=types.CodeDescription(item.page) if item.page else None,
+        source="dractl",
+        related_information=related or None,
+    )
+
+
+def _completion(document: TextDocument, item: editing.Completion, line: int, column: int) -> types.CompletionItem:
+    from lsprotocol import types
+
+    from dractl.editing import Range
+
+    kinds = {
+        "field": types.CompletionItemKind.Field,
+        "class": types.CompletionItemKind.Class,
+        "driver": types.CompletionItemKind.Module,
+        "domain": types.CompletionItemKind.Module,
+        "attribute": types.CompletionItemKind.Property,
+        "value": types.CompletionItemKind.Value,
+    }
+    where = _range(document, Range(line, item.start, line, column))
+    return types.CompletionItem(
+        item.label,
+        kind=kinds[item.kind],
+        detail=item.detail or None,
+        documentation=types.MarkupContent(types.MarkupKind.Markdown, item.about) if item.about else None,
+        text_edit=types.TextEdit(where, item.label if item.text is None else item.text),
+    )
+
+
+def _action(document: TextDocument, item: editing.Diagnostic, fix: editing.QuickFix) -> types.CodeAction:
+    from lsprotocol import types
+
+    edits = [types.TextEdit(_range(document, edit.range), edit.text) for edit in fix.edits]
+    return types.CodeAction(
+        fix.title,
+        kind=types.CodeActionKind.QuickFix,
+        diagnostics=[_diagnostic(document, item)],
+        is_preferred=fix.safe,
+        edit=types.WorkspaceEdit(changes={document.uri: edits}),
+    )
+
+
+def _meet(one: types.Range, other: types.Range) -> bool:
+    """True if two ranges overlap or touch."""
+
+    def at(position: types.Position) -> tuple[int, int]:
+        return position.line, position.character
+
+    return at(one.start) <= at(other.end) and at(other.start) <= at(one.end)

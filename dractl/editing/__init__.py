@@ -1,0 +1,12 @@
+"""What an editor asks about one open text: diagnostics, hovers, completions and fixes, as plain values.
+
+Lines and columns count from 0 here, and columns count code points; a protocol's own units are its server's business.
+"""
+
+from __future__ import annotations
+
+from dractl.editing.completing import Completion, completions
+from dractl.editing.hovering import Hover, hover
+from dractl.editing.judging import Diagnostic, Edit, QuickFix, Range, diagnostics
+
+__all__ = ["Completion", "Diagnostic", "Edit", "Hover", "QuickFix", "Range", "completions", "diagnostics", "hover"]

@@ -1,0 +1,161 @@
+"""What can stand at a position: fields, classes, drivers, domains, attributes and their values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from dractl.editing import expressions, fields, published
+from dractl.editing.places import outline, place_at, split_lines
+from dractl.lint.published import CLASSES, PRODUCTS
+from dractl.validation.schemas import of_release
+from dractl.validation.shapes import List, Map, Struct
+from dractl.validation.tolerations import OPERATORS, effects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dractl.editing.places import Place
+    from dractl.model import Target
+
+Kind = Literal["field", "class", "driver", "domain", "attribute", "value"]
+
+_GROUP = "resource.k8s.io"
+_TOP = ("apiVersion", "kind", "metadata", "spec")
+_MODES = ("ExactCount", "All")  # resource.k8s.io/v1 DeviceAllocationMode
+
+
+class Completion(NamedTuple):
+    """Something that can stand at a position: it replaces the columns from ``start`` to the position.
+
+    ``detail`` fits on the label's line, ``about`` is Markdown.
+    """
+
+    label: str
+    kind: Kind
+    start: int
+    detail: str = ""
+    about: str = ""
+    text: str | None = None
+    """What is inserted; None: the label."""
+
+
+def completions(text: str, line: int, column: int, target: Target) -> list[Completion]:
+    """Everything that is known to fit at a position, whatever is written there so far: editors filter."""
+    place = place_at(text, line, column)
+    if place is None:
+        return []
+    if place.expression:
+        return list(_in_expression(place, column))
+    if place.key:
+        return list(_fields(place, column, target))
+    return list(_values(place, column, text, target))
+
+
+def _in_expression(place: Place, column: int) -> Iterator[Completion]:
+    wanted = expressions.wanted(place.before)
+    if wanted is None:
+        return
+    start = column - len(wanted.word)
+    match wanted.what:
+        case "member":
+            yield from (Completion(name, "field", start) for name in expressions.MEMBERS)
+        case "domain":
+            yield from (Completion(name, "domain", start) for name in published.domains(wanted.kind))
+        case "driver":
+            yield from _drivers(start)
+        case "name":
+            for name, items in published.in_domain(wanted.kind, wanted.domain).items():
+                yield Completion(name, "attribute", start, items[0].type, published.described(items))
+        case "value":
+            yield from (Completion(value, "value", start) for value in _known_values(wanted))
+
+
+def _known_values(wanted: expressions.Wanted) -> list[str]:
+    """The string values of an attribute, and the product names that known machines have."""
+    items = published.of_name(wanted.kind, f"{wanted.domain}/{wanted.name}")
+    values = [value for item in items for value in item.values if isinstance(value, str)]
+    if wanted.name == "productName":
+        values += PRODUCTS.get(wanted.domain, ())
+    return list(dict.fromkeys(values))
+
+
+def _fields(place: Place, column: int, target: Target) -> Iterator[Completion]:
+    holder = place.path[:-1]
+    start = column - len(place.before)
+    shape = fields.shape_at(place.outline, holder, target)
+    if isinstance(shape, Struct):
+        names: Iterable[str] = shape.names
+    elif not holder:
+        names = _TOP
+    else:
+        return
+    written = place.outline.children(holder) - {place.path[-1]}
+    for name in names:
+        if name in written:
+            continue
+        path = (*holder, name)
+        inner = shape.field(name) if isinstance(shape, Struct) else None
+        yield Completion(
+            name,
+            "field",
+            start,
+            inner.go if inner else "",
+            fields.described(place.outline, path, target) or "",
+            f"{name}:" if isinstance(inner, Struct | List | Map) else f"{name}: ",
+        )
+
+
+def _values(place: Place, column: int, text: str, target: Target) -> Iterator[Completion]:
+    written = place.before.lstrip("\"'")
+    start = column - len(written)
+    shape = fields.shape_at(place.outline, place.path, target)
+    match place.path[-1]:
+        case "apiVersion" if len(place.path) == 1:
+            kind = place.outline.value("kind")
+            schemas = of_release(target.release)
+            known = (
+                schemas.versions(kind)
+                if kind
+                else tuple(f"{_GROUP}/v{f.rpartition('-v')[2]}" for f in schemas.files(_GROUP))
+            )
+            yield from (Completion(name, "value", start) for name in known)
+        case "kind" if len(place.path) == 1:
+            api_version = place.outline.value("apiVersion") or f"{_GROUP}/v1"
+            yield from (Completion(name, "value", start) for name in of_release(target.release).kinds_of(api_version))
+        case "deviceClassName":
+            yield from (Completion(name, "class", start, "in this file") for name in _own_classes(text))
+            yield from (Completion(name, "class", start, "; ".join(CLASSES[name])) for name in CLASSES)
+        case "matchAttribute" | "distinctAttribute":
+            for name in dict.fromkeys(item.full_name for item in published.by_kind("attributes")):
+                items = published.of_name("attributes", name)
+                yield Completion(name, "attribute", start, items[0].type, published.described(items))
+        case "driver":
+            yield from _drivers(start)
+        case "allocationMode":
+            yield from (Completion(name, "value", start) for name in _MODES)
+        case "operator" if "tolerations" in place.path:
+            yield from (Completion(name, "value", start) for name in OPERATORS)
+        case "effect":
+            yield from (Completion(name, "value", start) for name in effects(target))
+        case _ if shape is not None and shape.go == "bool":
+            yield from (Completion(name, "value", start) for name in ("true", "false"))
+
+
+def _drivers(start: int) -> Iterator[Completion]:
+    yield from (
+        Completion(name, "driver", start, about=published.described_driver(name)) for name in published.drivers()
+    )
+
+
+def _own_classes(text: str) -> Iterator[str]:
+    """The names of the DeviceClasses of the same text."""
+    document: list[str] = []
+    for line in [*split_lines(text), "---"]:
+        if not line.startswith("---"):
+            document.append(line)
+            continue
+        found = outline(document)
+        name = found.value("metadata", "name")
+        if found.value("kind") == "DeviceClass" and name:
+            yield name
+        document = []

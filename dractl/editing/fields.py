@@ -1,0 +1,65 @@
+"""The API's fields around a place: their types, and the feature gates that they need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.model.releases import FIELDS
+from dractl.validation.schemas import of_release
+from dractl.validation.shapes import List, Map, Struct
+
+if TYPE_CHECKING:
+    from dractl.editing.places import Outline, Path
+    from dractl.model import Target
+    from dractl.model.releases import Field
+    from dractl.validation.shapes import Shape
+
+_SPECS = {
+    "ResourceClaim": ("claim", ("spec",)),
+    "ResourceClaimTemplate": ("claim", ("spec", "spec")),
+    "DeviceClass": ("class", ("spec",)),
+    "ResourceSlice": ("slice", ("spec",)),
+}
+
+
+def shape_at(outline: Outline, path: Path, target: Target) -> Shape | None:
+    """The type of the value at a path, as the document's apiVersion and kind say; None where that is not known."""
+    api_version, kind = outline.value("apiVersion"), outline.value("kind")
+    if api_version is None or kind is None:
+        return None
+    shape: Shape | None = of_release(target.release).kind(api_version, kind)
+    for step in path:
+        if isinstance(shape, Struct) and isinstance(step, str):
+            shape = shape.field(step)
+        elif (isinstance(shape, List) and isinstance(step, int)) or (isinstance(shape, Map) and isinstance(step, str)):
+            shape = shape.item
+        else:
+            return None
+    return shape
+
+
+def described(outline: Outline, path: Path, target: Target) -> str | None:
+    """A field as Markdown: its type and struct, the release that it came with and the gates that it needs."""
+    shape, holder = shape_at(outline, path, target), shape_at(outline, path[:-1], target)
+    if shape is None:
+        return None
+    owner = f" of {holder.go.rpartition('.')[2]}" if isinstance(holder, Struct) else ""
+    lines = [f"**{path[-1]}**: `{shape.go}`{owner}"]
+    if isinstance(shape, Struct):
+        lines.append(f"fields: {', '.join(shape.names)}")
+    row = _row(outline, path)
+    if row is not None:
+        lines.append(f"since Kubernetes {row.since}")
+        lines += [
+            f"needs the feature gate {gate}, which is {'on' if gate in target.gates else 'off'} in {target.release}"
+            for gate in row.gates
+        ]
+    return "\n\n".join(lines)
+
+
+def _row(outline: Outline, path: Path) -> Field | None:
+    spec, prefix = _SPECS.get(outline.value("kind") or "", ("", ()))
+    if not spec or path[: len(prefix)] != prefix:
+        return None
+    written = "".join("[]" if isinstance(step, int) else f".{step}" for step in path[len(prefix) :]).lstrip(".")
+    return next((row for row in FIELDS if row.spec == spec and row.path.replace("{}.", ".") == written), None)

@@ -1,0 +1,105 @@
+"""Lint's findings and fixes on an open text, as an editor shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from dractl.lint import Finding, Selection
+    from dractl.manifests import Position
+    from dractl.model import Target
+
+Level = Literal["error", "warning", "info"]
+
+
+class Range(NamedTuple):
+    """A range of a text; the end is exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Edit(NamedTuple):
+    """Replaces a range."""
+
+    range: Range
+    text: str
+
+
+class QuickFix(NamedTuple):
+    """The edits that fix a finding; ``safe``: they change only what was certainly meant otherwise."""
+
+    title: str
+    edits: tuple[Edit, ...]
+    safe: bool
+
+
+class Diagnostic(NamedTuple):
+    """A finding. ``related`` are other places of the same text."""
+
+    range: Range
+    level: Level
+    code: str
+    message: str
+    page: str | None = None
+    related: tuple[tuple[str, Range], ...] = ()
+    fix: QuickFix | None = None
+
+
+def diagnostics(
+    text: str, name: str, target: Target, selection: Selection | None = None, *, assumed: bool = False
+) -> tuple[Diagnostic, ...]:
+    """What lint reports on a text, in its order; nothing for a text that does not concern DRA.
+
+    ``name`` is the file's; ``selection`` and ``assumed`` are those of :func:`dractl.lint.lint`.
+    """
+    from dractl.lint import lint
+    from dractl.manifests import load_readable
+    from dractl.manifests.load import is_relevant
+
+    data = text.encode("utf-8", "surrogatepass")
+    if not is_relevant(data):
+        return ()
+    inputs = load_readable(["-"], stdin=data, stdin_name=name)
+    report = lint(inputs, target, config=selection, assumed=assumed)
+    return tuple(_diagnostic(finding) for finding in report.findings if finding.position.file == name)
+
+
+def _diagnostic(finding: Finding) -> Diagnostic:
+    from dractl.lint.registry import rules
+
+    rule = rules().get(finding.code)
+    name = finding.position.file
+    fix = finding.fix
+    quick = None
+    if fix is not None and all(edit.position.file == name for edit in fix.edits):
+        edits = tuple(Edit(_range(edit.position), edit.text) for edit in fix.edits)
+        quick = QuickFix(_sentence(fix.title), edits, fix.safe)
+    return Diagnostic(
+        _range(finding.position),
+        _level(finding),
+        finding.code,
+        finding.message + (f"\n{finding.help}" if finding.help else ""),
+        (rule.page or None) if rule else None,
+        tuple((item.message, _range(item.position)) for item in finding.related if item.position.file == name),
+        quick,
+    )
+
+
+def _level(finding: Finding) -> Level:
+    """The severity; an error that is only likely is a warning, and what is only possible an information."""
+    if finding.confidence == "possible":
+        return "info"
+    if finding.confidence == "likely" and finding.severity == "error":
+        return "warning"
+    return finding.severity
+
+
+def _sentence(title: str) -> str:
+    return title[:1].upper() + title[1:]
+
+
+def _range(position: Position) -> Range:
+    return Range(position.line - 1, position.column - 1, position.end_line - 1, position.end_column - 1)

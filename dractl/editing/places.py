@@ -1,0 +1,183 @@
+"""Where a position stands in a YAML text, by indentation alone: a text that is being typed seldom parses.
+
+Values in flow style (``{a: b}``) count as one scalar.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+Path = tuple["str | int", ...]
+
+_KEY = re.compile(r"""(?P<key>"[^"]*"|'[^']*'|[A-Za-z0-9_.$/-]+)\s*:(?=\s|$)""")
+_BLOCK = re.compile(r"[|>][-+0-9]*\s*(?:#.*)?\Z")
+_LINES = re.compile(r"\r\n?|\n")
+
+
+class Entry(NamedTuple):
+    """One key, list item or line of a scalar. ``start`` to ``end`` are the columns of a key; ``value`` is the column
+    in which the value begins. ``scalar``: the line continues the value of ``path``."""
+
+    line: int
+    path: Path
+    start: int
+    end: int
+    value: int
+    text: str
+    scalar: bool = False
+
+
+class Outline(NamedTuple):
+    """The entries of one document of a text, in order; ``stack`` holds the open columns and steps at its end."""
+
+    entries: tuple[Entry, ...]
+    stack: tuple[tuple[int, str | int], ...]
+    block: int | None
+    """The column that a line has to be right of to belong to the block scalar that is open at the end."""
+
+    def value(self, *path: str | int) -> str | None:
+        """The scalar at a path, without its quotes."""
+        found = next((e for e in self.entries if e.path == path and not e.scalar), None)
+        return unquoted(found.text) if found and found.text else None
+
+    def children(self, path: Path) -> frozenset[str]:
+        """The keys of the map at a path."""
+        return frozenset(
+            str(entry.path[-1])
+            for entry in self.entries
+            if len(entry.path) == len(path) + 1 and entry.path[:-1] == path
+        )
+
+
+class Place(NamedTuple):
+    """A position. ``before`` and ``after``: the text of the key or value on this line on both sides of it.
+
+    ``key``: it is in a key, or where one can begin. ``outline`` is that of the whole document.
+    """
+
+    outline: Outline
+    path: Path
+    key: bool
+    before: str
+    after: str
+
+    @property
+    def expression(self) -> bool:
+        """True inside a CEL expression."""
+        return not self.key and self.path[-2:] == ("cel", "expression")
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text without their ends, as YAML and editors divide it."""
+    return _LINES.split(text)
+
+
+def unquoted(text: str) -> str:
+    """A scalar as it is written on one line, without quotes and comment."""
+    text = text.strip()
+    if text[:1] in ("'", '"'):
+        return text[1:].partition(text[0])[0]
+    return re.split(r"\s#", text, maxsplit=1)[0].rstrip()
+
+
+def place_at(text: str, line: int, column: int) -> Place | None:
+    """The place of a position; None in a comment, on a separator, or outside the text."""
+    lines = split_lines(text)
+    if not 0 <= line < len(lines) or _separates(lines[line]):
+        return None
+    first = next((n + 1 for n in range(line - 1, -1, -1) if _separates(lines[n])), 0)
+    last = next((n for n in range(line + 1, len(lines)) if _separates(lines[n])), len(lines))
+    whole = outline(lines[first:last], first)
+    above = outline(lines[first:line], first)
+    current = lines[line]
+    column = min(column, len(current))
+    here = next((entry for entry in reversed(whole.entries) if entry.line == line), None)
+    if here is None:
+        if current.lstrip().startswith("#"):
+            return None
+        return _on_blank_line(whole, above, current[:column], current[column:])
+    if here.scalar:
+        return Place(whole, here.path, key=False, before=current[:column], after=current[column:])
+    if here.start < here.end and column <= here.end:
+        name = column >= here.start
+        before = current[here.start : column] if name else ""
+        return Place(whole, here.path, key=True, before=before, after=current[max(column, here.start) : here.end])
+    if column < here.value:
+        if here.start == here.end:
+            return None
+        return Place(whole, here.path, key=False, before="", after=current[column:])
+    if here.start == here.end:  # an item or a word that has no colon yet: a key may be meant
+        return Place(whole, here.path, key=True, before=current[here.value : column], after=current[column:])
+    return Place(whole, here.path, key=False, before=current[here.value : column], after=current[column:])
+
+
+def _on_blank_line(whole: Outline, above: Outline, before: str, after: str) -> Place | None:
+    column = len(before)
+    if above.block is not None and column > above.block:
+        return Place(whole, tuple(step for _, step in above.stack), key=False, before="", after="")
+    stack = list(above.stack)
+    while stack and stack[-1][0] >= column:
+        stack.pop()
+    return Place(whole, (*(step for _, step in stack), ""), key=True, before="", after=after.strip())
+
+
+def _separates(line: str) -> bool:
+    return line.startswith(("---", "..."))
+
+
+def outline(lines: list[str], first: int = 0) -> Outline:
+    """The entries of the lines of one document; ``first`` is the number of its first line."""
+    entries: list[Entry] = []
+    stack: list[tuple[int, str | int]] = []
+    block: int | None = None
+
+    def path() -> Path:
+        return tuple(step for _, step in stack)
+
+    for number, line in enumerate(lines, first):
+        column = len(line) - len(line.lstrip(" "))
+        if not line.strip():
+            continue
+        if block is not None:
+            if column > block:
+                entries.append(Entry(number, path(), column, column, column, line.strip(), scalar=True))
+                continue
+            block = None
+        if line.lstrip().startswith("#"):
+            continue
+        while line[column : column + 2] == "- " or line[column:] == "-":
+            _item(stack, column)
+            column += 1
+            column += len(line[column:]) - len(line[column:].lstrip(" "))
+        match = _KEY.match(line, column)
+        if match:
+            while stack and stack[-1][0] >= column:
+                stack.pop()
+            stack.append((column, match["key"].strip("'\"")))
+            value = match.end() + len(line[match.end() :]) - len(line[match.end() :].lstrip(" "))
+            rest = line[value:].strip()
+            entries.append(Entry(number, path(), column, match.end() - 1, value, rest))
+            if _BLOCK.match(rest):
+                block = column
+        elif stack and stack[-1][0] < column and _is_open(entries, path()):
+            entries.append(Entry(number, path(), column, column, column, line.strip(), scalar=True))
+        else:  # a scalar item, or a word that becomes a key
+            outer = tuple(step for at, step in stack if at < column)
+            entries.append(Entry(number, (*outer, ""), column, column, column, line[column:].strip()))
+    return Outline(tuple(entries), tuple(stack), block)
+
+
+def _item(stack: list[tuple[int, str | int]], column: int) -> None:
+    """The next item of the list whose dashes stand in a column."""
+    while stack and stack[-1][0] > column:
+        stack.pop()
+    if stack and stack[-1][0] == column and isinstance(stack[-1][1], int):
+        stack.append((column, int(stack.pop()[1]) + 1))
+    else:
+        stack.append((column, 0))
+
+
+def _is_open(entries: list[Entry], path: Path) -> bool:
+    """True if the value at a path has begun as a scalar, so that a deeper line continues it."""
+    return bool(entries) and entries[-1].path == path and bool(entries[-1].text)

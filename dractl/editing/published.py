@@ -1,0 +1,104 @@
+"""What drivers publish, in words for an editor: drivers, domains, attributes and their values."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.drivers import Attribute, find, names
+
+if TYPE_CHECKING:
+    from dractl.drivers import Capacity
+
+_EXAMPLE = "gpu.example.com"  # everybody uses this name for examples; lint does not know its devices either
+
+
+class Published(NamedTuple):
+    """An attribute or a capacity of a driver; ``row`` is its row in the driver's catalogue."""
+
+    driver: str
+    full_name: str
+    row: Attribute | Capacity
+
+    @property
+    def type(self) -> str:
+        return self.row.type if isinstance(self.row, Attribute) else "quantity"
+
+    @property
+    def values(self) -> tuple[str | int | bool, ...]:
+        """Every value that it can have; empty: any."""
+        return self.row.values if isinstance(self.row, Attribute) else ()
+
+
+def drivers() -> tuple[str, ...]:
+    """Every known driver but the example's."""
+    return tuple(name for name in names() if name != _EXAMPLE)
+
+
+@cache
+def by_kind(kind: str) -> tuple[Published, ...]:
+    """Everything that known drivers publish: ``attributes`` or ``capacity``."""
+    found = []
+    for driver in drivers():
+        catalogue = find(driver).catalogue
+        rows: tuple[Attribute | Capacity, ...] = catalogue.attributes if kind == "attributes" else catalogue.capacities
+        found += [Published(driver, row.name if "/" in row.name else f"{driver}/{row.name}", row) for row in rows]
+    return tuple(found)
+
+
+def of_name(kind: str, full_name: str) -> tuple[Published, ...]:
+    """What publishes an attribute or a capacity by its full name; one for each driver."""
+    return tuple(item for item in by_kind(kind) if item.full_name == full_name)
+
+
+def domains(kind: str) -> tuple[str, ...]:
+    """The domains of everything of a kind."""
+    return tuple(dict.fromkeys(item.full_name.partition("/")[0] for item in by_kind(kind)))
+
+
+def in_domain(kind: str, domain: str) -> dict[str, tuple[Published, ...]]:
+    """Everything of a kind in a domain, by its name without the domain."""
+    found: dict[str, tuple[Published, ...]] = {}
+    for item in by_kind(kind):
+        owner, _, name = item.full_name.partition("/")
+        if owner == domain:
+            found[name] = (*found.get(name, ()), item)
+    return found
+
+
+def described(items: tuple[Published, ...]) -> str:
+    """An attribute or capacity as Markdown: type, meaning, values, versions and conditions, for each driver."""
+    head = f"**{items[0].full_name}**: {', '.join(dict.fromkeys(item.type for item in items))}"
+    return "\n\n".join([head, *(_of_driver(item) for item in items)])
+
+
+def _of_driver(item: Published) -> str:
+    row = item.row
+    catalogue = find(item.driver).catalogue
+    lines = [f"{item.driver}: {row.about}"]
+    if item.values:
+        lines.append(f"values: {', '.join(f'`{literal(value)}`' for value in item.values)}")
+    if row.devices:
+        lines.append(f"on devices of type {', '.join(row.devices)}")
+    if row.since or row.removed:
+        since = f"since driver version {row.since}" if row.since else f"in driver versions from {catalogue.versions[0]}"
+        lines.append(since + (f"; removed in {row.removed}" if row.removed else ""))
+    if row.when:
+        lines.append(f"may be absent: only {row.when}")
+    if isinstance(row, Attribute) and row.list_with:
+        lines.append(f"a list with {row.list_with}")
+    return "\n- ".join(lines)
+
+
+def described_driver(name: str) -> str:
+    """A driver as Markdown."""
+    catalogue = find(name).catalogue
+    return (
+        f"**{name}**: {catalogue.title}\n\nversions {', '.join(catalogue.versions)}; newest release "
+        f"{catalogue.released}\n\n`dractl rule {name}` lists what its devices have"
+    )
+
+
+def literal(value: str | int | bool) -> str:
+    """A value as CEL writes it."""
+    return f'"{value}"' if isinstance(value, str) else str(value).lower()

@@ -1,0 +1,109 @@
+"""``dractl lsp``: a recorded session with an editor, as JSON-RPC frames over standard input and output."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from dractl.cli.main import main
+
+URI = "file:///work/claim.yaml"
+TEXT = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  name: claim  # \U0001f600 takes two UTF-16 units
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassname: gpu.nvidia.com}
+    - name: other
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: "'\U0001f600' != '' && device.attributes['gpu.nvidia.com'].architecture == 'Hopper'"
+"""
+EXPRESSION = 14
+
+
+def units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def at(line: int, character: int) -> dict[str, Any]:
+    return {"textDocument": {"uri": URI}, "position": {"line": line, "character": character}}
+
+
+def played(messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+    """What the server answers to messages, and its exit status."""
+    data = b""
+    for message in messages:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        data += b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+    command = [sys.executable, "-m", "dractl", "lsp", "--isolated", "--kubernetes-version", "1.37"]
+    done = subprocess.run(command, input=data, capture_output=True, timeout=120)
+    answers, rest = [], done.stdout
+    while rest:
+        head, _, rest = rest.partition(b"\r\n\r\n")
+        length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.startswith(b"Content-Length"))
+        answers.append(json.loads(rest[:length]))
+        rest = rest[length:]
+    return answers, done.returncode
+
+
+def test_a_session() -> None:
+    pytest.importorskip("pygls")
+    line = TEXT.split("\n")[EXPRESSION]
+    character = units(line[: line.index("architecture") + 4])
+    document = {"uri": URI, "languageId": "yaml", "version": 1, "text": TEXT}
+    whole = {"start": {"line": 0, "character": 0}, "end": {"line": 20, "character": 0}}
+    action = {"textDocument": {"uri": URI}, "range": whole, "context": {"diagnostics": []}}
+    answers, status = played(
+        [
+            {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
+            {"method": "initialized", "params": {}},
+            {"method": "textDocument/didOpen", "params": {"textDocument": document}},
+            {"id": 2, "method": "textDocument/hover", "params": at(EXPRESSION, character)},
+            {"id": 3, "method": "textDocument/completion", "params": at(EXPRESSION, character)},
+            {"id": 4, "method": "textDocument/codeAction", "params": action},
+            {"id": 5, "method": "shutdown"},
+            {"method": "exit"},
+        ]
+    )
+    assert status == 0
+    by_id = {answer["id"]: answer["result"] for answer in answers if "id" in answer}
+    capabilities = by_id[1]["capabilities"]
+    assert capabilities["hoverProvider"]
+    assert capabilities["codeActionProvider"]["codeActionKinds"] == ["quickfix"]
+
+    (published,) = [a["params"] for a in answers if a.get("method") == "textDocument/publishDiagnostics"]
+    assert published["uri"] == URI
+    unknown = next(item for item in published["diagnostics"] if item["code"] == "DRA003")
+    wrong = TEXT.split("\n")[8].index("deviceClassname")
+    place = {"start": {"line": 8, "character": wrong}, "end": {"line": 8, "character": wrong + 15}}
+    assert (unknown["range"], unknown["severity"], unknown["source"]) == (place, 1, "dractl")
+
+    start = units(line[: line.index("architecture")])
+    assert "Hopper" in by_id[2]["contents"]["value"]
+    assert by_id[2]["range"]["start"] == {"line": EXPRESSION, "character": start}
+
+    offered = next(item for item in by_id[3] if item["label"] == "architecture")
+    edit = {"start": {"line": EXPRESSION, "character": start}, "end": {"line": EXPRESSION, "character": character}}
+    assert offered["textEdit"] == {"newText": "architecture", "range": edit}
+
+    edits = [action["edit"]["changes"][URI] for action in by_id[4]]
+    assert [{"newText": "deviceClassName", "range": place}] in edits
+
+
+def test_without_pygls_one_line_says_what_to_install(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pygls.lsp.server", None)
+    assert main(["lsp", "--isolated"]) == 3
+    assert "pip install 'dractl[lsp]'" in capsys.readouterr().err

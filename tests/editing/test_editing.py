@@ -1,0 +1,148 @@
+"""What editors are given for a text and a position: | marks the position."""
+
+from __future__ import annotations
+
+import pytest
+
+from dractl import editing
+from dractl.model import NEWEST, Target
+
+TARGET = Target.of(NEWEST)
+HEAD = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata:\n  name: c\nspec:\n  devices:\n    requests:\n"
+REQUEST = HEAD + "    - name: gpu\n      exactly:\n"
+CEL = REQUEST + "        deviceClassName: gpu.nvidia.com\n        selectors:\n        - cel:\n            expression: "
+
+
+def marked(text: str) -> tuple[str, int, int]:
+    before, _, after = text.partition("|")
+    return before + after, before.count("\n"), len(before.rpartition("\n")[2])
+
+
+def labels(text: str) -> list[str]:
+    return [item.label for item in editing.completions(*marked(text), TARGET)]
+
+
+def hover(text: str) -> editing.Hover | None:
+    return editing.hover(*marked(text), TARGET)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (REQUEST + "        |", "deviceClassName"),
+        (REQUEST + "        dev|", "deviceClassName"),
+        (REQUEST + "        |\n        count: 2\n", "allocationMode"),
+        (HEAD + "    - |", "firstAvailable"),
+        (HEAD.replace("    requests:\n", "    |"), "constraints"),
+        (HEAD + "    - name: gpu\n    |", "constraints"),  # the dash's column belongs to the map around the list
+        (REQUEST + "        deviceClassName: |", "gpu.nvidia.com"),
+        (REQUEST + "        allocationMode: |", "ExactCount"),
+        (REQUEST + "        tolerations:\n        - operator: |", "Exists"),
+        (REQUEST + "        adminAccess: |", "true"),
+        (HEAD + "    constraints:\n    - matchAttribute: resource|", "resource.kubernetes.io/pcieRoot"),
+        ("apiVersion: resource.k8s.io/v1\nkind: |", "DeviceClass"),
+        ("|", "apiVersion"),
+        (CEL + "device.|", "attributes"),
+        (CEL + 'device.driver == "gpu|"', "gpu.nvidia.com"),
+        (CEL + 'device.attributes["|"]', "resource.kubernetes.io"),
+        (CEL + 'device.attributes["gpu.nvidia.com"].arch|', "architecture"),
+        (CEL + 'device.attributes[?"gpu.nvidia.com"].?|', "architecture"),
+        (CEL + 'device.capacity["gpu.nvidia.com"].|', "memory"),
+        (CEL + "device.attributes['gpu.nvidia.com'].architecture == '|'", "Hopper"),
+        (CEL + '"device.attributes[\\"gpu.nvidia.com\\"].architecture == \\"|', "Hopper"),
+    ],
+)
+def test_what_fits_is_offered(text: str, expected: str) -> None:
+
+    assert expected in labels(text)
+
+
+def test_a_block_scalar_is_an_expression() -> None:
+    text = CEL + '>-\n              true &&\n              device.capacity["gpu.nvidia.com"].'
+    found = editing.completions(text, text.count("\n"), len(text.rpartition("\n")[2]), TARGET)
+    assert "memory" in [item.label for item in found]
+
+
+def test_fields_that_are_there_are_not_offered_again() -> None:
+    offered = labels(REQUEST + "        |\n        count: 2\n")
+    assert "count" not in offered
+    assert "deviceClassName" in offered
+
+
+def test_attributes_are_not_offered_as_capacity() -> None:
+    assert "architecture" not in labels(CEL + 'device.capacity["gpu.nvidia.com"].|')
+
+
+def test_classes_of_the_same_text_are_offered() -> None:
+    own = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata:\n  name: ours\n---\n"
+    assert labels(own + REQUEST + "        deviceClassName: |")[0] == "ours"
+
+
+def test_a_completion_replaces_the_word_before_the_position() -> None:
+    text, line, column = marked(CEL + 'device.attributes["gpu.nvidia.com"].arch|')
+    found = next(i for i in editing.completions(text, line, column, TARGET) if i.label == "architecture")
+    assert text.split("\n")[line][found.start : column] == "arch"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (CEL + 'device.attributes["gpu.nvidia.com"].archi|tecture == "Hopper"', ["string", '`"Hopper"`']),
+        (CEL + 'device.attributes["gpu.nvidia.com"].add|ressingMode == "HMM"', ["since driver version 0.3"]),
+        (CEL + 'device.attributes["gpu.nvidia.com"].ind|ex == 0', ["removed in 0.2"]),
+        (CEL + 'device.driver == "gpu.nv|idia.com"', ["NVIDIA GPUs and MIG devices"]),
+        (REQUEST + "        deviceClassName: mig.nv|idia.com", ["device.driver"]),
+        (REQUEST + "        toler|ations: []", ["DeviceToleration", "since Kubernetes 1.33", "DRADeviceTaints"]),
+        (HEAD + "    constraints:\n    - matchAttribute: resource.kubernetes.io/pcie|Root", ["PCIe root complex"]),
+    ],
+)
+def test_a_hover_says_what_is_known(text: str, expected: list[str]) -> None:
+    found = hover(text)
+    assert found is not None
+    for part in expected:
+        assert part in found.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# a com|ment\n",
+        "--|-\n",
+        REQUEST + "        deviceClassName: unkno|wn",
+        CEL + "tr|ue",
+        "a: {b|",
+        "- - |",
+        "\t|",
+    ],
+)
+def test_nothing_is_said_where_nothing_is_known(text: str) -> None:
+    assert hover(text) is None
+
+
+def test_a_hover_covers_the_word() -> None:
+    text, line, column = marked(CEL + 'device.attributes["gpu.nvidia.com"].archi|tecture == "Hopper"')
+    found = editing.hover(text, line, column, TARGET)
+    assert found is not None
+    assert text.split("\n")[line][found.start : found.end] == "architecture"
+
+
+def test_findings_have_ranges_levels_and_fixes() -> None:
+    text = REQUEST + "        deviceClassname: gpu.nvidia.com\n"
+    found = editing.diagnostics(text, "claim.yaml", TARGET)
+    unknown = next(item for item in found if item.code == "DRA003")
+    assert unknown.level == "error"
+    assert unknown.range == (9, 8, 9, 23)
+    assert unknown.fix is not None
+    assert unknown.fix.safe
+    assert [(edit.range, edit.text) for edit in unknown.fix.edits] == [((9, 8, 9, 23), "deviceClassName")]
+
+
+def test_what_is_only_likely_is_no_error() -> None:
+    text = CEL + 'device.attributes["gpu.nvidia.com"].architecture == "hopper"\n'
+    found = editing.diagnostics(text, "claim.yaml", TARGET)
+    assert {item.level for item in found if "hopper" in item.message} == {"warning"}
+
+
+@pytest.mark.parametrize("text", ["", "a: [", "just words\n", "services:\n  web:\n    image: x\n"])
+def test_texts_that_do_not_concern_dra_have_no_diagnostics(text: str) -> None:
+    assert editing.diagnostics(text, "x.yaml", TARGET) == ()
