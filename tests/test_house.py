@@ -131,6 +131,7 @@ FLOORS = (
     "drivers",
     "lint",
     "editing",
+    "migration",
     "allocation",
     "discovery",
     "cluster",

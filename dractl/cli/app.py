@@ -20,6 +20,7 @@ SUBCOMMANDS = {
     "explain": "Why is this claim or pod not allocated, and what would make it fit.",
     "devices": "What the cluster has, who holds it, and what has to be cleaned up.",
     "fit": "How many more copies of this fit, where, and what is stranded.",
+    "migrate": "Device-plugin requests in these manifests, turned into claims.",
     "cel": "What a device selector means: verdict, type, cost, and its result on devices.",
     "lsp": "Findings, hovers, completions and fixes in an editor (Language Server Protocol).",
     "rule": "What a lint rule, a reason or a driver's attributes mean.",

@@ -1,0 +1,224 @@
+"""``dractl migrate``: device-plugin requests of manifests, turned into claims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dractl.cli import common
+from dractl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dractl.cli.fixing import Change
+    from dractl.manifests import Inputs
+    from dractl.migration import Migrated
+    from dractl.model import Target
+
+FORMATS = ("text", "json")
+_DOMAINS = (
+    b"nvidia.com/", b"amd.com/", b"intel.com/", b"habana.ai/", b"amazonaws.com/", b"amazon.com/", b"google.com/tpu",
+    b"sriov", b"rebellions.ai/", b"tenstorrent.com/",
+)  # fmt: skip
+
+Paths = Annotated[
+    list[str],
+    typer.Argument(metavar="PATH...", help="Files, folders; - for standard input.", show_default=False),
+]
+Write = Annotated[bool, typer.Option("--write", help="Write the files instead of showing the diff.")]
+KeepRequests = Annotated[
+    bool,
+    typer.Option("--keep-requests", help="Print DeviceClasses with extendedResourceName; leave the manifests alone."),
+]
+Exclude = Annotated[
+    list[str] | None, typer.Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable.")
+]
+Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help="text or json.")]
+
+
+def command(
+    paths: Paths,
+    write: Write = False,
+    keep_requests: KeepRequests = False,
+    exclude: Exclude = None,
+    kubernetes_version: common.KubernetesVersion = None,
+    feature_gates: common.FeatureGates = None,
+    config: common.Config = None,
+    isolated: common.Isolated = False,
+    output: Output = "text",
+    output_file: common.OutputFile = None,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
+    color: common.Color = "auto",
+) -> None:
+    """Turn device-plugin requests in manifests into ResourceClaimTemplates, and show the diff.
+
+    Node selectors on labels of GPU Feature Discovery become selectors of the request. What cannot be turned is reported
+    on standard error.
+
+    Exits with 1 if the diff is not empty, with 3 if something cannot be read.
+
+    Example: `dractl migrate manifests/`, `dractl migrate --write manifests/`
+    """
+    common.settle(color, quiet)
+    common.choose_output(output, FORMATS)
+    if write and keep_requests:
+        raise UsageError("--write and --keep-requests exclude each other", hint="the classes go to standard output")
+    settings, variables = common.configuration(config, isolated), common.environment(isolated)
+    target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
+    if int(target.release.partition(".")[2]) < 34:
+        raise UsageError("claims are written as resource.k8s.io/v1, which Kubernetes serves since 1.34")
+    stdin = _stdin(paths)
+    inputs = _load(paths, stdin, [*settings.exclude, *(exclude or ())])
+    migrated = _migrated(inputs)
+    changes = [] if keep_requests else _changes(migrated, stdin)
+    if write:
+        _write(changes, stdin)
+    _report(inputs, migrated, changes, target, keep=keep_requests, output=output, file=output_file, write=write)
+    if _complain(inputs):
+        raise typer.Exit(InputError.exit_code)
+    raise typer.Exit(1 if changes and not write else 0)
+
+
+def _stdin(paths: list[str]) -> bytes | None:
+    import sys
+
+    return sys.stdin.buffer.read() if "-" in paths else None
+
+
+def _load(paths: list[str], stdin: bytes | None, exclude: list[str]) -> Inputs:
+    from dractl.manifests import load_readable
+
+    return load_readable(paths, stdin=stdin, exclude=exclude, relevant_only=False)
+
+
+def _migrated(inputs: Inputs) -> list[Migrated]:
+    """The files that have anything to do with device plugins."""
+    from pathlib import PurePath
+
+    from dractl.migration import Migration
+
+    texts = {document.file: document.text for document in inputs.documents if not document.rendered}
+    migration = Migration(inputs.documents)
+    return [
+        migration.of(name, text, str(PurePath(name).parent))
+        for name, text in texts.items()
+        if any(domain.decode() in text for domain in _DOMAINS) or "limits" in text
+    ]
+
+
+def _changes(migrated: list[Migrated], stdin: bytes | None) -> list[Change]:
+    import codecs
+    from pathlib import Path
+
+    from dractl.cli.fixing import Change
+
+    made = []
+    for item in migrated:
+        if item.after == item.before:
+            continue
+        path = Path(item.name)
+        before = path.read_bytes() if path.is_file() else (stdin if item.name == "<stdin>" else None)
+        if before is None:
+            continue  # a member of an archive
+        mark = codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b""
+        if mark + item.before.encode("utf-8", "surrogatepass") == before:
+            made.append(Change(item.name, before, mark + item.after.encode("utf-8", "surrogatepass"), 1))
+    return made
+
+
+def _write(changes: list[Change], stdin: bytes | None) -> None:
+    import sys
+
+    from dractl.cli import fixing, terminal
+
+    for change in changes:
+        if change.name != "<stdin>":
+            fixing.write(change)
+            terminal.notice(f"{change.name}: written")
+    if stdin is not None:
+        sys.stdout.buffer.write(next((change.after for change in changes if change.name == "<stdin>"), stdin))
+        sys.stdout.flush()
+
+
+def _report(
+    inputs: Inputs,
+    migrated: list[Migrated],
+    changes: list[Change],
+    target: Target,
+    *,
+    keep: bool,
+    output: str,
+    file: Path | None,
+    write: bool,
+) -> None:
+    from dractl.cli import fixing, terminal
+    from dractl.migration import classes_for
+    from dractl.report.objects import to_yaml
+
+    resources = frozenset[str]().union(*(item.resources for item in migrated))
+    classes, notes = classes_for(resources, target) if keep else ((), ())
+    remarks = [] if keep else [remark for item in migrated for remark in item.remarks]
+    skipped = [item for item in inputs.skipped if not item.unread and _mentions(item.file)]
+    diffs = {change.name: fixing.diff(change) for change in changes}
+    if output == "json":
+        import json
+
+        report = {
+            "files": [{"file": name, "diff": text} for name, text in diffs.items()],
+            "remarks": [
+                {"file": r.position.file, "line": r.position.line, "column": r.position.column, "message": r.message}
+                for r in remarks
+            ],
+            "skipped": [{"file": item.file, "why": item.why, "hint": item.hint} for item in skipped],
+            "classes": list(classes),
+            "notes": list(notes),
+        }
+        common.write_report(json.dumps(report, indent=2, ensure_ascii=False), file)
+        return
+    terminal.write_utf8()
+    if keep:
+        header = f"# extendedResourceName: feature gate DRAExtendedResource, {_stages()}\n"
+        common.write_report(header + to_yaml(classes) if classes else "", file)
+    elif not write:
+        common.write_report("".join(diffs.values()), file)
+    for item in skipped:
+        terminal.notice(f"{item.file}: left as it is, {item.why}" + (f"; {item.hint}" if item.hint else ""))
+    for remark in remarks:
+        terminal.notice(str(remark))
+    for note in notes:
+        terminal.notice(note)
+    if not resources:
+        terminal.notice("nothing to turn: no container requests a resource of a device plugin")
+
+
+def _stages() -> str:
+    from dractl.model.releases import GATES
+
+    return ", ".join(
+        f"{s.release} {s.stage} ({'on' if s.default else 'off'} by default)" for s in GATES["DRAExtendedResource"]
+    )
+
+
+def _mentions(name: str) -> bool:
+    from pathlib import Path
+
+    try:
+        data = Path(name).read_bytes()
+    except OSError:
+        return False
+    return any(domain in data for domain in _DOMAINS)
+
+
+def _complain(inputs: Inputs) -> bool:
+    """Reports what could not be read; True if there is any."""
+    from dractl.cli import terminal
+
+    broken = [item for item in inputs.broken if _mentions(item.file)]
+    for item in broken:
+        terminal.complain(f"{item.file}:{item.position.line}:{item.position.column}: {item.message}", hint=item.hint)
+    for unread in inputs.unread:
+        terminal.complain(f"{unread.file}: {unread.why}", hint=unread.hint)
+    return bool(broken or inputs.unread)

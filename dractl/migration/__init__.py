@@ -1,0 +1,8 @@
+"""Device-plugin requests in manifests, turned into ResourceClaimTemplates or kept through DeviceClasses."""
+
+from __future__ import annotations
+
+from dractl.migration.classes import classes_for
+from dractl.migration.migrate import Migrated, Migration, Remark
+
+__all__ = ["Migrated", "Migration", "Remark", "classes_for"]

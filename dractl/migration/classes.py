@@ -1,0 +1,48 @@
+"""DeviceClasses with which manifests keep their requests: ``extendedResourceName`` (KEP 5004)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers import find
+from dractl.drivers.profile import Options
+from dractl.migration.resources import SRIOV, wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dractl.model import Target
+
+
+def classes_for(resources: Iterable[str], target: Target) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]]:
+    """The classes that provide device plugins' resources, except those that drivers install; and notes."""
+    found, notes = [], []
+    for resource in sorted(set(resources)):
+        devices = wanted(resource)
+        if devices is None:
+            continue
+        installed = {item["metadata"]["name"]: item for item in _installed(devices.driver, target)}
+        base = installed.get(devices.device_class)
+        if base is not None and base["spec"].get("extendedResourceName") == resource:
+            notes.append(f"{resource}: the driver's own class {devices.device_class} provides it")
+            continue
+        notes += devices.notes if devices.driver != SRIOV else ()
+        selectors = (
+            base["spec"]["selectors"] if base else [{"cel": {"expression": f'device.driver == "{devices.driver}"'}}]
+        )
+        added = [{"cel": {"expression": text}} for text in devices.selectors]
+        found.append(
+            {
+                "apiVersion": "resource.k8s.io/v1",
+                "kind": "DeviceClass",
+                "metadata": {"name": re.sub(r"[^a-z0-9]+", "-", resource.lower()).strip("-")},
+                "spec": {"selectors": [*selectors, *added], "extendedResourceName": resource},
+            }
+        )
+    return tuple(found), tuple(notes)
+
+
+def _installed(driver: str, target: Target) -> tuple[dict[str, Any], ...]:
+    settings = {driver: {"cloud": "aws"}} if driver == "dra.net" else {}  # installs the class of EFA devices
+    return find(driver).device_classes(Options("node", target, settings=settings))

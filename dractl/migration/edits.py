@@ -1,0 +1,119 @@
+"""Changes of a document, made to its value and to its text alike."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.lint.finding import Edit
+from dractl.manifests import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.manifests import Document
+    from dractl.manifests.documents import Path
+
+_COMMENT = re.compile(r"(?:^|\s)(#.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Removes a key of a map."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Prepend:
+    """Puts items in front of a list of the map at ``path``, which is made before the key ``before`` where it lacks."""
+
+    path: Path
+    key: str
+    items: tuple[Mapping[str, str], ...]
+    before: str
+
+
+Change = Remove | Prepend
+
+
+class Unclear(Exception):
+    """The text of a change cannot be told."""
+
+
+def change(value: Any, wanted: Change) -> None:
+    """Makes a change in a value."""
+    holder = value
+    for step in wanted.path[:-1] if isinstance(wanted, Remove) else wanted.path:
+        holder = holder[step]
+    if isinstance(wanted, Remove):
+        del holder[wanted.path[-1]]
+    else:
+        holder[wanted.key] = [dict(item) for item in wanted.items] + (holder.get(wanted.key) or [])
+
+
+def edit(document: Document, wanted: Change) -> Edit:
+    """The edit of the text; raises Unclear where it is not plain."""
+    return _removed(document, wanted.path) if isinstance(wanted, Remove) else _prepended(document, wanted)
+
+
+def _removed(document: Document, path: Path) -> Edit:
+    key, value = document.locate(path, key=True), document.locate(path)
+    if not document.line(key.line)[: key.column - 1].strip():
+        kept = "".join(
+            " " * (key.column - 1) + found[1] + "\n"
+            for line in range(key.line, value.end_line + 1)
+            if (found := _COMMENT.search(document.line(line)))
+        )
+        return Edit(Position(key.file, key.line, 1, value.end_line + 1, 1), kept)
+    if key.line != value.end_line:
+        raise Unclear
+    line = document.line(key.line)
+    start, end = key.column - 1, value.end_column - 1
+    after = re.match(r"\s*,\s*", line[end:])
+    before = re.search(r"\s*,\s*$", line[:start])
+    if after:
+        end += after.end()
+    elif before:
+        start = before.start()
+    return Edit(Position(key.file, key.line, start + 1, key.line, end + 1), "")
+
+
+def _prepended(document: Document, wanted: Prepend) -> Edit:
+    existing = document.at((*wanted.path, wanted.key))
+    where = (*wanted.path, wanted.key) if existing else wanted.path
+    place = document.locate(where)
+    opening = document.line(place.line)[place.column - 1 : place.column]
+    flow = ", ".join("{" + ", ".join(f"{k}: {v}" for k, v in item.items()) + "}" for item in wanted.items)
+    if opening in ("[", "{"):
+        inside = Position(place.file, place.line, place.column + 1, place.line, place.column + 1)
+        return Edit(inside, f"{flow}, " if opening == "[" else f"{wanted.key}: [{flow}], ")
+    if wanted.key in document.at(wanted.path) and not existing:
+        raise Unclear
+    anchor = document.locate((*where, 0)) if existing else document.locate((*where, wanted.before), key=True)
+    prefix = document.line(anchor.line)[: anchor.column - 1]
+    if existing:
+        if prefix.strip() != "-":
+            raise Unclear
+        indent = prefix[: prefix.index("-")]
+        return Edit(_at(anchor, anchor.line, 1), _block(wanted, indent))
+    indent = " " * len(prefix)
+    text = f"{indent}{wanted.key}:\n{_block(wanted, indent)}"
+    if not prefix.strip():
+        line = anchor.line
+        while line > 1 and document.line(line - 1).startswith(f"{indent}#"):  # a comment stays with what it is about
+            line -= 1
+        return Edit(_at(anchor, line, 1), text)
+    return Edit(_at(anchor, anchor.line, anchor.column), text[len(indent) :] + indent)
+
+
+def _block(wanted: Prepend, indent: str) -> str:
+    lines = []
+    for item in wanted.items:
+        lines += [f"{indent}{'- ' if not at else '  '}{key}: {value}\n" for at, (key, value) in enumerate(item.items())]
+    return "".join(lines)
+
+
+def _at(place: Position, line: int, column: int) -> Position:
+    return Position(place.file, line, column, line, column)

@@ -1,0 +1,53 @@
+"""Labels of GPU Feature Discovery as device selectors.
+
+Source: NVIDIA/k8s-device-plugin, internal/lm/{resource,nvml}.go: the product is NVML's name with dashes for spaces, the
+memory is in MiB; ``-MIG-<profile>`` and ``-SHARED`` follow the name where a node offers such devices as nvidia.com/gpu.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+PREFIX = "nvidia.com/"
+_PRODUCT, _MEMORY = "nvidia.com/gpu.product", "nvidia.com/gpu.memory"
+_FAMILY, _PRESENT = "nvidia.com/gpu.family", "nvidia.com/gpu.present"
+_ATTRIBUTES = 'device.attributes["gpu.nvidia.com"]'
+
+
+@cache
+def _products() -> dict[str, str]:
+    from dractl.drivers.hardware.products import products
+
+    names = [str(product.facts.get("name", "")) for product in products().values()]
+    return {name.replace(" ", "-"): name for name in names if name}
+
+
+def without_suffixes(product: str) -> tuple[str, str | None]:
+    """A product label's GPU and MIG profile."""
+    name, _, profile = product.removesuffix("-SHARED").partition("-MIG-")
+    return name, profile or None
+
+
+def selectors(label: str, value: str) -> tuple[str, ...] | None:
+    """The selectors that choose what a node label chose; None where no attribute of a device says it."""
+    if label == _PRODUCT:
+        name = without_suffixes(value)[0]
+        known = _products().get(name)
+        if known:
+            return (f'{_ATTRIBUTES}.productName == "{known}"',)
+        return (f'{_ATTRIBUTES}.productName.replace(" ", "-") == "{name}"',)
+    if label == _MEMORY and value.isascii() and value.isdecimal() and len(value) < 10:
+        memory = 'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("{}Mi"))'
+        return (f"{memory.format(int(value))} >= 0 && {memory.format(int(value) + 1)} < 0",)
+    if label == _FAMILY:
+        return (f'{_ATTRIBUTES}.architecture.lowerAscii().replace(" ", "-") == "{value}"',)
+    if label == _PRESENT and value == "true":
+        return ()
+    return None
+
+
+def why_kept(label: str) -> str:
+    """Why a node label stays a node selector."""
+    if label == "nvidia.com/gpu.count":
+        return f"{label} is kept: a selector judges one device, not how many a node has"
+    return f"{label} is kept: gpu.nvidia.com publishes no attribute for it, and GPU Feature Discovery has to run on"

@@ -1,0 +1,76 @@
+"""ResourceClaimTemplates: one for each shape of request in a folder and namespace."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a claim asks for."""
+
+    name: str
+    device_class: str
+    count: int
+    selectors: tuple[str, ...]
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """``spec`` of the template, ``resource.k8s.io/v1``."""
+        exactly: dict[str, Any] = {"deviceClassName": self.device_class}
+        if self.count > 1:
+            exactly["count"] = self.count
+        if self.selectors:
+            exactly["selectors"] = [{"cel": {"expression": text}} for text in self.selectors]
+        return {"spec": {"devices": {"requests": [{"name": self.name, "exactly": exactly}]}}}
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A template of a shape; ``scope`` is the folder that it is written in."""
+
+    scope: str
+    namespace: str | None
+    name: str
+    shape: Shape
+
+    @property
+    def value(self) -> dict[str, Any]:
+        metadata = {"name": self.name} | ({"namespace": self.namespace} if self.namespace else {})
+        return {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaimTemplate",
+            "metadata": metadata,
+            "spec": self.shape.spec,
+        }
+
+
+@dataclass(slots=True)
+class Templates:
+    """The templates of a run; ``taken`` are the names in use, by namespace."""
+
+    taken: set[tuple[str | None, str]] = field(default_factory=set)
+    known: dict[tuple[str, str | None, Shape], Template] = field(default_factory=dict)
+    written: set[Template] = field(default_factory=set)
+
+    def of(self, scope: str, namespace: str | None, shape: Shape) -> Template:
+        """The template of a shape, named when it is first asked for. The same shape has the same name everywhere."""
+        key = (scope, namespace, shape)
+        if key not in self.known:
+            alike = [template.name for (_, _, other), template in self.known.items() if other == shape]
+            name = alike[0] if alike and (namespace, alike[0]) not in self.taken else self._free(namespace, shape)
+            self.known[key] = Template(scope, namespace, name, shape)
+        return self.known[key]
+
+    def _free(self, namespace: str | None, shape: Shape) -> str:
+        others = {template.name for template in self.known.values()}
+        detail = [found[1] for text in shape.selectors if (found := re.search(r'"([^"]+)"\Z', text))]
+        words = "-".join([shape.name, *([str(shape.count)] if shape.count > 1 else []), *detail])
+        base = re.sub(r"[^a-z0-9]+", "-", words.lower())[:50].strip("-")
+        number, name = 1, base
+        while name in others or (namespace, name) in self.taken:
+            number += 1
+            name = f"{base}-{number}"
+        return name

@@ -1,0 +1,249 @@
+"""What becomes of manifests with device-plugin requests, in text and before the scheduler."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dractl.allocation import Features
+from dractl.cli import published
+from dractl.cli.main import main
+from dractl.manifests import Document, read_text
+from dractl.migration import Migrated, Migration
+from dractl.model import Target
+from dractl.scheduler.attempt import Scheduler
+from tests.explain.cluster import node, state_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {{name: a, namespace: ml}}
+spec:
+  {more}
+  containers:
+  - name: main
+    image: x
+    resources: {{limits: {{cpu: 1, {resource}: {count}}}}}
+"""
+
+
+def migrated(text: str) -> Migrated:
+    documents = [item for item in read_text("a.yaml", text) if isinstance(item, Document)]
+    return Migration(documents).of("a.yaml", text, ".")
+
+
+def written(resource: str, count: int | str = 1, more: str = "restartPolicy: Never") -> Migrated:
+    return migrated(POD.format(resource=resource, count=count, more=more))
+
+
+def values(result: Migrated) -> list[dict[str, Any]]:
+    return [item.value for item in read_text("a.yaml", result.after) if isinstance(item, Document)]
+
+
+def exactly(result: Migrated) -> dict[str, Any]:
+    request: dict[str, Any] = values(result)[1]["spec"]["spec"]["devices"]["requests"][0]["exactly"]
+    return request
+
+
+@pytest.mark.parametrize(
+    ("resource", "device_class", "selected"),
+    [
+        ("nvidia.com/gpu", "gpu.nvidia.com", None),
+        ("nvidia.com/gpu.shared", "gpu.nvidia.com", None),
+        ("nvidia.com/mig-1g.5gb", "mig.nvidia.com", '"1g.5gb"'),
+        ("nvidia.com/mig-1g.10gb.me", "mig.nvidia.com", '"1g.10gb+me"'),
+        ("amd.com/gpu", "gpu.amd.com", None),
+        ("gpu.intel.com/xe", "gpu.intel.com", None),
+        ("aws.amazon.com/neuron", "neuron.aws.com", None),
+        ("vpc.amazonaws.com/efa", "efa.networking.k8s.aws", None),
+        ("openshift.io/sriov_net_a", "sriovnetwork.k8snetworkplumbingwg.io", '"sriov_net_a"'),
+    ],
+)
+def test_a_resource_becomes_a_request_of_a_class(resource: str, device_class: str, selected: str | None) -> None:
+    result = written(resource, 2)
+    asked = exactly(result)
+    assert (asked["deviceClassName"], asked["count"]) == (device_class, 2)
+    assert (selected or "") in str(asked.get("selectors", ""))
+    changed = values(result)[0]["spec"]
+    resources = changed["containers"][0]["resources"]
+    assert resources["limits"] == {"cpu": 1}
+    assert resources["claims"] == [{"name": changed["resourceClaims"][0]["name"]}]
+
+
+def test_the_template_is_in_the_namespace_of_the_pod() -> None:
+    assert values(written("nvidia.com/gpu"))[1]["metadata"]["namespace"] == "ml"
+
+
+@pytest.mark.parametrize(
+    ("resource", "count", "said"),
+    [
+        ("nvidia.com/gpuu", 1, "did you mean nvidia.com/gpu?"),
+        ("aws.amazon.com/neuroncore", 2, "whole Neuron devices"),
+        ("nvidia.com/gpu", "${GPUS}", "filled in later"),
+        ("example.com/widget", 1, "no DRA driver is known"),
+    ],
+)
+def test_what_cannot_be_turned_is_left_alone_with_the_reason(resource: str, count: int | str, said: str) -> None:
+    result = written(resource, f'"{count}"' if isinstance(count, str) else count)
+    assert result.after == result.before
+    assert any(said in remark.message for remark in result.remarks)
+
+
+def test_node_labels_become_selectors_and_others_stay() -> None:
+    labels = '{nvidia.com/gpu.memory: "81920", nvidia.com/gpu.count: "8", zone: a}'
+    result = written("nvidia.com/gpu", more=f"nodeSelector: {labels}")
+    assert values(result)[0]["spec"]["nodeSelector"] == {"nvidia.com/gpu.count": "8", "zone": "a"}
+    (selector,) = exactly(result)["selectors"]
+    assert 'quantity("81920Mi")' in selector["cel"]["expression"]
+    assert any("gpu.count is kept" in remark.message for remark in result.remarks)
+
+
+def test_a_product_of_mig_devices_asks_for_the_profile() -> None:
+    label = "nodeSelector: {nvidia.com/gpu.product: NVIDIA-A100-SXM4-40GB-MIG-1g.5gb}"
+    asked = exactly(written("nvidia.com/gpu", more=label))
+    assert asked["deviceClassName"] == "mig.nvidia.com"
+    assert [item["cel"]["expression"].partition('.com"].')[2] for item in asked["selectors"]] == [
+        'profile == "1g.5gb"',
+        'productName == "NVIDIA A100-SXM4-40GB"',
+    ]
+
+
+def test_containers_have_claims_of_their_own_and_one_template_and_an_init_container_borrows() -> None:
+    text = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  initContainers:
+  - name: warm
+    resources:
+      limits:
+        nvidia.com/gpu: 1
+  containers:
+  - name: x
+    resources: # both parts
+      requests:
+        # one is enough
+        nvidia.com/gpu: 1
+      limits:
+        nvidia.com/gpu: 1
+  - name: y
+    resources:
+      limits: {nvidia.com/gpu: 1}
+"""
+    result = migrated(text)
+    spec, template = values(result)
+    names = [claim["name"] for claim in spec["spec"]["resourceClaims"]]
+    assert names == ["gpu", "gpu-2"]
+    assert {c["resourceClaimTemplateName"] for c in spec["spec"]["resourceClaims"]} == {template["metadata"]["name"]}
+    assert spec["spec"]["initContainers"][0]["resources"] == {"claims": [{"name": "gpu"}]}
+    assert [c["resources"] for c in spec["spec"]["containers"]] == [
+        {"claims": [{"name": "gpu"}]},
+        {"claims": [{"name": "gpu-2"}]},
+    ]
+    assert "# both parts" in result.after
+    assert "# one is enough" in result.after
+
+
+def test_shared_anchors_are_left_alone_and_a_second_run_changes_nothing() -> None:
+    shared = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers:
+  - name: x
+    resources: &r
+      limits: {nvidia.com/gpu: 1}
+  - name: y
+    resources: *r
+"""
+    result = migrated(shared)
+    assert result.after == shared
+    assert any("anchors" in remark.message for remark in result.remarks)
+    once = written("nvidia.com/gpu").after
+    assert migrated(once).after == once
+
+
+def test_before_and_after_fit_on_the_same_machine() -> None:
+    """Four of the eight GPUs of a DGX H100: of a device plugin, and through claims on what the driver publishes."""
+    text = POD.format(
+        resource="nvidia.com/gpu", count=4, more="nodeSelector: {nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3}"
+    )
+    features, target = Features.for_release("1.37"), Target.of("1.37")
+    before = read_text("a.yaml", text)[0].value  # type: ignore[union-attr]
+    labels = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
+    plugin = node("dgx-h100", labels=labels)
+    plugin["status"]["allocatable"] = {**plugin["status"]["allocatable"], "nvidia.com/gpu": "8"}
+    assert Scheduler(state_of(before, plugin), features).pod(before).fits
+
+    fleet = published.described("dgx-h100", target, ("gpu.nvidia.com",))
+    parts = [item for kind in ("ResourceSlice", "DeviceClass", "Node") for item in fleet.all(kind).values()]
+    after, template = values(migrated(text))
+    names = {item["name"]: f"a-{item['name']}" for item in after["spec"]["resourceClaims"]}
+    claims = [
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": {
+                "name": made,
+                "namespace": "ml",
+                "ownerReferences": [
+                    {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "uid-a", "controller": True}
+                ],
+            },
+            "spec": template["spec"]["spec"],
+        }
+        for made in names.values()
+    ]
+    after["metadata"]["uid"] = "uid-a"
+    after["status"] = {
+        "resourceClaimStatuses": [{"name": name, "resourceClaimName": made} for name, made in names.items()]
+    }
+    nodes = [] if fleet.all("Node") else [node("dgx-h100")]
+    attempt = Scheduler(state_of(after, template, *claims, *parts, *nodes), features).pod(after)
+    assert attempt.fits, attempt
+    busy = after | {"spec": {**after["spec"]}}
+    template["spec"]["spec"]["devices"]["requests"][0]["exactly"]["count"] = 9
+    assert not Scheduler(state_of(busy, template, *claims, *parts, *nodes), features).pod(busy).fits
+
+
+def run(*arguments: str) -> int:
+    return main(["migrate", "--isolated", *arguments])
+
+
+def test_exit_codes_and_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("# head\n" + POD.format(resource="nvidia.com/gpu", count=1, more="restartPolicy: Never"))
+    os.chmod(file, 0o640)
+    assert run(str(file)) == 1
+    assert "+apiVersion: resource.k8s.io/v1" in capsys.readouterr().out
+    assert "resourceClaims" not in file.read_text()
+    assert run("--write", str(file)) == 0
+    assert file.read_text().startswith("# head\n")
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert run(str(file)) == 0
+    assert main(["lint", "--isolated", str(file)]) == 0
+    assert run(str(tmp_path / "missing.yaml")) == 3
+
+
+def test_keep_requests_gives_the_classes_that_drivers_do_not_install(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(
+        POD.format(resource="nvidia.com/gpu", count=1, more="x: y")
+        + "---\n"
+        + POD.format(resource="amd.com/gpu", count=1, more="x: y")
+    )
+    assert run("--keep-requests", str(file)) == 0
+    seen = capsys.readouterr()
+    assert "extendedResourceName: amd.com/gpu" in seen.out
+    assert "extendedResourceName: nvidia.com/gpu" not in seen.out
+    assert "1.36 beta (on by default)" in seen.out
+    assert "gpu.nvidia.com provides it" in seen.err
