@@ -185,7 +185,10 @@ def _report(
     elif not write:
         common.write_report("".join(diffs.values()), file)
     for item in skipped:
-        terminal.notice(f"{item.file}: left as it is, {item.why}" + (f"; {item.hint}" if item.hint else ""))
+        terminal.notice(
+            f"{item.file}: left as it is, {item.why}"
+            + (f"; {item.hint.replace('dractl lint -', 'dractl migrate -')}" if item.hint else "")
+        )
     for remark in remarks:
         terminal.notice(str(remark))
     for note in notes:

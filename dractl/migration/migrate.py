@@ -86,7 +86,8 @@ class Migration:
 
         Nothing but YAML is changed, and no pod whose edits do not read as they were planned.
         """
-        documents = [item for item in read_text(name, content) if isinstance(item, Document)]
+        whole = content if content.endswith("\n") else content + ("\r\n" if "\r\n" in content else "\n")
+        documents = [item for item in read_text(name, whole) if isinstance(item, Document)]
         remarks: list[Remark] = []
         resources: set[str] = set()
         pods: list[_Pod] = []
@@ -102,7 +103,8 @@ class Migration:
         if pods and content.lstrip().startswith(("{", "[")):
             remarks.append(Remark(pods[0].document.locate(()), "left as it is: JSON; convert it to YAML first"))
             pods = []
-        after = self._after(name, content, documents, pods, remarks)
+        made = self._after(name, whole, documents, pods, remarks)
+        after = content if made == whole else made
         return Migrated(name, content, after, tuple(dict.fromkeys(remarks)), frozenset(resources))
 
     def _after(
@@ -134,8 +136,6 @@ class Migration:
         added = [template for template in needed if template not in self._templates.written]
         after, _ = applied(content, [Fix("use claims", edits, safe=True)])
         newline = "\r\n" if "\r\n" in content else "\n"
-        if added and not after.endswith("\n"):
-            after += newline
         after += "".join(_yaml(template) for template in added).replace("\n", newline)
         values = {id(document): json.loads(json.dumps(document.value, default=str)) for document in documents}
         try:

@@ -150,6 +150,11 @@ spec:
     assert "# one is enough" in result.after
 
 
+def test_a_file_without_a_last_line_break_is_turned() -> None:
+    block = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - resources:\n      limits:\n        nvidia.com/gpu: 2"
+    assert values(migrated(block))[0]["spec"]["containers"] == [{"resources": {"claims": [{"name": "gpu"}]}}]
+
+
 def test_shared_anchors_are_left_alone_and_a_second_run_changes_nothing() -> None:
     shared = """\
 apiVersion: v1
