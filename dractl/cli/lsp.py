@@ -50,6 +50,7 @@ def command(
     editor = Editor(
         common.target(*asked),
         selection(settings, environment),
+        settings.exclude,
         assumed=asked[0] is None,
         unsafe=unsafe_fixes,
     )
@@ -60,10 +61,14 @@ def command(
 
 @dataclass(slots=True)
 class Editor:
-    """What is asked about open texts, and the diagnostics of their newest versions by address."""
+    """What is asked about open texts, and the diagnostics of their newest versions by address.
+
+    ``exclude``: patterns as in .gitignore of files that are not judged.
+    """
 
     target: Target
     selection: Selection
+    exclude: tuple[str, ...]
     assumed: bool
     unsafe: bool
     found: dict[str, tuple[editing.Diagnostic, ...]] = field(default_factory=dict)
@@ -74,12 +79,23 @@ class Editor:
 
         name = _name(document.path or document.uri)
         try:
-            found = editing.diagnostics(document.source, name, self.target, self.selection, assumed=self.assumed)
+            found = (
+                ()
+                if self._excludes(name)
+                else editing.diagnostics(document.source, name, self.target, self.selection, assumed=self.assumed)
+            )
         except RecursionError:
             start = editing.Range(0, 0, 0, 1)
             found = (editing.Diagnostic(start, "error", "DRA001", "the input is nested too deeply"),)
         self.found[document.uri] = found
         return found
+
+    def _excludes(self, name: str) -> bool:
+        if not self.exclude:
+            return False
+        import pathspec
+
+        return pathspec.GitIgnoreSpec.from_lines(self.exclude).match_file(name.lstrip("/"))
 
 
 def _name(path: str) -> str:

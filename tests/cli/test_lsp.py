@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dractl.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 URI = "file:///work/claim.yaml"
 TEXT = """\
@@ -40,13 +43,13 @@ def at(line: int, character: int) -> dict[str, Any]:
     return {"textDocument": {"uri": URI}, "position": {"line": line, "character": character}}
 
 
-def played(messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+def played(messages: list[dict[str, Any]], *options: str) -> tuple[list[dict[str, Any]], int]:
     """What the server answers to messages, and its exit status."""
     data = b""
     for message in messages:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
         data += b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
-    command = [sys.executable, "-m", "dractl", "lsp", "--isolated", "--kubernetes-version", "1.37"]
+    command = [sys.executable, "-m", "dractl", "lsp", "--kubernetes-version", "1.37", *(options or ["--isolated"])]
     done = subprocess.run(command, input=data, capture_output=True, timeout=120)
     answers, rest = [], done.stdout
     while rest:
@@ -99,6 +102,26 @@ def test_a_session() -> None:
 
     edits = [action["edit"]["changes"][URI] for action in by_id[4]]
     assert [{"newText": "deviceClassName", "range": place}] in edits
+
+
+def test_files_that_the_configuration_excludes_have_no_diagnostics(tmp_path: Path) -> None:
+    pytest.importorskip("pygls")
+    config = tmp_path / "dractl.toml"
+    config.write_text('exclude = ["claim.yaml"]\n', encoding="utf-8")
+    document = {"uri": URI, "languageId": "yaml", "version": 1, "text": TEXT}
+    answers, status = played(
+        [
+            {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
+            {"method": "textDocument/didOpen", "params": {"textDocument": document}},
+            {"id": 2, "method": "shutdown"},
+            {"method": "exit"},
+        ],
+        "--config",
+        str(config),
+    )
+    assert status == 0
+    published = [a["params"]["diagnostics"] for a in answers if a.get("method") == "textDocument/publishDiagnostics"]
+    assert published == [[]]
 
 
 def test_without_pygls_one_line_says_what_to_install(
