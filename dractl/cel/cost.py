@@ -75,7 +75,11 @@ def estimate(checked: Checked, declarations: Declarations) -> int:
 
 
 def _sum(*ranges: Range) -> Range:
-    return min(UNBOUNDED, sum(r[0] for r in ranges)), min(UNBOUNDED, sum(r[1] for r in ranges))
+    low = high = 0
+    for least, most in ranges:
+        low += least
+        high += most
+    return min(UNBOUNDED, low), min(UNBOUNDED, high)
 
 
 def _product(a: Range, b: Range) -> Range:

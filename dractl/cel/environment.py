@@ -172,9 +172,14 @@ def environment(target: Target, mode: Mode) -> Environment:
 def reading(text: str) -> Program:
     """An expression compiled to be read, not judged: in the stored environment of the newest release, which accepts
     most. For verdicts use the :func:`environment` of a release."""
+    return _newest().compile(text)
+
+
+@cache
+def _newest() -> Environment:
     from dractl.model import Target
 
-    return environment(Target.of(), "stored").compile(text)
+    return environment(Target.of(), "stored")
 
 
 def attribute_environment(target: Target, mode: Mode = "new") -> Environment:

@@ -7,13 +7,15 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 _LEXEME = r"""
-    (?P<space>[ \t\r\n\f]+|//[^\n]*)
+    [ \t\r\n\f]*+(?:
+    (?P<comment>//[^\n]*)
   | (?P<plain>"(?!"")[^"\\]*"|'(?!'')[^'\\]*')
   | (?P<string>(?:[rR][bB]?|[bB][rR]?)?(?:\"\"\"|'''|"|'))
   | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
   | (?P<quoted>`[^`\n]*`)
   | (?P<number>0[xX][0-9a-fA-F]+[uU]?|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[uU]?)
   | (?P<operator>\.\?|\[\?|\{\?|&&|\|\||==|!=|<=|>=|.)
+    )
 """
 
 
@@ -72,15 +74,15 @@ def tokenize(source: str) -> tuple[Token, ...]:
         if not match:
             break
         kind = match.lastgroup or "operator"
-        end = match.end()
+        start, end = match.span(kind)
         if kind == "plain":  # a whole string
             kind = "string"
         elif kind == "string":
-            end = _string_end(source, end, match[0])
-        elif kind == "number" and match[0].endswith(".") and source[end : end + 1].isidentifier():
+            end = _string_end(source, end, match[kind])
+        elif kind == "number" and source[end - 1] == "." and source[end : end + 1].isidentifier():
             end -= 1  # 1.f(): the dot is a selection
-        if kind != "space":
-            tokens.append(Token(kind, source[i:end], i, end))
+        if kind != "comment":
+            tokens.append(Token(kind, source[start:end], start, end))
         i = end
     return tuple(tokens)
 

@@ -33,14 +33,11 @@ class Subject:
     def __init__(self, document: Document, kind: str) -> None:
         self.document = document
         self.kind = kind
+        self.name = document.name or ""
 
     @property
     def value(self) -> Mapping[str, Any]:
         return self.document.value
-
-    @property
-    def name(self) -> str:
-        return self.document.name or ""
 
     @property
     def namespace(self) -> str | None:
