@@ -43,8 +43,22 @@ class Literal(NamedTuple):
 
     @property
     def key(self) -> tuple[str, Any]:
-        """Equal for literals that are equal in CEL, such as numbers of different types."""
+        """Equal for literals that are equal in CEL: numbers of different types, amounts of different units, versions
+        that differ in their build metadata (semver 2.0, section 10)."""
+        if self.kind == "semver":
+            return self.kind, str(self.value).partition("+")[0]
+        if self.kind == "quantity":
+            return self.kind, _amount(str(self.value))
         return "number" if self.kind in ("int", "uint", "double") else self.kind, self.value
+
+
+def _amount(text: str) -> object:
+    from dractl.model import Quantity
+
+    try:
+        return Quantity.parse(text).exact()
+    except ValueError:  # DRA601 reports it
+        return text
 
 
 class Comparison(NamedTuple):

@@ -64,7 +64,9 @@ class Names:
 
     def requests(self, refs: Sequence[RequestRef]) -> str:
         """``request a`` or ``requests a, b``; extended resources as the pod has them."""
-        if refs and refs[0].claim.endswith(_SPECIAL):
+        if not refs:  # all have alternatives
+            return "requests"
+        if refs[0].claim.endswith(_SPECIAL):
             return self.among(refs)
         return self.request(refs[0]) if len(refs) == 1 else f"requests {self.among(refs)}"
 
