@@ -67,7 +67,8 @@ def lint(
     )
 
     def again(file: str, text: str) -> list[list[Placed]]:
-        documents = [item for item in read_text(file, text) if isinstance(item, Document)]
+        items = [item for item in read_text(file, text) if isinstance(item, Document)]
+        documents = [item for item in items if isinstance(item.value, dict)]
         return [
             _judged(reading, target, namespaces, assumed=assumed)[0] for reading in readings(documents, kustomizations)
         ]

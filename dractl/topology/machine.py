@@ -519,6 +519,9 @@ def _check(machine: Machine) -> None:
     from dractl.errors import InputError
     from dractl.topology import cpulist
 
+    for i, gpu in enumerate(machine.gpus):
+        if gpu.bdf is not None and not BDF.match(gpu.bdf):
+            raise InputError(f"gpus[{i}].bdf: {gpu.bdf!r} is not an address such as 0000:3b:00.0")
     for i, device in enumerate(machine.pci_devices):
         for what, value, form, right in (
             ("bdf", device.bdf, BDF, "an address such as 0000:3b:00.0"),

@@ -51,22 +51,26 @@ def decode(cls: type[T], value: object, path: str = "") -> T:
     if not isinstance(value, dict):
         raise _wrong(path, value, "an object")
     arguments: dict[str, Any] = {}
-    for name, hint, required in _fields(typing.cast("Any", cls)):
+    for name, hint, required, bare in _fields(typing.cast("Any", cls)):
         given = value.get(key(name))
         if given is None:
             if required:
                 raise InputError(f"{path + '.' if path else ''}{key(name)} is missing from the snapshot")
+            if bare:
+                arguments[name] = None
             continue
         arguments[name] = _convert(hint, given, f"{path}.{key(name)}" if path else key(name))
     return cls(**arguments)
 
 
 @cache
-def _fields(cls: Any) -> tuple[tuple[str, Any, bool], ...]:
+def _fields(cls: Any) -> tuple[tuple[str, Any, bool, bool], ...]:
+    """Name, type, whether a value must be there, and whether the field has no default to fall back on."""
     hints = typing.get_type_hints(cls)
     return tuple(
-        (f.name, _required_type(hints[f.name]), f.default is MISSING and not _optional(hints[f.name]))
+        (f.name, _required_type(hints[f.name]), bare and not _optional(hints[f.name]), bare)
         for f in fields(cls)
+        for bare in (f.default is MISSING and f.default_factory is MISSING,)
     )
 
 

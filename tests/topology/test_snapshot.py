@@ -166,3 +166,10 @@ def test_amd_unique_ids_are_identity(tmp_path: Path) -> None:
     machine = probes.read(machines.build(machines.describe("mi300x"), tmp_path / "mi300x"))
     assert "1f2e3d4c5b6a7988" in json.dumps(machine.to_json())
     assert "1f2e3d4c5b6a7988" not in json.dumps(machine.without_identity().to_json())
+
+
+def test_gpus_without_an_address_are_read_and_malformed_addresses_are_not() -> None:
+    value = {"schema": "dractl/machine/v1", "host": {}, "gpus": [{"vendor": "NVIDIA"}]}
+    assert Machine.from_json(value).gpus[0].bdf is None
+    with pytest.raises(InputError, match=r"gpus\[0\]\.bdf"):
+        Machine.from_json({**value, "gpus": [{"bdf": "<script>:00:00.0"}]})
