@@ -39,19 +39,6 @@ def devices(stock: Inventory, plugins: Sequence[PluginRow], problems: Sequence[P
     return json.dumps(whole, indent=1, ensure_ascii=False)
 
 
-def fit(
-    found: Fit,
-    stops: Sequence[Reason],
-    stranded: Sequence[Stranded],
-    most: Most | None,
-    *,
-    replicas: int | None,
-    release: str,
-) -> str:
-    """How many copies fit."""
-    return json.dumps(fit_value(found, stops, stranded, most, replicas=replicas, release=release), indent=1)
-
-
 def fit_value(
     found: Fit,
     stops: Sequence[Reason],
@@ -61,7 +48,7 @@ def fit_value(
     replicas: int | None,
     release: str,
 ) -> dict[str, Any]:
-    """``fit`` as the plain value that is printed."""
+    """How many copies fit, as the plain value that is printed."""
     return {
         "schema": "dractl/fit/v1",
         "subject": found.subject.name,

@@ -14,7 +14,7 @@ from dractl.cli.main import main
 if TYPE_CHECKING:
     from pathlib import Path
 
-URI = "file:///work/claim.yaml"
+URI = "file:///manifests/claim.yaml"
 TEXT = """\
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
@@ -61,7 +61,7 @@ def played(messages: list[dict[str, Any]], *options: str) -> tuple[list[dict[str
 
 
 def test_a_session() -> None:
-    pytest.importorskip("pygls")
+    pytest.importorskip("pygls", reason="pygls is in the extra lsp, and is not installed")
     line = TEXT.split("\n")[EXPRESSION]
     character = units(line[: line.index("architecture") + 4])
     document = {"uri": URI, "languageId": "yaml", "version": 1, "text": TEXT}
@@ -105,7 +105,7 @@ def test_a_session() -> None:
 
 
 def test_files_that_the_configuration_excludes_have_no_diagnostics(tmp_path: Path) -> None:
-    pytest.importorskip("pygls")
+    pytest.importorskip("pygls", reason="pygls is in the extra lsp, and is not installed")
     config = tmp_path / "dractl.toml"
     config.write_text('exclude = ["claim.yaml"]\n', encoding="utf-8")
     document = {"uri": URI, "languageId": "yaml", "version": 1, "text": TEXT}
