@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -12,12 +12,21 @@ from dractl.cli import common, source, terminal
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from dractl.capacity import Fit, Subject
+    from dractl.capacity import Fit, Most, Stranded, Subject
     from dractl.cli.source import Cluster
     from dractl.cluster import ClusterState
     from dractl.explain import Reason
 
 FORMATS = ("text", "json", "html")
+
+
+class _Rest(NamedTuple):
+    """Why the next copy stays pending, which free devices are of no use, and the most that fit (None: not asked)."""
+
+    stops: tuple[Reason, ...]
+    left: tuple[Stranded, ...]
+    most: Most | None
+
 
 Name = Annotated[
     str | None,
@@ -190,46 +199,45 @@ def _stops(cluster: Cluster, found: Fit) -> tuple[Reason, ...]:
     return explainer.explain(Question("Pod", key, pod)).reasons
 
 
+def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
+    """What every format says beside the number."""
+    from dractl.capacity import most, stranded
+    from dractl.scheduler.attempt import Scheduler
+
+    try:
+        packed = most(found, cluster.features, terminal.progress) if pack else None
+        terminal.progress("looking at what is left")
+        left = stranded(found, Scheduler(found.state, cluster.features))
+        return _Rest(_stops(cluster, found), left, packed)
+    finally:
+        terminal.progress("")
+
+
 def _json(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None) -> str:
     import json
 
-    from dractl.capacity import most, stranded
     from dractl.report import capacity_json
-    from dractl.scheduler.attempt import Scheduler
 
     release = cluster.features.release
     values = [
-        capacity_json.fit_value(
-            fit,
-            _stops(cluster, fit),
-            stranded(fit, Scheduler(fit.state, cluster.features)),
-            most(fit, cluster.features, terminal.progress) if pack else None,
-            replicas=replicas,
-            release=release,
-        )
-        for fit in found
+        capacity_json.fit_value(fit, *_rest(cluster, fit, pack), replicas=replicas, release=release) for fit in found
     ]
     whole = values[0] if len(values) == 1 else {"schema": "dractl/fit/v1", "subjects": values}
     return json.dumps(whole, indent=1, ensure_ascii=False)
 
 
 def _html(cluster: Cluster, found: Fit, pack: bool) -> str:
-    from dractl.capacity import inventory, most, stranded
+    from dractl.capacity import inventory
     from dractl.report import capacity_html
-    from dractl.scheduler.attempt import Scheduler
 
-    stock = inventory(found.state, cluster.features, terminal.progress)
-    left = stranded(found, Scheduler(found.state, cluster.features))
-    packed = most(found, cluster.features, terminal.progress) if pack else None
-    terminal.progress("")
-    return capacity_html.fit(found, stock, [reason.short for reason in _stops(cluster, found)], left, packed)
+    rest = _rest(cluster, found, pack)
+    stock = inventory(found.state, cluster.features)
+    return capacity_html.fit(found, stock, [reason.short for reason in rest.stops], rest.left, rest.most)
 
 
 def _text(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None, *, to_file: bool) -> str:
-    from dractl.capacity import most, stranded
     from dractl.report import capacity_text
     from dractl.report.canvas import Canvas
-    from dractl.scheduler.attempt import Scheduler
 
     canvas = Canvas(unicode=False)
     if not to_file:
@@ -237,13 +245,5 @@ def _text(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None, 
         canvas = Canvas(terminal.width(out), terminal.use_unicode(out, piped=False), terminal.use_color(out))
     if len(found) > 1:
         return capacity_text.shapes(found, canvas)
-    fit = found[0]
-    try:
-        packed = most(fit, cluster.features, terminal.progress) if pack else None
-        terminal.progress("looking at what is left")
-        left = stranded(fit, Scheduler(fit.state, cluster.features))
-        stops = _stops(cluster, fit)
-    finally:
-        terminal.progress("")
-    release = cluster.features.release
-    return capacity_text.fit(fit, stops, left, packed, canvas, replicas=replicas, release=release)
+    rest = _rest(cluster, found[0], pack)
+    return capacity_text.fit(found[0], *rest, canvas, replicas=replicas, release=cluster.features.release)
