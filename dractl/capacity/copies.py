@@ -1,14 +1,13 @@
-"""The thing to place again and again: a template, a claim, a pod or a workload, and the pods that are its copies."""
+"""The subject of ``fit``: a template, claim, pod or workload, and the pods that are its copies."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.kinds import KINDS
-from dractl.cluster.state import GROUPS, at, map_at, maps_at, text_at
+from dractl.cluster.kinds import kind_of, not_found
+from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.errors import InputError, UsageError
-from dractl.model.nearest import nearest, nearest_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     Raw = Mapping[str, Any]
 
+_KINDS = "fit takes template/NAME, claim/NAME, pod/NAME, deploy/NAME, job/NAME ..., or a shape such as gpu=2,nic=1"
 # Fields of a pod that belong to one pod, not to its copies.
 _OWN_METADATA = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "ownerReferences", "generateName")
 _MADE = "copy"  # the template that stands for a claim of which there are to be more
@@ -45,7 +45,7 @@ def subject(state: ClusterState, text: str, namespace: str | None, kinds: Mappin
     """
     word, slash, name = text.partition("/")
     if slash:
-        wanted: tuple[str, ...] = ((kinds or {}).get(word.lower()) or _kind(state, word),)
+        wanted: tuple[str, ...] = (kind_of(state, word, kinds, _KINDS),)
     else:
         name, wanted = text, ("ResourceClaimTemplate", "ResourceClaim", "Pod")
     for kind in wanted:
@@ -55,7 +55,7 @@ def subject(state: ClusterState, text: str, namespace: str | None, kinds: Mappin
             raise UsageError(f"{kind.lower()} {name} exists in several namespaces: {where}", hint="choose one with -n")
         if found:
             return of_object(state, kind, found[0])
-    raise _missing(state, wanted, name, namespace)
+    raise not_found(state, wanted, name, namespace)
 
 
 def of_object(state: ClusterState, kind: str, key: Key) -> Subject:
@@ -118,34 +118,6 @@ def _fresh(pod: Raw, namespace: str, name: str) -> dict[str, Any]:
         "metadata": {**metadata, "name": name, "namespace": namespace},
         "spec": spec,
     }
-
-
-def _kind(state: ClusterState, word: str) -> str:
-    known = KINDS.get(word.lower().partition(".")[0])
-    if known is not None:
-        return known
-    for kind in state.kinds:
-        if kind not in GROUPS and kind.lower() in (word.lower(), word.lower().removesuffix("s")):
-            return kind
-    near = nearest(word, KINDS)
-    raise UsageError(
-        f"unknown kind {word!r}" + (f"; did you mean {near}?" if near else ""),
-        hint="fit takes template/NAME, claim/NAME, pod/NAME, deploy/NAME, job/NAME ..., or a shape such as gpu=2,nic=1",
-    )
-
-
-def _missing(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: str | None) -> InputError:
-    what = " or ".join(kind.lower() for kind in kinds)
-    where = f" in namespace {namespace}" if namespace else ""
-    elsewhere = [key for kind in kinds for key in state.all(kind) if key[1] == name]
-    here = {key[1] for kind in kinds for key in state.all(kind) if namespace in (None, key[0])}
-    near = nearest_names(name, here)
-    hint = None
-    if elsewhere:
-        hint = f"there is {'/'.join(elsewhere[0])}"
-    elif near:
-        hint = f"there is {', '.join(near)}"
-    return InputError(f"no {what} {name}{where}", hint=hint)
 
 
 def claims_by_name(pod: Raw) -> list[str]:

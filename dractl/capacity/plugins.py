@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.pods import ended
 from dractl.cluster.state import map_at, text_at
+from dractl.drivers.resources import drivers_of
 from dractl.scheduler.snapshot import pod_requests, quantity
 
 if TYPE_CHECKING:
@@ -15,25 +16,6 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState
 
     Raw = Mapping[str, Any]
-
-# Resource of a device plugin (a whole name, or a prefix that ends in / or -) -> drivers that publish the same hardware.
-DRIVERS_OF = {
-    "nvidia.com/gpu": ("gpu.nvidia.com",),
-    "nvidia.com/mig-": ("gpu.nvidia.com",),
-    "amd.com/gpu": ("gpu.amd.com",),
-    "gpu.intel.com/": ("gpu.intel.com",),
-    "intel.com/": ("gpu.intel.com", "gaudi.intel.com", "qat.intel.com"),
-    "habana.ai/gaudi": ("gaudi.intel.com",),
-    "qat.intel.com/": ("qat.intel.com",),
-    "google.com/tpu": ("tpu.google.com",),
-    "aws.amazon.com/neuron": ("neuron.aws.com",),
-    "vpc.amazonaws.com/efa": ("efa.networking.k8s.aws", "dra.net"),
-    "rdma/": ("dra.net", "sriovnetwork.k8snetworkplumbingwg.io"),
-    "rebellions.ai/": ("npu.rebellions.ai",),
-    "furiosa.ai/": ("npu.furiosa.ai",),
-    "tenstorrent.com/": ("tenstorrent.com",),
-    "huawei.com/": ("npu.huawei.com",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +26,6 @@ class PluginRow:
     resource: str
     allocatable: int
     requested: int
-
-
-def drivers_of(resource: str) -> tuple[str, ...]:
-    """DRA drivers that publish the hardware behind an extended resource; empty if none is known."""
-    for name, drivers in DRIVERS_OF.items():
-        if resource == name or (name[-1] in "/-" and resource.startswith(name)) or resource.startswith(f"{name}-"):
-            return drivers
-    return ()
 
 
 def plugins(state: ClusterState) -> tuple[PluginRow, ...]:

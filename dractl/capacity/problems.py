@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.capacity.plugins import drivers_of
 from dractl.cluster.pods import consumers, ended
 from dractl.cluster.state import list_at, map_at, maps_at, text_at
+from dractl.drivers.resources import drivers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

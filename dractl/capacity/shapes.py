@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.capacity.copies import of_claim
 from dractl.capacity.inventory import PCIE_ROOT, inventory
+from dractl.drivers.resources import HARDWARE
 from dractl.errors import InputError, UsageError
 from dractl.model.nearest import nearest
 
@@ -16,16 +17,6 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState
 
 _MOST = 32  # devices in the allocation of one claim: resource/v1 AllocationResultsMaxSize
-# Words for hardware -> drivers that publish it; any other word is the name of a DeviceClass.
-_DRIVERS = {
-    "gpu": ("gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com", "gpu.example.com"),
-    "nic": ("dra.net", "sriovnetwork.k8snetworkplumbingwg.io"),
-    "rdma": ("dra.net", "sriovnetwork.k8snetworkplumbingwg.io"),
-    "tpu": ("tpu.google.com",),
-    "neuron": ("neuron.aws.com",),
-    "gaudi": ("gaudi.intel.com",),
-    "nvme": ("dra.nvme",),
-}
 _SELECTORS = {"rdma": 'device.attributes["dra.net"].?rdma.orValue(false)'}
 
 
@@ -56,7 +47,7 @@ def of_shape(state: ClusterState, features: Features, text: str, namespace: str)
 
 def parse(text: str, known: list[str]) -> dict[str, int]:
     """Counts by kind. Raises UsageError with the nearest word; ``known`` are the DeviceClasses of the cluster."""
-    words = [*_DRIVERS, *known]
+    words = [*HARDWARE, *known]
     counts: dict[str, int] = {}
     for part in filter(None, (p.strip() for p in text.split(","))):
         kind, equals, number = part.partition("=")
@@ -65,7 +56,7 @@ def parse(text: str, known: list[str]) -> dict[str, int]:
             raise UsageError(
                 f"{kind!r} is neither a kind of hardware nor a DeviceClass"
                 + (f"; did you mean {near}?" if near else ""),
-                hint=f"a shape is KIND=COUNT,...: {', '.join(_DRIVERS)}, or the name of a DeviceClass",
+                hint=f"a shape is KIND=COUNT,...: {', '.join(HARDWARE)}, or the name of a DeviceClass",
             )
         if kind in counts or (equals and not (number.isdecimal() and 0 < int(number[:9]) <= _MOST)):
             raise UsageError(f"{part!r} is not KIND=COUNT", hint=f"each kind once, with a count from 1 to {_MOST}")
@@ -80,7 +71,7 @@ def _class(stock: Inventory, kind: str, *, named: bool) -> tuple[str, list[Devic
     else the one that matches most."""
     if named:
         return kind, [row for row in stock.devices if kind in row.classes]
-    rows = [row for row in stock.devices if row.id.driver in _DRIVERS[kind]]
+    rows = [row for row in stock.devices if row.id.driver in HARDWARE[kind]]
     matched: dict[str, list[DeviceRow]] = {}
     for row in rows:
         for name in row.classes:

@@ -1,4 +1,4 @@
-"""Who is asked about: names as kubectl takes them, and what there is to ask about when no name is given."""
+"""The subjects to explain: those that are named, as kubectl takes names, or everything that waits for devices."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.kinds import KINDS
+from dractl.cluster.kinds import kind_of, not_found
 from dractl.cluster.pods import consumers, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, maps_at, text_at
-from dractl.errors import InputError, UsageError
-from dractl.model.nearest import nearest, nearest_names
 from dractl.scheduler.claims import PodClaim
 
 if TYPE_CHECKING:
@@ -19,6 +17,9 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState, Key
 
     Raw = Mapping[str, Any]
+
+_KINDS = "kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node"
+_WITHOUT_NAME = "without a name, every pending pod and unallocated claim is explained"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +35,14 @@ def find(
     state: ClusterState, text: str, namespace: str | None, kinds: Mapping[str, str] = MappingProxyType({})
 ) -> list[Question]:
     """The subjects that ``NAME`` or ``KIND/NAME`` means; ``kinds`` are further words for kinds, as a cluster knows
-    them. Raises UsageError for a kind that is none, InputError where nothing of that name is in the source."""
+    them. Raises UsageError for an unknown kind, InputError if no such object exists."""
     word, slash, name = text.partition("/")
     if not slash:
         found = _named(state, "Pod", text, namespace) or _named(state, "ResourceClaim", text, namespace)
         if not found:
-            raise _nothing(state, ("Pod", "ResourceClaim"), text, namespace)
+            raise not_found(state, ("Pod", "ResourceClaim"), text, namespace, _WITHOUT_NAME)
         return found
-    kind = kinds.get(word.lower()) or _kind(state, word)
+    kind = kind_of(state, word, kinds, _KINDS)
     found = _named(state, kind, name, namespace)
     if found and kind in GROUPS:
         return found
@@ -50,22 +51,8 @@ def find(
         where = dict.fromkeys(key[0] for key in state.all("Pod") if namespace in (None, key[0]))
         pods = _pending_first([q for space in where for q in _owned_pods(state, kind, (space, name))])
     if not pods:
-        raise _nothing(state, (kind,), name, namespace)
+        raise not_found(state, (kind,), name, namespace, _WITHOUT_NAME)
     return pods
-
-
-def _kind(state: ClusterState, word: str) -> str:
-    known = KINDS.get(word.lower().partition(".")[0])
-    if known is not None:
-        return known
-    for kind in state.kinds:  # JobSet, LeaderWorkerSet ... as the source has them
-        if kind not in GROUPS and kind.lower() in (word.lower(), word.lower().removesuffix("s")):
-            return kind
-    near = nearest(word, KINDS)
-    raise UsageError(
-        f"explain does not know the kind {word!r}" + (f"; did you mean {near}?" if near else ""),
-        hint="kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node",
-    )
 
 
 def _named(state: ClusterState, kind: str, name: str, namespace: str | None) -> list[Question]:
@@ -74,25 +61,6 @@ def _named(state: ClusterState, kind: str, name: str, namespace: str | None) -> 
         for key, value in state.all(kind).items()
         if key[1] == name and (namespace is None or not key[0] or key[0] == namespace)
     ]
-
-
-def _nothing(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: str | None) -> InputError:
-    what = " or ".join(kind.lower() for kind in kinds)
-    where = f" in namespace {namespace}" if namespace and kinds != ("Node",) else ""
-    elsewhere = [key for kind in kinds for key in state.all(kind) if key[1] == name]
-    names = {key[1]: key for kind in kinds for key in state.all(kind) if namespace in (None, key[0]) or not key[0]}
-    near = nearest_names(name, names)
-    if elsewhere:
-        hint = f"there is {'/'.join(elsewhere[0])}"
-    elif near:
-        hint = f"there is {', '.join('/'.join(filter(None, names[n])) for n in near)}"
-    elif kinds == ("Node",) and names:
-        hint = f"there are {', '.join(list(names)[:8])}"
-    elif not any(state.has(kind) for kind in kinds):
-        hint = f"the source has no {' and no '.join(kinds)} at all"
-    else:
-        hint = "without a name, every pending pod and unallocated claim is explained"
-    return InputError(f"no {what} {name}{where} in the source", hint=hint)
 
 
 def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:

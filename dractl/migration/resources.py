@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dractl.drivers.resources import drivers_of
 from dractl.model.nearest import nearest
 
 GPU, MIG = "gpu.nvidia.com", "mig.nvidia.com"
@@ -22,18 +23,19 @@ class Wanted:
     notes: tuple[str, ...] = ()
 
 
+# Resource -> name of request and claim, class; the driver is that of drivers/resources.py.
 _EXACT = {
-    "nvidia.com/gpu": Wanted("gpu", GPU, "gpu.nvidia.com"),
-    "amd.com/gpu": Wanted("gpu", "gpu.amd.com", "gpu.amd.com"),
-    "gpu.intel.com/i915": Wanted("gpu", "gpu.intel.com", "gpu.intel.com"),
-    "gpu.intel.com/xe": Wanted("gpu", "gpu.intel.com", "gpu.intel.com"),
-    "habana.ai/gaudi": Wanted("gaudi", "gaudi.intel.com", "gaudi.intel.com"),
-    "aws.amazon.com/neuron": Wanted("neuron", "neuron.aws.com", "neuron.aws.com"),
-    "aws.amazon.com/neurondevice": Wanted("neuron", "neuron.aws.com", "neuron.aws.com"),
-    "vpc.amazonaws.com/efa": Wanted("efa", "efa.networking.k8s.aws", "dra.net"),
-    "google.com/tpu": Wanted("tpu", "tpu.google.com", "tpu.google.com"),
-    "rebellions.ai/npu": Wanted("npu", "npu.rebellions.ai", "npu.rebellions.ai"),
-    "tenstorrent.com/chip": Wanted("chip", "tenstorrent.com", "tenstorrent.com"),
+    "nvidia.com/gpu": ("gpu", GPU),
+    "amd.com/gpu": ("gpu", "gpu.amd.com"),
+    "gpu.intel.com/i915": ("gpu", "gpu.intel.com"),
+    "gpu.intel.com/xe": ("gpu", "gpu.intel.com"),
+    "habana.ai/gaudi": ("gaudi", "gaudi.intel.com"),
+    "aws.amazon.com/neuron": ("neuron", "neuron.aws.com"),
+    "aws.amazon.com/neurondevice": ("neuron", "neuron.aws.com"),
+    "vpc.amazonaws.com/efa": ("efa", "efa.networking.k8s.aws"),
+    "google.com/tpu": ("tpu", "tpu.google.com"),
+    "rebellions.ai/npu": ("npu", "npu.rebellions.ai"),
+    "tenstorrent.com/chip": ("chip", "tenstorrent.com"),
 }
 _WITHOUT_DEVICES = {
     "aws.amazon.com/neuroncore": "neuron.aws.com publishes whole Neuron devices, not cores; request "
@@ -68,7 +70,10 @@ def wanted(resource: str) -> Wanted | None:
     if "sriov" in pool.lower() and domain != SRIOV:
         expression = f'device.attributes["{SRIOV}"].resourceName == "{pool}"'
         return Wanted("vf", SRIOV, SRIOV, (expression,), (_POOL.format(resource=resource, pool=pool),))
-    return _EXACT.get(resource)
+    if resource not in _EXACT:
+        return None
+    name, device_class = _EXACT[resource]
+    return Wanted(name, device_class, drivers_of(resource)[0])
 
 
 def mig(suffix: str) -> Wanted:
