@@ -15,6 +15,7 @@ from dractl.allocation.allocator import DEFAULT_BUDGET, Allocator
 from dractl.allocation.bugs import BUGS, Bug
 from dractl.allocation.extended import (
     CLAIM_NAME,
+    EXTENDED_CLAIM,
     IMPLICIT_PREFIX,
     ExtendedResources,
     backing_classes,
@@ -61,6 +62,7 @@ __all__ = [
     "BUGS",
     "CLAIM_NAME",
     "DEFAULT_BUDGET",
+    "EXTENDED_CLAIM",
     "FILTER_TIMEOUT",
     "IMPLICIT_PREFIX",
     "SHARE_ID",

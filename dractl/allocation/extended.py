@@ -32,7 +32,7 @@ CLAIM_NAME: Final = "<extended-resources>"
 IMPLICIT_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 """Every class has an extended resource with this prefix (ResourceDeviceClassPrefix)."""
 
-_ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
+EXTENDED_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _claim(pod: Pod, requests: Sequence[DeviceRequest]) -> ResourceClaim:
         name=CLAIM_NAME,
         namespace=pod.metadata.namespace,
         labels={},
-        annotations={_ANNOTATION: "true"},
+        annotations={EXTENDED_CLAIM: "true"},
         uid="",
         creation_timestamp=None,
         deletion_timestamp=None,

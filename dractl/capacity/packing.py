@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Allocated, Exhausted
 from dractl.capacity.islands import Islands
+from dractl.capacity.placing import admitted
 from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def most(fit: Fit, features: Features, tell: Callable[[str], None] = lambda _: N
         return Most(0, proven=True)
     if islands is None:
         return Most(fit.fits, proven=False)
+    limit = admitted(subject, features, first)
+    if fit.fits >= limit.copies:
+        return Most(fit.fits, proven=True)
     reached = {node.name: node.fits for node in fit.nodes}
     known: dict[Hashable, Most] = {}
     total, proven = 0, not fit.undecided
@@ -52,7 +56,7 @@ def most(fit: Fit, features: Features, tell: Callable[[str], None] = lambda _: N
             known[key] = _pack(subject, judge, islands, verdict, reached.get(verdict.name, 0))
         total += known[key].fits
         proven = proven and known[key].proven
-    return Most(total, proven)
+    return Most(min(total, limit.copies), proven or total >= limit.copies)
 
 
 def _pack(subject: Subject, judge: Scheduler, islands: Islands, verdict: NodeVerdict, reached: int) -> Most:

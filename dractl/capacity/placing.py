@@ -8,12 +8,16 @@ chance in kube-scheduler, and here it is the node with the fewest copies.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.capacity.binding import bound, moved
 from dractl.capacity.islands import Islands
+from dractl.cluster.state import text_at
 from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.quota import room
+from dractl.scheduler.verdict import Attempt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -21,7 +25,8 @@ if TYPE_CHECKING:
     from dractl.allocation import Features
     from dractl.capacity.copies import Subject
     from dractl.cluster.state import ClusterState
-    from dractl.scheduler.verdict import Attempt, NodeVerdict
+    from dractl.scheduler.stops import OverQuota
+    from dractl.scheduler.verdict import NodeVerdict
 
     Raw = Mapping[str, Any]
 
@@ -62,15 +67,32 @@ def place(
     judge = Scheduler(subject.state, features)
     first = judge.pod(subject.copy(1), anew=True)
     if not _free_nodes(first) or first.late is not None:
-        return Fit(subject, 0, _counted(first, {}), subject.state, first)
+        return Fit(subject, 0, _counted(_names(judge), {}), subject.state, first)
     islands = Islands.of(judge, subject.copy(1), first)
+    limit = admitted(subject, features, first)
     filled = _Filled({}, subject.state, 0, undecided=False)
     if islands is not None:
-        filled_alone = _fill_each(subject, judge, first, islands, budget, tell)
+        filled_alone = _fill_each(subject, judge, first, islands, limit, budget, tell)
         if filled_alone is not None:
             filled = filled_alone
     judge = judge.after(filled.state)
-    return _in_turn(subject, judge, filled, budget, tell)
+    return _in_turn(subject, judge, filled, limit, budget, tell)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Copies that quotas admit, and the refusal of the next one; None without a quota that matters."""
+
+    copies: int = sys.maxsize
+    refusal: OverQuota | None = None
+
+
+def admitted(subject: Subject, features: Features, first: Attempt) -> Limit:
+    """What the quotas of the namespace admit; ``first`` is the attempt to place the first copy."""
+    made = next((node.claims for node in _free_nodes(first)), first.claims)
+    claims = [one.claim for one in made if one.claim is not None and (one.template is not None or not one.name)]
+    found = room(subject.state, features, subject.copy(1), claims)
+    return Limit() if found is None else Limit(*found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +117,13 @@ def _fill_each(
     judge: Scheduler,
     first: Attempt,
     islands: Islands,
+    limit: Limit,
     budget: int,
     tell: Callable[[str], None],
 ) -> _Filled | None:
     """Fills every node by itself; None if an attempt failed for all nodes, which only a walk in turn shows."""
     known: dict[Hashable, tuple[str, list[_Copy]]] = {}
-    bound_copies: list[tuple[Raw, tuple[Raw, ...]]] = []
-    nodes: dict[str, list[tuple[str, ...]]] = {}
+    chosen: list[tuple[int, str, str, _Copy]] = []  # its number on the node, the node, the example, the copy
     attempts = 0
     free = _free_nodes(first)
     for done, verdict in enumerate(free):
@@ -114,14 +136,19 @@ def _fill_each(
             attempts += len(filled) + 1
             known[key] = verdict.name, filled
         example, copies = known[key]
-        pools = islands.pools(example, verdict.name)
-        for copy in copies:
-            pod, claims = moved(subject.copy(len(bound_copies) + 1), copy.claims, verdict.name, pools)
-            bound_copies.append((pod, claims))
-            nodes.setdefault(verdict.name, []).append(_devices(claims))
+        chosen += [(number, verdict.name, example, copy) for number, copy in enumerate(copies)]
         if attempts >= budget:
-            return _Filled(nodes, _with(subject.state, bound_copies), len(bound_copies), undecided=True)
-    return _Filled(nodes, _with(subject.state, bound_copies), len(bound_copies), undecided=False)
+            break
+    if len(chosen) > limit.copies:  # kube-scheduler spreads by score and chance; here the emptiest node is next
+        chosen = sorted(chosen, key=lambda item: item[0])[: limit.copies]
+    placed: list[tuple[Raw, tuple[Raw, ...]]] = []
+    nodes: dict[str, list[tuple[str, ...]]] = {}
+    for _, node, example, copy in chosen:
+        pools = islands.pools(example, node)
+        pod, claims = moved(subject.copy(len(placed) + 1), copy.claims, node, pools)
+        placed.append((pod, claims))
+        nodes.setdefault(node, []).append(_devices(claims))
+    return _Filled(nodes, _with(subject.state, placed), len(placed), undecided=attempts >= budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,18 +176,23 @@ def _fill(subject: Subject, judge: Scheduler, alone: ClusterState, budget: int) 
     return copies
 
 
-def _in_turn(subject: Subject, judge: Scheduler, filled: _Filled, budget: int, tell: Callable[[str], None]) -> Fit:
+def _in_turn(
+    subject: Subject, judge: Scheduler, filled: _Filled, limit: Limit, budget: int, tell: Callable[[str], None]
+) -> Fit:
     """Goes on with the whole cluster until a copy stays pending; after islands were filled that is at once."""
     copies, nodes = filled.copies, filled.nodes
     attempts = 0
     while True:
+        if copies >= limit.copies and limit.refusal is not None:
+            refused = Attempt((), (limit.refusal,), message=None)
+            return Fit(subject, copies, _counted(_names(judge), nodes), judge.state, refused)
         pod = subject.copy(copies + 1)
         judgement = judge.pod(pod, anew=True)
         free = _free_nodes(judgement)
         attempts += max(1, len(judgement.nodes))
         if filled.undecided or not free or judgement.late is not None or attempts > budget:
             undecided = filled.undecided or bool(free and judgement.late is None)
-            return Fit(subject, copies, _counted(judgement, nodes), judge.state, judgement, undecided)
+            return Fit(subject, copies, _counted(_names(judge), nodes), judge.state, judgement, undecided)
         chosen = min(free, key=lambda node: (len(nodes.get(node.name, ())), node.name))
         _, claims, state = bound(judge, pod, chosen)
         copies += 1
@@ -178,12 +210,15 @@ def _devices(claims: tuple[Raw, ...]) -> tuple[str, ...]:
     )
 
 
-def _counted(judgement: Attempt, nodes: Mapping[str, list[tuple[str, ...]]]) -> tuple[NodeFit, ...]:
+def _names(judge: Scheduler) -> list[str]:
+    return [text_at(node, "metadata", "name") for node in judge.nodes]
+
+
+def _counted(names: list[str], nodes: Mapping[str, list[tuple[str, ...]]]) -> tuple[NodeFit, ...]:
     """A line for each node of the cluster, with no copy too."""
-    names = dict.fromkeys([node.name for node in judgement.nodes] + list(nodes))
     return tuple(
         NodeFit(name, len(nodes.get(name, ())), tuple(dict.fromkeys(d for copy in nodes.get(name, ()) for d in copy)))
-        for name in sorted(names)
+        for name in sorted(dict.fromkeys([*names, *nodes]))
     )
 
 

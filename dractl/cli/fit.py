@@ -196,7 +196,7 @@ def _stops(cluster: Cluster, found: Fit) -> tuple[Reason, ...]:
     del pod["metadata"]["uid"]  # its claims are made of their templates
     key = (pod["metadata"]["namespace"], pod["metadata"]["name"])
     explainer = Explainer(found.state, cluster.features, Options(fixes=0))
-    return explainer.explain(Question("Pod", key, pod)).reasons
+    return explainer.explain(Question("Pod", key, pod), found.stopped).reasons
 
 
 def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:

@@ -65,21 +65,29 @@ class Explainer:
         self.judge = Scheduler(state, features)
         self.devices = Devices(state, self.judge.slices)
 
-    def explain(self, question: Question) -> Explanation:
-        """The answer to one question: a pod, a claim, a template, or a node."""
+    def explain(self, question: Question, attempt: Attempt | None = None) -> Explanation:
+        """The answer to one question: a pod, a claim, a template, or a node. ``attempt`` is the scheduler's attempt to
+        place the pod, where it has been made already."""
         if question.kind == "Node":
             return inventory.node(self.judge, self.devices, question, assumed=self.options.release_assumed)
         if question.kind in _CLAIMS:
             return self._claim(question)
-        return self._pod(question)
+        return self._pod(question, attempt=attempt)
 
     # -- pods --
 
-    def _pod(self, question: Question, about: Subject | None = None, notes: Sequence[str] = ()) -> Explanation:
+    def _pod(
+        self,
+        question: Question,
+        about: Subject | None = None,
+        notes: Sequence[str] = (),
+        *,
+        attempt: Attempt | None = None,
+    ) -> Explanation:
         """The answer about a pod; ``about`` is the claim that was asked about, where the pod uses it."""
         if not is_pending(question.value):
             return self._placed(question)
-        judgement = self.judge.pod(question.value)
+        judgement = self.judge.pod(question.value) if attempt is None else attempt
         released = judgement.given_back(text_at(question.value, "metadata", "uid"))
         if released is not None:
             return self._after_release(question, released, about, notes)

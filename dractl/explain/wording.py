@@ -220,11 +220,10 @@ def _scheduling_gated(cause: causes.SchedulingGated, names: Names, scope: Scope)
 def _quota_exceeded(cause: causes.QuotaExceeded, names: Names, scope: Scope) -> str:
     if cause.event:
         return f"the claim of pod claim {cause.pod_claim} was refused: {cause.event}"
-    more = (cause.want or 0) - cause.used
-    return (
-        f"quota {cause.quotas[0]} allows {plural(cause.have or 0, 'device')} of {cause.device_class}; "
-        f"{cause.used} used, {more} more wanted"
-    )
+    limit: object = f"{cause.have} {cause.resource}"
+    if cause.device_class is not None and isinstance(cause.have, int):
+        limit = f"{plural(cause.have, 'device')} of {cause.device_class}"
+    return f"quota {cause.quotas[0]} allows {limit}; {cause.used} used, {cause.more} more wanted"
 
 
 @_says(causes.AdminAccessNamespace)

@@ -17,7 +17,7 @@ from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Quantity, Taint, Toleration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dractl.cluster.state import ClusterState
 
@@ -334,24 +334,39 @@ def container_requests(container: Raw) -> dict[str, Quantity]:
     return {name: quantity(value) for name, value in {**limits, **requests}.items()}
 
 
+def container_limits(container: Raw) -> dict[str, Quantity]:
+    """Limits of a container."""
+    return {name: quantity(value) for name, value in map_at(container, "resources", "limits").items()}
+
+
 def pod_requests(spec: Raw) -> dict[str, Quantity]:
-    """Requests of a pod, as the scheduler adds them up (k8s.io/component-helpers/resource/helpers.go)."""
+    """Requests of a pod, as the scheduler adds them up (k8s.io/component-helpers/resource/helpers.go PodRequests)."""
+    return _of_pod(spec, container_requests, "requests")
+
+
+def pod_limits(spec: Raw) -> dict[str, Quantity]:
+    """Limits of a pod, as quota adds them up (PodLimits in the same place)."""
+    limits = _of_pod(spec, container_limits, "limits")
+    return {name: amount for name, amount in limits.items() if amount.sign()}
+
+
+def _of_pod(spec: Raw, of: Callable[[Raw], dict[str, Quantity]], pod_level: str) -> dict[str, Quantity]:
     total: dict[str, Quantity] = {}
     for container in maps_at(spec, "containers"):
-        total = _sum(total, container_requests(container))
+        total = _sum(total, of(container))
     sidecars: dict[str, Quantity] = {}
     init: dict[str, Quantity] = {}
     for container in maps_at(spec, "initContainers"):
-        own = container_requests(container)
+        own = of(container)
         if container.get("restartPolicy") == "Always":
             total, sidecars = _sum(total, own), _sum(sidecars, own)
             init = _max(init, sidecars)
         else:
             init = _max(init, _sum(dict(sidecars), own))
     total = _max(total, init)
-    pod_level = {name: quantity(value) for name, value in map_at(spec, "resources", "requests").items()}
-    total = {**total, **pod_level}
-    return _sum(total, {name: quantity(value) for name, value in map_at(spec, "overhead").items()})
+    total |= {name: quantity(value) for name, value in map_at(spec, "resources", pod_level).items()}
+    overhead = {name: quantity(value) for name, value in map_at(spec, "overhead").items()}
+    return _sum(total, {k: v for k, v in overhead.items() if pod_level == "requests" or k in total})
 
 
 def _sum(left: dict[str, Quantity], right: Mapping[str, Quantity]) -> dict[str, Quantity]:

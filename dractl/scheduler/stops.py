@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dractl.cluster.state import Key
-    from dractl.model import RequestRef
+    from dractl.model import Quantity, RequestRef
     from dractl.scheduler.claims import PodClaim
 
 
@@ -86,7 +86,7 @@ class DeletedClaim:
     finalizers: tuple[str, ...]
 
 
-# -- admission of a claim that does not exist yet ----------------------------------------------------------------------
+# -- admission of a claim or a pod that does not exist yet -------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +100,16 @@ class AdminAccessDenied:
 
 @dataclass(frozen=True, slots=True)
 class OverQuota:
-    """A ResourceQuota does not allow the claim. ``used`` of ``limit`` devices are counted, ``need`` more are wanted."""
+    """A ResourceQuota does not allow a claim, or (without ``pod_claim``) a pod: of ``limit`` for ``resource``, ``used``
+    is in use and ``need`` more is wanted. ``request`` asks for devices of the class that the quota limits."""
 
     pod_claim: str
     quota: Key
     resource: str
-    device_class: str
-    request: RequestRef
-    limit: int
-    used: int
-    need: int
+    limit: Quantity
+    used: Quantity
+    need: Quantity
+    request: RequestRef | None = None
 
 
 # -- PreFilter ---------------------------------------------------------------------------------------------------------

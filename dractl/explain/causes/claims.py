@@ -139,14 +139,15 @@ class SchedulingGated(Cause):
 
 @value
 class QuotaExceeded(OfClaim):
-    """A ResourceQuota forbids the claim. ``have`` is its limit, ``want`` what would be used with the claim, ``used``
-    what is used without it. ``event`` is the API server's refusal where that is all that is known."""
+    """A ResourceQuota forbids the claim, or the pod. ``have`` is its limit for ``resource``, ``want`` what would be used
+    with it, ``used`` what is used without it, and ``more`` the difference. ``event`` is the API server's refusal where
+    that is all that is known."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "quota-exceeded",
         "a ResourceQuota forbids the claim",
-        "The namespace may have only so many devices of a class (NAME.deviceclass.resource.k8s.io/devices); All counts "
-        "as 32.",
+        "The namespace may have only so many claims (count/resourceclaims.resource.k8s.io) and devices of a class "
+        "(NAME.deviceclass.resource.k8s.io/devices); All counts as 32.",
         "kubectl describe resourcequota -n NS; kubectl describe pod -n NS NAME (event FailedResourceClaimCreation)",
         "Delete claims that are no longer needed, ask for fewer devices, or raise the quota.",
         STOPPED,
@@ -157,9 +158,10 @@ class QuotaExceeded(OfClaim):
     request_name: str | None = None
     device_class: str | None = None
     resource: str | None = None
-    want: int | None = None
-    have: int | None = None
-    used: int = 0
+    want: int | str | None = None
+    have: int | str | None = None
+    used: int | str = 0
+    more: int | str = 0
     event: str = ""
 
 

@@ -29,6 +29,7 @@ from dractl.scheduler import binding, stops
 from dractl.scheduler.admission import ADMIN_LABEL
 from dractl.scheduler.known_bugs import decisive_bug
 from dractl.scheduler.node_filters import declared_features
+from dractl.scheduler.quota import PER_CLASS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
+    from dractl.model import Quantity
     from dractl.scheduler.binding import BindingFailure
     from dractl.scheduler.stops import Late, Stop
 
@@ -82,12 +84,13 @@ def of_stop(stop: Stop, state: ClusterState) -> Cause:
         case stops.OverQuota():
             return QuotaExceeded(
                 pod_claim=stop.pod_claim or None,
-                request_name=stop.request.name,
-                device_class=stop.device_class,
+                request_name=stop.request.name if stop.request is not None else None,
+                device_class=stop.resource.removesuffix(PER_CLASS) if stop.resource.endswith(PER_CLASS) else None,
                 resource=stop.resource,
-                want=stop.used + stop.need,
-                have=stop.limit,
-                used=stop.used,
+                want=_number(stop.used + stop.need),
+                have=_number(stop.limit),
+                used=_number(stop.used),
+                more=_number(stop.need),
                 quotas=("/".join(stop.quota),),
             )
         case stops.NoSuchClass(_, request, wanted):
@@ -99,6 +102,12 @@ def of_stop(stop: Stop, state: ClusterState) -> Cause:
             return NodeFilter(plugin=plugin, texts=(text,), detail=detail)
         case stops.NoNodes():
             return NoNodes()
+
+
+def _number(amount: Quantity) -> int | str:
+    """A count as a number; of CPU, memory and the like the quantity."""
+    text = str(amount)
+    return int(text) if text.isdigit() else text
 
 
 def _missing_claim(stop: stops.NoSuchClaim, state: ClusterState) -> Cause:

@@ -181,7 +181,8 @@ def quota(problem: Problem, cause: QuotaExceeded) -> Iterator[Candidate]:
         return
     change = {"op": "replace", "path": pointer("spec", "hard", cause.resource), "value": str(cause.want)}
     yield Candidate(
-        f"raise quota {cause.quotas[0]} from {cause.have} to {cause.want} devices",
+        f"raise quota {cause.quotas[0]} from {cause.have} to {cause.want} "
+        + ("devices" if cause.device_class else cause.resource),
         (Patch(f"ResourceQuota/{cause.quotas[0]}", (change,)),),
         Slot(Topic.QUOTA),
         Preference.POLICY,

@@ -1,0 +1,70 @@
+"""Copies that the quotas of a namespace admit; charges as in kubernetes pkg/quota/v1/evaluator/core."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.allocation import Features
+from dractl.capacity import most, place, subject
+from dractl.scheduler.stops import OverQuota
+from tests.capacity.test_placing import GPU, gpus, template
+from tests.explain.cluster import claim, node, pod, request, state_of
+
+ONE = template("one", request("gpu", "gpu"))
+EXTENDED = {**GPU, "spec": {**GPU["spec"], "extendedResourceName": "example.com/gpu"}}
+
+
+def quota(spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "ml"}, "spec": spec}
+
+
+def fleet(*objects: dict[str, Any]) -> Any:
+    return state_of(node("a"), gpus("a", *["r"] * 4), node("b"), gpus("b", *["r"] * 4), *objects)
+
+
+@pytest.mark.parametrize(
+    ("hard", "fits"),
+    [
+        ({"count/resourceclaims.resource.k8s.io": "3"}, 2),  # one claim is there
+        ({"gpu.deviceclass.resource.k8s.io/devices": "6"}, 5),
+        ({"pods": "2"}, 1),  # one pod is there; another has ended
+        ({"count/pods": "5"}, 3),
+        ({"requests.example.com/gpu": "3"}, 2),
+        ({"services": "0", "nic.deviceclass.resource.k8s.io/devices": "0"}, 8),
+        ({"pods": "0"}, 0),
+    ],
+)
+def test_copies_stop_at_the_quota(hard: dict[str, str], fits: int) -> None:
+    there = [claim("old", request("gpu", "gpu")), pod("old"), pod("done", status={"phase": "Succeeded"})]
+    state = fleet(EXTENDED, ONE, quota({"hard": hard}), *there)
+    features = Features.for_release("1.37")
+    found = place(subject(state, "template/one", "ml"), features)
+    assert found.fits == fits
+    assert sum(one.fits for one in found.nodes) == fits
+    assert most(found, features).fits == fits
+    if fits < 8:
+        (stop,) = found.stopped.stopped
+        assert isinstance(stop, OverQuota)
+        assert stop.resource in hard
+
+
+def test_claims_count_as_extended_resources_from_1_35_on() -> None:
+    state = fleet(EXTENDED, ONE, quota({"hard": {"requests.example.com/gpu": "3"}}))
+    gates = {"DRAExtendedResource": True}
+    asked = subject(state, "template/one", "ml")
+    assert place(asked, Features.for_release("1.34", gates)).fits == 8
+    assert place(asked, Features.for_release("1.35", gates)).fits == 3
+
+
+@pytest.mark.parametrize(
+    ("scope", "fits"), [({"scopes": ["Terminating"]}, 8), ({"scopes": ["NotTerminating"]}, 2), ({}, 2)]
+)
+def test_a_quota_with_scopes_counts_pods_in_them_alone(scope: dict[str, Any], fits: int) -> None:
+    hard = {"requests.cpu": "5", "count/resourceclaims.resource.k8s.io": "100"}
+    user = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, requests={"cpu": "2"}, uid="u")
+    user["spec"]["nodeName"] = "elsewhere"
+    user["status"] = {"phase": "Succeeded"}
+    state = fleet(GPU, ONE, user, quota({"hard": hard, **scope}))
+    assert place(subject(state, "pod/user", "ml"), Features.for_release("1.37")).fits == fits
