@@ -1,8 +1,8 @@
 """ResourceQuotas: what claims and pods are charged for, and the quota that refuses one more.
 
 kubernetes pkg/quota/v1/evaluator/core (resource_claims.go, pods.go) and apiserver
-pkg/admission/plugin/resourcequota/controller.go (CheckRequest). What is used is counted from the objects that are there,
-not read from ``status.used``, so that it holds after a change too.
+pkg/admission/plugin/resourcequota/controller.go (CheckRequest). What is in use is counted from the objects, not read
+from ``status.used``, so that it holds after a change too.
 """
 
 from __future__ import annotations

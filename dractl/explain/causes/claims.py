@@ -139,9 +139,9 @@ class SchedulingGated(Cause):
 
 @value
 class QuotaExceeded(OfClaim):
-    """A ResourceQuota forbids the claim, or the pod. ``have`` is its limit for ``resource``, ``want`` what would be used
-    with it, ``used`` what is used without it, and ``more`` the difference. ``event`` is the API server's refusal where
-    that is all that is known."""
+    """A ResourceQuota forbids the claim, or the pod. ``have`` is its limit for ``resource``, ``used`` what is in use,
+    ``more`` what is wanted beside, and ``want`` both. ``event`` is the API server's refusal where that is all that is
+    known."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "quota-exceeded",
