@@ -9,11 +9,12 @@ from dractl.capacity.inventory import PCIE_ROOT
 from dractl.cluster.devices import Devices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dractl.allocation import DeviceID, Survey
     from dractl.capacity.placing import Fit
     from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.rejection import Rejection
     from dractl.scheduler.verdict import NodeVerdict
 
 
@@ -28,9 +29,10 @@ class Stranded:
     why: str
 
 
-def stranded(fit: Fit, judge: Scheduler) -> tuple[Stranded, ...]:
+def stranded(fit: Fit, judge: Scheduler, say: Callable[[Rejection], str]) -> tuple[Stranded, ...]:
     """Devices that pass every stage for some request of the next copy and yet make no copy; ``judge`` is that of
-    ``fit.state``. Nothing if the next copy stops before it gets to any node."""
+    ``fit.state``, ``say`` makes the sentence about a node that a filter refuses. Nothing if the next copy stops
+    before it gets to any node."""
     if fit.stopped.stopped or fit.stopped.fatal is not None:
         return ()
     index = Devices(fit.state, judge.slices)
@@ -46,7 +48,7 @@ def stranded(fit: Fit, judge: Scheduler) -> tuple[Stranded, ...]:
             groups.setdefault((device.driver, _root(index, device)), []).append(device)
         for (driver, root), devices in groups.items():
             names = tuple(str(device) for device in devices)
-            found.append(Stranded(driver, verdict.name, root, names, _why(verdict, survey, devices)))
+            found.append(Stranded(driver, verdict.name, root, names, _why(verdict, survey, devices, say)))
     return tuple(found)
 
 
@@ -58,9 +60,9 @@ def _root(index: Devices, device: DeviceID) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _why(verdict: NodeVerdict, survey: Survey, devices: Sequence[DeviceID]) -> str:
+def _why(verdict: NodeVerdict, survey: Survey, devices: Sequence[DeviceID], say: Callable[[Rejection], str]) -> str:
     if verdict.rejection is not None:
-        return f"the node takes no further copy: {verdict.rejection.detail or verdict.rejection.texts[0]}"
+        return f"the node takes no further copy: {say(verdict.rejection)}"
     for request in survey.requests:
         if request.ref.alternative is None and not request.enough:
             return f"{_wants(request.wanted, request.request)}; {len(request.candidates)} free on the node"

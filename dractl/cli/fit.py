@@ -202,12 +202,13 @@ def _stops(cluster: Cluster, found: Fit) -> tuple[Reason, ...]:
 def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
     """What every format says beside the number."""
     from dractl.capacity import most, stranded
+    from dractl.explain.refusals import of_rejection
     from dractl.scheduler.attempt import Scheduler
 
     try:
         packed = most(found, cluster.features, terminal.progress) if pack else None
         terminal.progress("looking at what is left")
-        left = stranded(found, Scheduler(found.state, cluster.features))
+        left = stranded(found, Scheduler(found.state, cluster.features), of_rejection)
         return _Rest(_stops(cluster, found), left, packed)
     finally:
         terminal.progress("")

@@ -12,6 +12,7 @@ from dractl.explain.answer import Evaluated, Saw
 from dractl.explain.causes.reason import reason_of
 from dractl.explain.wording import Names, Scope, say
 from dractl.scheduler.extended import as_written
+from dractl.scheduler.rejection import Untolerated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -166,7 +167,9 @@ def _refusals(judge: Scheduler, question: Question, node: str) -> tuple[Rejectio
     if not any(refused.plugin == "NodeUnschedulable" for refused in found):
         return found
     return tuple(
-        r for r in found if r.plugin != "TaintToleration" or "node.kubernetes.io/unschedulable" not in r.detail
+        r
+        for r in found
+        if not any(isinstance(u, Untolerated) and u.taint.key == "node.kubernetes.io/unschedulable" for u in r.unmet)
     )
 
 

@@ -14,6 +14,7 @@ from dractl.explain.causes.reason import reason_of
 from dractl.explain.diagnose.pools import unusable as unusable_pool
 from dractl.explain.selectors import text_of
 from dractl.explain.wording import Names, held_by, say
+from dractl.scheduler.rejection import Cordoned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,7 +59,7 @@ def node(judge: Scheduler, devices: Devices, question: Question, *, assumed: boo
     here = (question.key[1],)
     causes: list[Cause] = [unusable_pool(pool, nodes=here) for pool in unusable.values()]
     if at(question.value, "spec", "unschedulable") is True:
-        causes.append(NodeFilter(plugin="NodeUnschedulable", detail="the node is cordoned", nodes=here))
+        causes.append(NodeFilter(plugin="NodeUnschedulable", unmet=(Cordoned(),), nodes=here))
     drivers = tuple(_driver(name, found) for name in sorted({DeviceID.parse(d.device).driver for d in found}))
     counts = {
         status: sum(d.status == status for d in found)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dractl.allocation import CLAIM_NAME
 from dractl.explain import causes
+from dractl.explain.refusals import label_text, unmet
 from dractl.explain.selectors import readable
 
 if TYPE_CHECKING:
@@ -540,7 +541,7 @@ def _pinned_node(cause: causes.PinnedNode, names: Names, scope: Scope) -> str:
 @_says(causes.NodeFilter)
 def _node_filter(cause: causes.NodeFilter, names: Names, scope: Scope) -> str:
     used = f"mostly used by {first(cause.users)}" if cause.users else ""
-    told = "; ".join(filter(None, (cause.detail, cause.of_node, used)))
+    told = "; ".join(filter(None, (unmet(cause.unmet), label_text(cause.label), used)))
     if not cause.texts:
         return told
     return "; ".join(cause.texts) + (f" ({told})" if told else "")

@@ -11,7 +11,25 @@ from typing import TYPE_CHECKING
 
 from dractl.cluster.state import at, map_at, maps_at
 from dractl.model import Quantity, Taint, Toleration
-from dractl.scheduler.rejection import Rejection
+from dractl.scheduler.rejection import (
+    AffinityUnmet,
+    Cordoned,
+    Insufficient,
+    LabelUnmet,
+    NodeLabel,
+    NoDomain,
+    OtherNode,
+    OtherNodes,
+    PodAffinityUnmet,
+    PortTaken,
+    Rejection,
+    Repelled,
+    Skewed,
+    TooFewDomains,
+    TooManyPods,
+    Unmet,
+    Untolerated,
+)
 from dractl.scheduler.snapshot import ANY_ADDRESS, NodeInfo, units
 from dractl.scheduler.volumes import Volumes
 
@@ -54,9 +72,8 @@ class NodeFilters:
         """Every filter that refuses the node, in the scheduler's order."""
         if self.named_nodes is not None and node.name not in self.named_nodes:
             # PreFilter keeps only the named nodes (schedule_one.go findNodesThatFitPod).
-            names = ", ".join(sorted(self.named_nodes))
             text = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
-            yield Rejection("NodeAffinity", (text,), True, f"node affinity wants the node {names}")
+            yield Rejection("NodeAffinity", (text,), True, (OtherNodes(tuple(sorted(self.named_nodes))),))
         for check in self._checks:
             rejection = check(self, node)
             if rejection is not None:
@@ -165,7 +182,7 @@ _UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")
 def _unschedulable(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
     if not node.unschedulable or tolerated(_UNSCHEDULABLE, filters.pod.tolerations):
         return None
-    return Rejection("NodeUnschedulable", ("node(s) were unschedulable",), True, "the node is cordoned")
+    return Rejection("NodeUnschedulable", ("node(s) were unschedulable",), True, (Cordoned(),))
 
 
 def _node_name(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
@@ -173,14 +190,14 @@ def _node_name(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
     if not wanted or wanted == node.name:
         return None
     text = "node(s) didn't match the requested node name"
-    return Rejection("NodeName", (text,), True, f"spec.nodeName is {wanted}")
+    return Rejection("NodeName", (text,), True, (OtherNode(wanted),))
 
 
 def _taints(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
     for taint in node.taints:
         if taint.effect in ("NoSchedule", "NoExecute") and not tolerated(taint, filters.pod.tolerations):
             text = "node(s) had untolerated taint(s)"
-            return Rejection("TaintToleration", (text,), True, f"taint {taint_text(taint)} is not tolerated")
+            return Rejection("TaintToleration", (text,), True, (Untolerated(taint),))
     return None
 
 
@@ -188,12 +205,12 @@ def _affinity(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
     text = ("node(s) didn't match Pod's node affinity/selector",)
     for key, value in filters.pod.node_selector.items():
         if node.labels.get(key) != value:
-            has = f"the node has {key}={node.labels[key]}" if key in node.labels else "the node has no such label"
-            return Rejection("NodeAffinity", text, True, f"nodeSelector wants {key}={value}", has)
+            there = NodeLabel(key, node.labels.get(key))
+            return Rejection("NodeAffinity", text, True, (LabelUnmet(key, value),), there)
     required = filters.pod.node_affinity
     if required is None or node.matches(required):
         return None
-    return Rejection("NodeAffinity", text, True, f"node affinity wants {_selector_text(required)}")
+    return Rejection("NodeAffinity", text, True, (AffinityUnmet(required),))
 
 
 def _ports(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
@@ -206,8 +223,8 @@ def _ports(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
                 same_address = port.address == used.address or ANY_ADDRESS in (port.address, used.address)
                 if port[:2] == used[:2] and same_address:
                     text = "node(s) didn't have free ports for the requested pod ports"
-                    detail = f"host port {port.port}/{port.protocol} is used by pod {other.full_name}"
-                    return Rejection("NodePorts", (text,), False, detail, pods=(other.full_name,))
+                    taken = PortTaken(port.port, port.protocol, other.full_name)
+                    return Rejection("NodePorts", (text,), False, (taken,), pods=(other.full_name,))
     return None
 
 
@@ -218,13 +235,13 @@ def _resources(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
     others = filters.on(node)
     allocatable = node.allocatable
     texts: list[str] = []
-    details: list[str] = []
+    unmet: list[Unmet] = []
     final = False
     first: tuple[str, str, str] | None = None
     limit = allocatable.get("pods", Quantity())
     if limit.value() < len(others) + 1:
         texts.append("Too many pods")
-        details.append(f"the node may run {limit} pods and runs {len(others)}")
+        unmet.append(TooManyPods(limit, len(others)))
         first = ("pods", str(len(others) + 1), str(limit))
     there = node if others is node.pods else NodeInfo(node.value, others)
     for name in sorted(filters.pod.amounts, key=lambda n: (n not in _BASIC, _BASIC.index(n) if n in _BASIC else 0, n)):
@@ -235,14 +252,14 @@ def _resources(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
         if want > total - there.requested.get(name, 0):
             asked, free = filters.pod.requests[name], have - there.used(name)
             texts.append(f"Insufficient {name}")
-            details.append(f"{name}: wants {asked}, free {free} of {have}")
+            unmet.append(Insufficient(name, asked, free, have))
             final = final or want > total
             first = first or (name, str(asked), str(free))
     if first is None:
         return None
     resource, want_text, free_text = first
     return Rejection(
-        "NodeResourcesFit", tuple(texts), final, "; ".join(details), resource=resource, want=want_text, free=free_text
+        "NodeResourcesFit", tuple(texts), final, tuple(unmet), resource=resource, want=want_text, free=free_text
     )
 
 
@@ -263,7 +280,7 @@ def _topology_spread(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
         key = constraint.topology_key
         if key not in node.labels:
             text = "node(s) didn't match pod topology spread constraints (missing required label)"
-            return Rejection("PodTopologySpread", (text,), True, f"the node has no label {key}")
+            return Rejection("PodTopologySpread", (text,), True, (NoDomain(key),))
         here = counts.get(node.labels[key], 0)
         least = min(counts.values(), default=0)
         few = constraint.min_domains is not None and len(counts) < constraint.min_domains
@@ -272,11 +289,11 @@ def _topology_spread(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
         own = 1 if _spreads(constraint, filters.pod) else 0
         if constraint.max_skew is not None and here + own - least > constraint.max_skew:
             text = "node(s) didn't match pod topology spread constraints"
-            matching = f"{key}={node.labels[key]} has {here} matching pods"
-            detail = f"{matching}, another has {least}; maxSkew is {constraint.max_skew}"
+            domain = node.labels[key]
+            unmet: Unmet = Skewed(key, domain, here, least, constraint.max_skew)
             if few:
-                detail = f"{matching}; minDomains is {constraint.min_domains}, there are {len(counts)}"
-            return Rejection("PodTopologySpread", (text,), False, detail)
+                unmet = TooFewDomains(key, domain, here, len(counts), constraint.min_domains or 0)
+            return Rejection("PodTopologySpread", (text,), False, (unmet,))
     return None
 
 
@@ -289,25 +306,22 @@ def _pod_affinity(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
     term = _unmet(filters, node) if filters.pod.affinity else None
     if term is not None:
         text = "node(s) didn't match pod affinity rules"
-        detail = f"no pod in this {term.topology_key} matches the required pod affinity"
         friends = (entry for entry in filters.placed if filters.all_select(filters.pod.affinity, entry[1]))
-        friend = next(friends, None)
-        if friend is not None:
-            detail += f"; the first that does is {friend[1].full_name} on {friend[0].name}"
-        return Rejection("InterPodAffinity", (text,), True, detail)
+        friend = next(((pod.full_name, there.name) for there, pod in friends), None)
+        return Rejection("InterPodAffinity", (text,), True, (PodAffinityUnmet(term.topology_key, friend),))
     for term, domains in filters.enemies if filters.pod.anti_affinity else ():
         other = domains.get(node.labels.get(term.topology_key, ""))
         if other is not None and term.topology_key in node.labels:
             text = "node(s) didn't match pod anti-affinity rules"
-            detail = f"anti-affinity to pod {other.full_name}"
-            return Rejection("InterPodAffinity", (text,), False, detail, pods=(other.full_name,))
+            unmet = Repelled(other.full_name, theirs=False)
+            return Rejection("InterPodAffinity", (text,), False, (unmet,), pods=(other.full_name,))
     if filters.repelling:
         there = [filters.repelling[entry] for entry in node.labels.items() if entry in filters.repelling]
         if there:
             _, other = min(there, key=lambda found: found[0])
             text = "node(s) didn't satisfy existing pods anti-affinity rules"
-            detail = f"pod {other.full_name} has anti-affinity against this pod"
-            return Rejection("InterPodAffinity", (text,), False, detail, pods=(other.full_name,))
+            unmet = Repelled(other.full_name, theirs=True)
+            return Rejection("InterPodAffinity", (text,), False, (unmet,), pods=(other.full_name,))
     return None
 
 
@@ -353,7 +367,7 @@ def _named_nodes(selector: NodeSelector | None) -> frozenset[str] | None:
     return frozenset(found) or None
 
 
-# -- taints and words --------------------------------------------------------------------------------------------------
+# -- taints and features --------------------------------------------------------------------------------------------
 
 
 def tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:
@@ -373,21 +387,6 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
     if toleration.operator in ("", "Equal"):
         return toleration.value == taint.value
     return toleration.operator == "Exists"
-
-
-def taint_text(taint: Taint) -> str:
-    """``key=value:effect``, or ``key:effect`` without a value."""
-    return f"{taint.key}{'=' + taint.value if taint.value else ''}:{taint.effect}"
-
-
-def _selector_text(selector: NodeSelector) -> str:
-    texts = []
-    for term in selector.node_selector_terms:
-        parts = [
-            f"{r.key} {r.operator} {','.join(r.values)}".rstrip() for r in (*term.match_expressions, *term.match_fields)
-        ]
-        texts.append(" and ".join(parts))
-    return " or ".join(texts) or "nothing"
 
 
 def declared_features(pod: Raw) -> list[str]:

@@ -13,12 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.allocation.nodes import some_term_matches
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
-from dractl.scheduler.rejection import Rejection
+from dractl.scheduler.rejection import (
+    ClaimTaken,
+    NotProvisionable,
+    NoVolume,
+    Provisioning,
+    Rejection,
+    Unmet,
+    VolumeElsewhere,
+    VolumeInZone,
+    VolumeMissing,
+)
 from dractl.scheduler.snapshot import label_selector, node_selector, quantity
 from dractl.scheduler.stops import VolumeUnusable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from dractl.scheduler.snapshot import NodeInfo, PodInfo, Snapshot
 
@@ -108,8 +118,7 @@ class Volumes:
             "another pod"
         )
         claim, other = self.taken
-        detail = f"PersistentVolumeClaim {claim} is used by pod {other}"
-        return Rejection("VolumeRestrictions", (text,), False, detail, pods=(other,))
+        return Rejection("VolumeRestrictions", (text,), False, (ClaimTaken(claim, other),), pods=(other,))
 
     @cached_property
     def taken(self) -> tuple[str, str] | None:
@@ -135,26 +144,26 @@ class Volumes:
         if not self.known:
             return None
         texts: list[str] = []
-        details: list[str] = []
+        unmet: list[Unmet] = []
         for claim in self.bound:
             name = text_at(claim, "metadata", "name")
             volume = self.state.get("PersistentVolume", ("", text_at(claim, "spec", "volumeName")))
             if volume is None:
                 texts.append("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)")
-                details.append(f"PersistentVolumeClaim {name} is bound to a volume that does not exist")
+                unmet.append(VolumeMissing(name))
                 break
             if not _reachable(volume, node):
                 texts.append("node(s) didn't match PersistentVolume's node affinity")
-                wanted = _affinity_text(volume)
-                details.append(f"the volume of PersistentVolumeClaim {name} can be used on nodes with {wanted}")
+                wanted = node_selector(map_at(volume, "spec", "nodeAffinity", "required"))
+                unmet.append(VolumeElsewhere(name, wanted))
                 break
         lacking = self._unbindable(node)
         if lacking is not None:
             texts.append("node(s) didn't find available persistent volumes to bind")
-            details.append(lacking)
-        return Rejection("VolumeBinding", tuple(texts), True, "; ".join(details)) if texts else None
+            unmet.append(lacking)
+        return Rejection("VolumeBinding", tuple(texts), True, tuple(unmet)) if texts else None
 
-    def _unbindable(self, node: NodeInfo) -> str | None:
+    def _unbindable(self, node: NodeInfo) -> Unmet | None:
         """Why a claim that waits for its first consumer cannot be bound on the node (FindPodVolumes)."""
         to_match: list[Raw] = []
         to_provision: list[Raw] = []
@@ -166,7 +175,7 @@ class Volumes:
                 to_provision.append(claim)
             else:
                 name = text_at(claim, "metadata", "name")
-                return f"PersistentVolumeClaim {name} is being provisioned for node {selected}"
+                return Provisioning(name, str(selected))
         chosen: set[str] = set()
         to_match.sort(key=_requested)
         for claim in to_match:
@@ -179,9 +188,9 @@ class Volumes:
             name, class_name = text_at(claim, "metadata", "name"), _class_of(claim)
             found = self.state.get("StorageClass", ("", class_name))
             if text_at(found, "provisioner") in ("", _NO_PROVISIONER):
-                return f"no PersistentVolume for claim {name}, and class {class_name} makes none"
+                return NoVolume(name, class_name)
             if not _provisionable(found, node):
-                return f"class {class_name} of PersistentVolumeClaim {name} makes no volume in this topology"
+                return NotProvisionable(name, class_name)
         return None
 
     def _match(self, claim: Raw, node: NodeInfo, chosen: set[str]) -> Raw | None:
@@ -217,8 +226,8 @@ class Volumes:
             value = node.labels.get(zone.key) or node.labels.get(_ZONES[zone.key])
             if value not in zone.values:
                 text = "node(s) had no available volume zone"
-                where = ", ".join(sorted(zone.values))
-                return Rejection("VolumeZone", (text,), True, f"volume {zone.volume} is in {zone.key} {where}")
+                there = VolumeInZone(zone.volume, zone.key, tuple(sorted(zone.values)))
+                return Rejection("VolumeZone", (text,), True, (there,))
         return None
 
     @cached_property
@@ -313,12 +322,3 @@ def _provisionable(storage_class: Raw | None, node: NodeInfo) -> bool:
         all(node.labels.get(text_at(e, "key")) in list_at(e, "values") for e in maps_at(term, "matchLabelExpressions"))
         for term in terms
     )
-
-
-def _affinity_text(volume: Raw) -> str:
-    selector = node_selector(map_at(volume, "spec", "nodeAffinity", "required"))
-    terms: Iterable[str] = (
-        " and ".join(f"{r.key} {r.operator} {','.join(r.values)}".rstrip() for r in term.match_expressions)
-        for term in selector.node_selector_terms
-    )
-    return " or ".join(filter(None, terms)) or "nothing"

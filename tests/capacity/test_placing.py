@@ -13,6 +13,7 @@ from dractl.allocation import Features
 from dractl.capacity import most, place, stranded, subject
 from dractl.capacity.changes import added, only_node, without
 from dractl.errors import InputError, UsageError
+from dractl.explain.refusals import of_rejection
 from dractl.scheduler.attempt import Scheduler
 from tests.explain.cluster import (
     allocation,
@@ -60,7 +61,7 @@ def test_devices_without_a_partner_on_their_root_are_stranded() -> None:
     state = state_of(GPU, NIC, PAIR, node("a"), gpus("a", "r1", "r1", "r2"), nics("a", "r1", "r3"))
     found = place(subject(state, "template/pair", "ml"), FEATURES)
     assert found.fits == 1
-    left = stranded(found, Scheduler(found.state, FEATURES))
+    left = stranded(found, Scheduler(found.state, FEATURES), of_rejection)
     assert {(one.pcie_root, one.devices) for one in left} == {
         ("r1", ("gpu.example.com/a/gpu-1",)),
         ("r2", ("gpu.example.com/a/gpu-2",)),

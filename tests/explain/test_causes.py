@@ -9,6 +9,7 @@ from dractl.explain import causes
 from dractl.explain.answer import Reason
 from dractl.explain.causes.reason import reason_of
 from dractl.model.names import RequestRef
+from dractl.scheduler.rejection import LabelUnmet, NodeLabel
 
 GPU = RequestRef("ml/c", "gpu")
 HELD = (Holder("ml/x", ("gpu.example.com/a/gpu-0",)),)
@@ -27,11 +28,13 @@ def test_causes_of_two_nodes_become_one_with_the_numbers_of_the_nearer_node() ->
 
 def test_what_one_node_alone_has_is_left_out_of_a_cause_of_several() -> None:
     a, b = (
-        causes.NodeFilter(plugin="NodeAffinity", detail="nodeSelector wants zone=c", of_node=f"zone={n}", nodes=(n,))
+        causes.NodeFilter(
+            plugin="NodeAffinity", unmet=(LabelUnmet("zone", "c"),), label=NodeLabel("zone", n), nodes=(n,)
+        )
         for n in "ab"
     )
-    assert causes.merge(a, b).of_node == ""
-    assert causes.merge(a, a).of_node == "zone=a"
+    assert causes.merge(a, b).label is None
+    assert causes.merge(a, a).label == NodeLabel("zone", "a")
 
 
 def test_causes_compare_by_their_fields() -> None:

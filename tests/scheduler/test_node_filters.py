@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl.allocation import Features
+from dractl.model import Taint
 from dractl.scheduler.node_filters import NodeFilters
+from dractl.scheduler.rejection import LabelUnmet, NodeLabel, Untolerated
 from dractl.scheduler.snapshot import Snapshot
 from tests.explain.cluster import node, pod, state_of
 
@@ -59,7 +61,7 @@ def test_node_taints(toleration: dict[str, str], refused: bool) -> None:
     assert (rejection is not None) == refused
     if rejection is not None:
         assert rejection.texts == ("node(s) had untolerated taint(s)",)
-        assert "dedicated=gpu:NoSchedule" in rejection.detail
+        assert rejection.unmet == (Untolerated(Taint("dedicated", "gpu", "NoSchedule")),)
 
 
 def test_prefer_no_schedule_refuses_nothing() -> None:
@@ -70,8 +72,8 @@ def test_node_selector_and_affinity_name_the_label() -> None:
     rejection = reject(pod("a", spec={"nodeSelector": {"zone": "a"}}), node("node-1", labels={"zone": "b"}))
     assert rejection is not None
     assert rejection.texts == ("node(s) didn't match Pod's node affinity/selector",)
-    assert "zone=a" in rejection.detail
-    assert rejection.of_node == "the node has zone=b"
+    assert rejection.unmet == (LabelUnmet("zone", "a"),)
+    assert rejection.label == NodeLabel("zone", "b")
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def merge(one: C, other: C) -> C:
         elif field.name == "nearest":
             changed[field.name] = mine or theirs
         elif field.metadata.get("of_one_node") and mine != theirs:
-            changed[field.name] = type(mine)()
+            changed[field.name] = field.default
     return replace(one, **changed)  # type: ignore[arg-type]
 
 

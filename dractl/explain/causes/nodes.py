@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dractl.model.names import RequestRef
+    from dractl.scheduler.rejection import NodeLabel, Unmet
 
 
 @value
@@ -35,8 +36,8 @@ class PinnedNode(OfClaim):
 
 @value
 class NodeFilter(Cause):
-    """A filter of the scheduler refuses the node. ``texts`` are the plugin's own words; ``detail`` says what the pod
-    wants, ``of_node`` what this node has instead. ``pods`` (``namespace/name``) stand in the way;
+    """A filter of the scheduler refuses the node. ``texts`` are the plugin's own words; ``unmet`` is what the pod
+    wants, ``label`` what this node has instead. ``pods`` (``namespace/name``) stand in the way;
     ``final``: to end pods would not help. ``users`` use most of ``resource``."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -54,8 +55,8 @@ class NodeFilter(Cause):
     plugin: str | None = None
     texts: tuple[str, ...] = ()
     final: bool = True
-    detail: str = ""
-    of_node: str = field(default="", metadata={"of_one_node": True})
+    unmet: tuple[Unmet, ...] = ()
+    label: NodeLabel | None = field(default=None, metadata={"of_one_node": True})
     resource: str | None = None
     want: str | None = None
     free: str | None = None

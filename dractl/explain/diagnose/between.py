@@ -31,6 +31,7 @@ from dractl.explain.causes import (
 )
 from dractl.explain.fixes.owners import controller, workload
 from dractl.model.nearest import nearest
+from dractl.scheduler.rejection import LabelUnmet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -242,7 +243,7 @@ def _added(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -
     runtime = text_at(pod, "spec", "runtimeClassName")
     for key, text in map_at(pod, "spec", "nodeSelector").items():
         missing = written is not None and key not in map_at(written, "nodeSelector")
-        if f"{key}={text}" in ranked[0].detail and (missing or (written is None and runtime)):
+        if LabelUnmet(key, text) in ranked[0].unmet and (missing or (written is None and runtime)):
             yield AddedByAdmission(what=f"nodeSelector {key}={text}", by=runtime)
 
 

@@ -30,6 +30,7 @@ from dractl.scheduler.admission import ADMIN_LABEL
 from dractl.scheduler.known_bugs import decisive_bug
 from dractl.scheduler.node_filters import declared_features
 from dractl.scheduler.quota import PER_CLASS
+from dractl.scheduler.rejection import VolumeClaim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -98,8 +99,8 @@ def of_stop(stop: Stop, state: ClusterState) -> Cause:
             near = nearest(wanted, known) or _class_of_driver(state, wanted)
             return ClassMissing(request=request, device_class=wanted, nearest=near, known=tuple(known))
         case stops.VolumeUnusable(plugin, (namespace, volume_claim), text):
-            detail = f"PersistentVolumeClaim {namespace}/{volume_claim}"
-            return NodeFilter(plugin=plugin, texts=(text,), detail=detail)
+            about = (VolumeClaim(f"{namespace}/{volume_claim}"),)
+            return NodeFilter(plugin=plugin, texts=(text,), unmet=about)
         case stops.NoNodes():
             return NoNodes()
 

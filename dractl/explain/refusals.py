@@ -1,0 +1,104 @@
+"""Sentences about nodes that a filter before DRA refuses: what the pod wants, and what the node has instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.scheduler import rejection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dractl.model import NodeSelector, Taint
+    from dractl.scheduler.rejection import NodeLabel, Rejection, Unmet
+
+
+def of_rejection(refused: Rejection) -> str:
+    """What a filter has against a node; the plugin's own sentence if nothing more is known."""
+    return unmet(refused.unmet) or refused.texts[0]
+
+
+def unmet(wanted: Iterable[Unmet]) -> str:
+    """``cpu: wants 4, free 2 of 8; the node may run 110 pods and runs 110``."""
+    return "; ".join(map(_sentence, wanted))
+
+
+def label_text(label: NodeLabel | None) -> str:
+    """What the node has instead of a label that the pod wants."""
+    if label is None:
+        return ""
+    return "the node has no such label" if label.value is None else f"the node has {label.key}={label.value}"
+
+
+def taint_text(taint: Taint) -> str:
+    """``key=value:effect``, or ``key:effect`` without a value."""
+    return f"{taint.key}{'=' + taint.value if taint.value else ''}:{taint.effect}"
+
+
+def selector_text(selector: NodeSelector) -> str:
+    """``zone In a,b and gpu Exists or metadata.name In node-1``."""
+    terms = (
+        " and ".join(
+            f"{r.key} {r.operator} {','.join(r.values)}".rstrip() for r in (*term.match_expressions, *term.match_fields)
+        )
+        for term in selector.node_selector_terms
+    )
+    return " or ".join(terms) or "nothing"
+
+
+def _labels_text(selector: NodeSelector) -> str:
+    """The same without fields, which the node affinity of volumes does not have."""
+    terms = (
+        " and ".join(f"{r.key} {r.operator} {','.join(r.values)}".rstrip() for r in term.match_expressions)
+        for term in selector.node_selector_terms
+    )
+    return " or ".join(filter(None, terms)) or "nothing"
+
+
+def _sentence(wanted: Unmet) -> str:
+    match wanted:
+        case rejection.Cordoned():
+            return "the node is cordoned"
+        case rejection.OtherNode(node):
+            return f"spec.nodeName is {node}"
+        case rejection.OtherNodes(nodes):
+            return f"node affinity wants the node {', '.join(nodes)}"
+        case rejection.Untolerated(taint):
+            return f"taint {taint_text(taint)} is not tolerated"
+        case rejection.LabelUnmet(key, value):
+            return f"nodeSelector wants {key}={value}"
+        case rejection.AffinityUnmet(selector):
+            return f"node affinity wants {selector_text(selector)}"
+        case rejection.PortTaken(port, protocol, pod):
+            return f"host port {port}/{protocol} is used by pod {pod}"
+        case rejection.TooManyPods(allowed, running):
+            return f"the node may run {allowed} pods and runs {running}"
+        case rejection.Insufficient(resource, want, free, total):
+            return f"{resource}: wants {want}, free {free} of {total}"
+        case rejection.NoDomain(key):
+            return f"the node has no label {key}"
+        case rejection.Skewed(key, domain, here, least, max_skew):
+            return f"{key}={domain} has {here} matching pods, another has {least}; maxSkew is {max_skew}"
+        case rejection.TooFewDomains(key, domain, here, domains, least):
+            return f"{key}={domain} has {here} matching pods; minDomains is {least}, there are {domains}"
+        case rejection.PodAffinityUnmet(key, friend):
+            why = f"no pod in this {key} matches the required pod affinity"
+            return why if friend is None else f"{why}; the first that does is {friend[0]} on {friend[1]}"
+        case rejection.Repelled(pod, theirs):
+            return f"pod {pod} has anti-affinity against this pod" if theirs else f"anti-affinity to pod {pod}"
+        case rejection.ClaimTaken(claim, pod):
+            return f"PersistentVolumeClaim {claim} is used by pod {pod}"
+        case rejection.VolumeMissing(claim):
+            return f"PersistentVolumeClaim {claim} is bound to a volume that does not exist"
+        case rejection.VolumeElsewhere(claim, selector):
+            return f"the volume of PersistentVolumeClaim {claim} can be used on nodes with {_labels_text(selector)}"
+        case rejection.Provisioning(claim, node):
+            return f"PersistentVolumeClaim {claim} is being provisioned for node {node}"
+        case rejection.NoVolume(claim, storage_class):
+            return f"no PersistentVolume for claim {claim}, and class {storage_class} provisions none"
+        case rejection.NotProvisionable(claim, storage_class):
+            return f"class {storage_class} of PersistentVolumeClaim {claim} provisions no volume in this topology"
+        case rejection.VolumeInZone(volume, key, values):
+            return f"volume {volume} is in {key} {', '.join(values)}"
+        case rejection.VolumeClaim(claim):
+            return f"PersistentVolumeClaim {claim}"
