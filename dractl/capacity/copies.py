@@ -24,11 +24,13 @@ _MADE = "copy"  # the template that stands for a claim of which there are to be 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Pods to place in ``state``. ``pod`` is what all copies have in common; ``name`` is ``Kind/namespace/name``."""
+    """Pods to place in ``state``. ``pod`` is what all copies have in common; ``name`` is ``Kind/namespace/name``.
+    ``stand_in``: a claim or template is asked about, and the pod stands for whoever would use it."""
 
     name: str
     state: ClusterState
     pod: Raw
+    stand_in: bool = False
 
     def copy(self, number: int) -> dict[str, Any]:
         """The pod with the given number, as if it were just created."""
@@ -64,7 +66,7 @@ def of_object(state: ClusterState, kind: str, key: Key) -> Subject:
     name = "/".join((kind, *filter(None, key)))
     namespace = key[0] or "default"
     if kind == "ResourceClaimTemplate":
-        return Subject(name, state, _user_of(namespace, key[1]))
+        return Subject(name, state, _user_of(namespace, key[1]), stand_in=True)
     if kind == "ResourceClaim":
         return of_claim(state, name, namespace, value)
     if kind == "Pod":
@@ -90,7 +92,7 @@ def of_claim(state: ClusterState, name: str, namespace: str, claim: Raw) -> Subj
         "spec": {"spec": map_at(claim, "spec")},
     }
     changed = state.replace("ResourceClaimTemplate", (namespace, _MADE), template)
-    return Subject(name, changed, _user_of(namespace, _MADE))
+    return Subject(name, changed, _user_of(namespace, _MADE), stand_in=True)
 
 
 def _user_of(namespace: str, template: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from dractl.capacity.binding import bound, moved
 from dractl.capacity.islands import Islands
 from dractl.cluster.state import text_at
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.quota import room
+from dractl.scheduler.quota import forbidden, room
 from dractl.scheduler.verdict import Attempt
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dractl.allocation import Features
     from dractl.capacity.copies import Subject
     from dractl.cluster.state import ClusterState
-    from dractl.scheduler.stops import OverQuota
+    from dractl.scheduler.stops import Stop
     from dractl.scheduler.verdict import NodeVerdict
 
     Raw = Mapping[str, Any]
@@ -68,8 +68,8 @@ def place(
     first = judge.pod(subject.copy(1), anew=True)
     if not _free_nodes(first) or first.late is not None:
         return Fit(subject, 0, _counted(_names(judge), {}), subject.state, first)
-    islands = Islands.of(judge, subject.copy(1), first)
     limit = admitted(subject, features, first)
+    islands = Islands.of(judge, subject.copy(1), first) if limit.copies else None
     filled = _Filled({}, subject.state, 0, undecided=False)
     if islands is not None:
         filled_alone = _fill_each(subject, judge, first, islands, limit, budget, tell)
@@ -84,11 +84,14 @@ class Limit:
     """Copies that quotas admit, and the refusal of the next one; None without a quota that matters."""
 
     copies: int = sys.maxsize
-    refusal: OverQuota | None = None
+    refusal: Stop | None = None
 
 
 def admitted(subject: Subject, features: Features, first: Attempt) -> Limit:
     """What the quotas of the namespace admit; ``first`` is the attempt to place the first copy."""
+    refused = None if subject.stand_in else forbidden(subject.state, subject.copy(1))
+    if refused is not None:
+        return Limit(0, refused)
     made = next((node.claims for node in _free_nodes(first)), first.claims)
     claims = [one.claim for one in made if one.claim is not None and (one.template is not None or not one.name)]
     found = room(subject.state, features, subject.copy(1), claims)

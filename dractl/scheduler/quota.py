@@ -14,7 +14,7 @@ from dractl.cluster.pods import ended
 from dractl.cluster.state import list_at, map_at, maps_at, text_at
 from dractl.model import Quantity, RequestRef
 from dractl.scheduler.snapshot import pod_limits, pod_requests, quantity
-from dractl.scheduler.stops import OverQuota
+from dractl.scheduler.stops import OverQuota, PodForbidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,6 +30,7 @@ CLAIMS = "count/resourceclaims.resource.k8s.io"
 PER_CLASS = ".deviceclass.resource.k8s.io/devices"
 _ALL_COUNTS = 32  # resourceapi.AllocationResultsMaxSize
 _ONE = Quantity(1)
+_MUST_BE_GIVEN = frozenset(f"{prefix}{name}" for prefix in ("", "requests.", "limits.") for name in ("cpu", "memory"))
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -126,6 +127,27 @@ def room(
                 at_end = have + Quantity(need.milli_value() * copies, -3)
                 found.append((copies, OverQuota("", key, resource, limit, at_end, need)))
     return min(found, key=lambda item: item[0], default=None)
+
+
+def forbidden(state: ClusterState, pod: Raw) -> PodForbidden | None:
+    """Why the API server refuses a pod that does not say how much it wants of what a quota limits
+    (enforcePodContainerConstraints). Where a LimitRange could fill that in, nothing is said."""
+    namespace, spec = text_at(pod, "metadata", "namespace") or "default", map_at(pod, "spec")
+    if map_at(spec, "resources") or any(key[0] == namespace for key in state.all("LimitRange")):
+        return None
+    for key, quota in state.all("ResourceQuota").items():
+        if key[0] != namespace or not _in_scopes(quota, pod):
+            continue
+        missing: dict[str, list[str]] = {}
+        for container in [*maps_at(spec, "containers"), *maps_at(spec, "initContainers")]:
+            given = of_pod({"spec": {"containers": [container]}})
+            for resource in sorted(_MUST_BE_GIVEN.intersection(map_at(quota, "spec", "hard"))):
+                if resource not in given:
+                    missing.setdefault(resource, []).append(text_at(container, "name"))
+        if missing:
+            asked = "; ".join(f"{resource} for: {','.join(sorted(names))}" for resource, names in missing.items())
+            return PodForbidden(text_at(pod, "metadata", "name"), f"failed quota: {key[1]}: must specify {asked}")
+    return None
 
 
 def _backing(state: ClusterState, features: Features) -> list[tuple[str, str]]:

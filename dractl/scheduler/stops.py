@@ -112,6 +112,14 @@ class OverQuota:
     request: RequestRef | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PodForbidden:
+    """The API server refuses to create a pod, with the end of its message."""
+
+    pod: str
+    message: str
+
+
 # -- PreFilter ---------------------------------------------------------------------------------------------------------
 
 
@@ -158,6 +166,7 @@ Stop = (
     | DeletedClaim
     | AdminAccessDenied
     | OverQuota
+    | PodForbidden
     | NoSuchClass
     | VolumeUnusable
     | NoNodes

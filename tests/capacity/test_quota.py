@@ -8,7 +8,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.capacity import most, place, subject
-from dractl.scheduler.stops import OverQuota
+from dractl.scheduler.stops import OverQuota, PodForbidden
 from tests.capacity.test_placing import GPU, gpus, template
 from tests.explain.cluster import claim, node, pod, request, state_of
 
@@ -68,3 +68,19 @@ def test_a_quota_with_scopes_counts_pods_in_them_alone(scope: dict[str, Any], fi
     user["status"] = {"phase": "Succeeded"}
     state = fleet(GPU, ONE, user, quota({"hard": hard, **scope}))
     assert place(subject(state, "pod/user", "ml"), Features.for_release("1.37")).fits == fits
+
+
+def test_a_pod_that_does_not_say_what_a_quota_limits_is_refused() -> None:
+    """pods.go enforcePodContainerConstraints; a LimitRange may fill in what is missing."""
+    user = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, uid="u", status={"phase": "Succeeded"})
+    user["spec"]["nodeName"] = "elsewhere"
+    state = fleet(GPU, ONE, user, quota({"hard": {"requests.cpu": "5"}}))
+    features = Features.for_release("1.37")
+    found = place(subject(state, "pod/user", "ml"), features)
+    assert found.fits == 0
+    (stop,) = found.stopped.stopped
+    assert isinstance(stop, PodForbidden)
+    assert stop.message == "failed quota: q: must specify requests.cpu for: main"
+    assert place(subject(state, "template/one", "ml"), features).fits == 8
+    ranged = state.replace("LimitRange", ("ml", "defaults"), {"kind": "LimitRange"})
+    assert place(subject(ranged, "pod/user", "ml"), features).fits == 8

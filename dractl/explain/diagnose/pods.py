@@ -94,6 +94,8 @@ def of_stop(stop: Stop, state: ClusterState) -> Cause:
                 more=_number(stop.need),
                 quotas=("/".join(stop.quota),),
             )
+        case stops.PodForbidden(name, message):
+            return PodsNotCreated(owner=f"the owner of pod {name}", event=message)
         case stops.NoSuchClass(_, request, wanted):
             known = sorted(name for _, name in state.all("DeviceClass"))
             near = nearest(wanted, known) or _class_of_driver(state, wanted)
