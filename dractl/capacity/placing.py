@@ -55,6 +55,12 @@ class Fit:
     stopped: Attempt
     undecided: bool = False
 
+    @property
+    def preempts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Nodes where kube-scheduler would end pods of lower priority (``namespace/name``) for the next copy. ``fits``
+        counts no such copy."""
+        return tuple((node.name, node.victims) for node in self.stopped.nodes if node.fits and node.victims)
+
 
 def place(
     subject: Subject,

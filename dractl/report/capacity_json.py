@@ -59,6 +59,7 @@ def fit_value(
         "nodes": [{"name": n.name, "fits": n.fits, "devices": list(n.devices)} for n in found.nodes],
         "stops": plain(tuple(stops)),
         "schedulerMessage": found.stopped.message,
+        **({"preempts": [{"node": n, "pods": list(pods)} for n, pods in found.preempts]} if found.preempts else {}),
         "stranded": [
             {"driver": s.driver, "pcieRoot": s.pcie_root, "node": s.node, "devices": list(s.devices), "why": s.why}
             for s in stranded

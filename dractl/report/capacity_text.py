@@ -160,6 +160,13 @@ def fit(
     if stops:
         lines += ["", "The next copy stays pending:"]
         lines += [f"  {reason.short}" for reason in stops[:4]]
+    elif found.preempts:
+        node, pods = found.preempts[0]
+        others = f", or pods on {len(found.preempts) - 1} other nodes" if len(found.preempts) > 1 else ""
+        lines += [
+            "",
+            f"For the next copy kube-scheduler ends pods of lower priority: {_some(pods, 4)} on {node}{others}",
+        ]
     elif found.stopped.message:
         lines += ["", f"The next copy stays pending: {found.stopped.message}"]
     if stranded:

@@ -172,3 +172,26 @@ def exhaustive(roots: list[str], wants: int, same: bool) -> int:
         return found
 
     return best(frozenset(range(len(roots))))
+
+
+def test_copies_that_would_end_other_pods_are_not_counted() -> None:
+    """defaultpreemption: a node's CPU is freed by pods of lower priority, devices are not."""
+    small = {"cpu": "4"}
+    low = pod("low", requests={"cpu": "3"}, spec={"nodeName": "a", "priority": 1}, status={"phase": "Running"})
+    user = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, requests={"cpu": "2"}, uid="u")
+    user["spec"]["priority"] = 10
+    objects = [
+        GPU,
+        template("one", request("gpu", "gpu")),
+        node("a", allocatable=small),
+        gpus("a", "r", "r"),
+        low,
+        user,
+    ]
+    found = place(subject(state_of(*objects), "pod/user", "ml"), FEATURES)
+    assert found.fits == 0
+    assert found.preempts == (("a", ("ml/low",)),)
+    held = claim("held", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="low"))
+    other = claim("other", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-1"), pod="low"))
+    found = place(subject(state_of(*objects, held, other), "pod/user", "ml"), FEATURES)
+    assert (found.fits, found.preempts) == (0, ())
