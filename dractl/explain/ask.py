@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.kinds import kind_of, not_found
 from dractl.cluster.pods import consumers, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, maps_at, text_at
+from dractl.cluster.workloads import owned_pods
 from dractl.scheduler.claims import PodClaim
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def find(
     pods = [q for workload in found for q in _pods_of(state, workload)]
     if not found and kind not in GROUPS:  # a dump of pods without their Jobs
         where = dict.fromkeys(key[0] for key in state.all("Pod") if namespace in (None, key[0]))
-        pods = _pending_first([q for space in where for q in _owned_pods(state, kind, (space, name))])
+        pods = _pending_first([q for space in where for q in _owned(state, kind, (space, name))])
     if not pods:
         raise not_found(state, (kind,), name, namespace, _WITHOUT_NAME)
     return pods
@@ -65,7 +66,7 @@ def _named(state: ClusterState, kind: str, name: str, namespace: str | None) -> 
 
 def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
     """The pending pods of a workload; where it has none at all, the pod that it would make."""
-    owned = _pending_first(list(_owned_pods(state, workload.kind, workload.key)))
+    owned = _pending_first(_owned(state, workload.kind, workload.key))
     yield from owned or _made_pods(workload)
 
 
@@ -74,27 +75,8 @@ def _pending_first(pods: list[Question]) -> list[Question]:
     return [pod for pod in pods if is_pending(pod.value)] or pods
 
 
-def _owned_pods(state: ClusterState, kind: str, key: Key) -> Iterator[Question]:
-    owners = {(kind, key[1])}
-    between = [
-        (middle, other[1], value)
-        for middle in state.kinds
-        if middle not in GROUPS
-        for other, value in state.all(middle).items()
-        if other[0] == key[0] and maps_at(value, "metadata", "ownerReferences")
-    ]
-    found = 0
-    while found < len(owners):  # a CronJob's Jobs, a RayJob's RayCluster: any number of generations, in any order
-        found = len(owners)
-        owners |= {(middle, name) for middle, name, value in between if _owned_by(value, owners)}
-    for other, pod in state.all("Pod").items():
-        if other[0] == key[0] and _owned_by(pod, owners):
-            yield Question("Pod", other, pod)
-
-
-def _owned_by(value: Raw, owners: set[tuple[str, str]]) -> bool:
-    references = maps_at(value, "metadata", "ownerReferences")
-    return any((text_at(r, "kind"), text_at(r, "name")) in owners for r in references)
+def _owned(state: ClusterState, kind: str, key: Key) -> list[Question]:
+    return [Question("Pod", pod_key, pod) for pod_key, pod in owned_pods(state, kind, key)]
 
 
 def _made_pods(workload: Question) -> Iterator[Question]:
@@ -132,7 +114,7 @@ def everything(state: ClusterState, namespace: str | None) -> list[Question]:
             continue
         for key, value in state.all(kind).items():
             workload = Question(kind, key, value)
-            if not _in(namespace, key) or text_at(value, "metadata", "uid") or any(_owned_pods(state, kind, key)):
+            if not _in(namespace, key) or text_at(value, "metadata", "uid") or any(owned_pods(state, kind, key)):
                 continue
             for made in _made_pods(workload):
                 if maps_at(made.value, "spec", "resourceClaims"):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.pods import is_pending
 from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.workloads import workload
 from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Subject
-from dractl.explain.fixes.owners import workload
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence

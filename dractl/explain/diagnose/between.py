@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.pods import ended, event_about
 from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.workloads import controller, workload
 from dractl.explain.causes import (
     AddedByAdmission,
     AllNeedsFree,
@@ -29,7 +30,6 @@ from dractl.explain.causes import (
     PinnedNode,
     UnknownNodes,
 )
-from dractl.explain.fixes.owners import controller, workload
 from dractl.model.nearest import nearest
 from dractl.scheduler.rejection import LabelUnmet
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.workloads import WORKLOADS
 from dractl.explain.causes import Mixed
 from dractl.explain.fixes.edits import put
-from dractl.explain.fixes.owners import WORKLOADS, Owners
 from dractl.objects import Claim
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dractl.explain.ask import Question
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
+    from dractl.explain.fixes.owners import Owners
     from dractl.model.names import RequestRef
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.claims import PodClaim

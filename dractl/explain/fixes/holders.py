@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Delete, Patch, pointer
 from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.workloads import workload_target
 from dractl.explain.causes import ConstraintConflict, CountersShort, Held, NotEnoughTogether
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
-from dractl.explain.fixes.owners import name_of
 from dractl.explain.fixes.registry import fix_once_for
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def recreated_anyway(problem: Problem) -> tuple[str, ...]:
     first: dict[str, str] = {}  # of each workload, one of its pods that hold something
     for holder in (h for cause in problem.causes for h in holders_of(cause) if h.pod):
         namespace, _, name = (holder.pod or "").partition("/")
-        owner = name_of(problem.state.get("Pod", (namespace, name)), namespace)
+        owner = workload_target(problem.state.get("Pod", (namespace, name)), namespace)
         if owner is not None:
             first.setdefault(owner, f"{namespace}/{name}")
     kept = {owner: pod for owner, pod in list(first.items())[:_MOST] if problem.owners.end([pod]) is None}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Create, Patch, parse_target, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
+from dractl.cluster.workloads import workload_target
 from dractl.explain.causes import Cause, NoNodes, SliceNodeMismatch
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.edits import append, drop, put
-from dractl.explain.fixes.owners import name_of
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import near_miss, taint_name, with_effect
 from dractl.model.nearest import nearest
@@ -205,7 +205,7 @@ def _from_runtime_class(problem: Problem, wrong: Mapping[str, Any]) -> bool:
     if not text_at(spec, "runtimeClassName"):
         return False
     applied = text_at(problem.question.value, "metadata", "annotations", _APPLIED)
-    owner = name_of(problem.pod, problem.question.key[0])
+    owner = workload_target(problem.pod, problem.question.key[0])
     template = problem.state.get(*parse_target(owner)) if owner is not None else None
     written = map_at(template, "spec", "template", "spec", "nodeSelector")
     if template is None and applied:
@@ -221,7 +221,7 @@ def _without_runtime_class(problem: Problem, pod: str, wrong: Mapping[str, Any])
     runtime: Mapping[str, Any] = {"op": "remove", "path": "/spec/runtimeClassName"}
     added = [{"op": "remove", "path": pointer("spec", "nodeSelector", key)} for key in wrong]
     whole = Patch(pod, (runtime, *added))
-    owned = name_of(problem.pod, problem.question.key[0]) is not None
+    owned = workload_target(problem.pod, problem.question.key[0]) is not None
     name = text_at(problem.question.value, "spec", "runtimeClassName")
     yield Candidate(
         f"remove runtimeClassName {name} from the pod",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.workloads import workload_target
 from dractl.explain.causes import (
     AdminAccessNamespace,
     BindingPending,
@@ -22,7 +23,6 @@ from dractl.explain.causes import (
 )
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.edits import put
-from dractl.explain.fixes.owners import name_of
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.scheduler.admission import ADMIN_LABEL
 from dractl.scheduler.prebind import RESERVED_LIMIT
@@ -220,7 +220,7 @@ def gates(problem: Problem, cause: SchedulingGated) -> Iterator[Candidate]:
 
 def _gate_owner(problem: Problem, gates: tuple[str, ...]) -> str:
     """Who removes scheduling gates, if the pod or its workload says so: for Kueue its queue, for others the domain."""
-    owner = name_of(problem.pod, problem.question.key[0])
+    owner = workload_target(problem.pod, problem.question.key[0])
     workload = problem.state.get(*parse_target(owner)) if owner is not None else None
     for value in (problem.pod, workload):
         queue = text_at(value, "metadata", "labels", _QUEUE) or text_at(value, "metadata", "annotations", _QUEUE)

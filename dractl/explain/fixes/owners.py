@@ -1,36 +1,40 @@
 """Pods that a controller recreates: how such a pod ends for good, and where its spec is written.
 
 Deleting a pod of a ReplicaSet frees nothing: its replacement is there before the pod that waits is tried again. The
-workload has to become smaller, and which of its pods goes then is its controller's choice, not ours
-(kubernetes pkg/controller/controller_utils.go ActivePodsWithRanks, pkg/controller/statefulset, pkg/controller/job).
+workload has to become smaller, and which of its pods goes then is its controller's choice, not ours.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended
 from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.workloads import (
+    DELETION_COST,
+    SCALED,
+    WORKLOADS,
+    ActivePods,
+    controller,
+    deletion_cost,
+    deletion_rank,
+    workload,
+    workload_target,
+)
 from dractl.explain.fixes.edits import moved, parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dractl.cluster.changes import Change
     from dractl.cluster.state import ClusterState, Key
 
     Raw = Mapping[str, Any]
 
-_HASH = "pod-template-hash"
-_COST = "controller.kubernetes.io/pod-deletion-cost"
-_PHASES = ("Pending", "Unknown", "Running")
-_SCALED = ("Deployment", "ReplicaSet", "StatefulSet")
 _TEMPLATE = "/spec/template"
 _POD_TEMPLATE = ("spec", "template")
-WORKLOADS = (*_SCALED, "DaemonSet", "Job")  # those whose pod template is at spec.template
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,32 +52,13 @@ class Ending:
         return next((c.target for c in reversed(self.changes) if isinstance(c, Patch)), None)
 
 
-def controller(pod: Raw | None) -> Raw | None:
-    """The owner that recreates the pod when it is deleted; None where it has none, or has ended."""
-    if pod is None or ended(pod):
-        return None
-    return next((o for o in maps_at(pod, "metadata", "ownerReferences") if o.get("controller") is True), None)
-
-
-def workload(pod: Raw | None) -> tuple[str, str] | None:
-    """Kind and name of the workload in which the pod is written: the Deployment, not its ReplicaSet."""
-    owner = controller(pod)
-    if owner is None:
-        return None
-    kind, name = text_at(owner, "kind"), text_at(owner, "name")
-    made = text_at(pod, "metadata", "labels", _HASH)
-    if kind == "ReplicaSet" and made and name.endswith(f"-{made}"):
-        return "Deployment", name.removesuffix(f"-{made}")
-    return kind, name
-
-
 class Owners:
     """The workloads of a cluster and their pods, as seen from the waiting pod ``asking``."""
 
     def __init__(self, state: ClusterState, asking: Key) -> None:
         self.state = state
         self.asking = asking
-        self._pods: dict[tuple[str, str, str], list[Raw]] | None = None
+        self._active = ActivePods(state)
 
     def end(self, pods: Iterable[str]) -> Ending | None:
         """How the pods (``namespace/name``) end for good; None where ending them does not help the waiting pod."""
@@ -135,7 +120,7 @@ class Owners:
 
     def _smaller(self, kind: str, key: Key, wanted: Sequence[Key]) -> Ending | None:
         """A workload scaled down until the wanted pods end; None if the waiting pod is one of its own."""
-        active = self._active(kind, key)
+        active = self._active.of(kind, key)
         keys = [(key[0], text_at(p, "metadata", "name")) for p in active]
         if self.asking in keys or not set(wanted) <= set(keys):
             return None
@@ -144,9 +129,9 @@ class Owners:
             patch = Patch(target, ({"op": "add", "path": "/spec/suspend", "value": True},))
             effect = f"ends its {len(keys)} pods" if len(keys) > 1 else "ends its pod"
             return Ending(f"suspend Job {'/'.join(key)}", (patch,), _deletions("/".join(k) for k in keys), effect)
-        if kind not in _SCALED or len({text_at(controller(p), "name") for p in active}) > 1:
+        if kind not in SCALED or len({text_at(controller(p), "name") for p in active}) > 1:
             return None  # a DaemonSet, somebody else's kind; or a rollout is under way
-        rank = _ordinal if kind == "StatefulSet" else _rank(active)
+        rank = deletion_rank(kind, active)
         names = {wanted_key[1] for wanted_key in wanted}
         chosen = [p for p in active if text_at(p, "metadata", "name") in names]
         order = sorted(active, key=lambda p: (rank(p), p not in chosen))
@@ -162,16 +147,6 @@ class Owners:
             title += f", pod {', '.join(text_at(p, 'metadata', 'name') for p in marked)} first"
         return Ending(title, (*(_cheaper(key[0], p) for p in marked), patch), gone)
 
-    def _active(self, kind: str, key: Key) -> list[Raw]:
-        """The pods of a workload that have neither ended nor are Terminating; indexed when first asked for."""
-        if self._pods is None:
-            self._pods = {}
-            for (namespace, _), pod in self.state.all("Pod").items():
-                owner = workload(pod)
-                if owner is not None and not text_at(pod, "metadata", "deletionTimestamp"):
-                    self._pods.setdefault((*owner, namespace), []).append(pod)
-        return self._pods.get((kind, key[1], key[0]), [])
-
 
 def _deletions(pods: Iterable[str]) -> tuple[Change, ...]:
     return tuple(Delete(f"Pod/{pod}") for pod in pods)
@@ -180,43 +155,11 @@ def _deletions(pods: Iterable[str]) -> tuple[Change, ...]:
 def _cheaper(namespace: str, pod: Raw) -> Patch:
     """The annotation that makes a controller end this pod before equal ones."""
     annotations = at(pod, "metadata", "annotations")
-    cost = str(_cost(pod) - 1)
-    operation = {"op": "add", "path": "/metadata/annotations", "value": {_COST: cost}}
+    cost = str(deletion_cost(pod) - 1)
+    operation = {"op": "add", "path": "/metadata/annotations", "value": {DELETION_COST: cost}}
     if isinstance(annotations, dict):
-        operation = {"op": "add", "path": pointer("metadata", "annotations", _COST), "value": cost}
+        operation = {"op": "add", "path": pointer("metadata", "annotations", DELETION_COST), "value": cost}
     return Patch(f"Pod/{namespace}/{text_at(pod, 'metadata', 'name')}", (operation,))
-
-
-def _cost(pod: Raw) -> int:
-    cost = str(map_at(pod, "metadata", "annotations").get(_COST, "0"))
-    return int(cost) if cost.lstrip("-").isdigit() else 0
-
-
-def _ordinal(pod: Raw) -> tuple[int, ...]:
-    """The order in which a StatefulSet ends pods: the highest ordinal first."""
-    number = text_at(pod, "metadata", "name").rpartition("-")[2]
-    return (-int(number) if number.isdigit() else 0,)
-
-
-def _rank(active: Sequence[Raw]) -> Callable[[Raw], tuple[int, ...]]:
-    """The order in which a ReplicaSet ends pods: without a node, pending, not ready, cheap, many on one node. Age
-    comes next; it is compared by its logarithm and so left to chance."""
-    nodes = Counter(text_at(p, "spec", "nodeName") for p in active)
-
-    def rank(pod: Raw) -> tuple[int, ...]:
-        node, phase = text_at(pod, "spec", "nodeName"), text_at(pod, "status", "phase")
-        conditions = maps_at(pod, "status", "conditions")
-        ready = any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
-        started = _PHASES.index(phase) if phase in _PHASES else 0
-        return bool(node), started, ready, _cost(pod), -nodes[node]
-
-    return rank
-
-
-def name_of(pod: Raw | None, namespace: str) -> str | None:
-    """``Kind/namespace/name`` of the workload of a pod."""
-    owner = workload(pod)
-    return f"{owner[0]}/{namespace}/{owner[1]}" if owner is not None else None
 
 
 def concerned(state: ClusterState, asking: Key, patch: Patch) -> str:
@@ -242,7 +185,7 @@ def in_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:
     None where the template lacks what the patch changes: a controller or admission put it into the pod, and would do so
     again (the DaemonSet controller's affinity, a RuntimeClass's nodeSelector)."""
     pod = state.get("Pod", key)
-    target = name_of(pod, key[0])
+    target = workload_target(pod, key[0])
     if target is None or target.partition("/")[0] not in WORKLOADS:
         return patch
     written = state.get(*parse_target(target)) or _as_submitted(pod)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from dractl.capacity.binding import bound
 from dractl.cluster.changes import Delete, apply
 from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.workloads import workload_target
 from dractl.explain.causes import ConstraintConflict, Held, NotEnoughTogether
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.holders import holders_of
-from dractl.explain.fixes.owners import name_of
 from dractl.explain.fixes.registry import fix_once_for
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ _ATTEMPTS = 32  # that all counts may take together
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether)
 def equal_counts(problem: Problem) -> Iterator[Candidate]:
     """The same, smaller count for every replica, where replicas of the pod's own workload hold the devices."""
-    owner = name_of(problem.pod, problem.question.key[0])
+    owner = workload_target(problem.pod, problem.question.key[0])
     if owner is None:
         return
-    pods = [key for key, pod in problem.state.all("Pod").items() if name_of(pod, key[0]) == owner]
+    pods = [key for key, pod in problem.state.all("Pod").items() if workload_target(pod, key[0]) == owner]
     holding = {h.pod for cause in problem.causes for h in holders_of(cause)}
     others = [key for key in pods if key != problem.question.key]
     if not any("/".join(key) in holding for key in others) or len(pods) > _MOST:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended
 from dractl.cluster.state import at, maps_at, text_at
+from dractl.cluster.workloads import workload_target
 from dractl.explain.causes import ClaimEach, ClaimMissing, EvictionLoop, OldReplicas, OldTemplate, OwnReplicas
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.holders import holders_of
-from dractl.explain.fixes.owners import name_of
 from dractl.explain.fixes.registry import fix_for
 from dractl.explain.fixes.settings import recreated
 
@@ -107,14 +107,14 @@ def turn(problem: Problem, cause: OwnReplicas) -> Iterator[Candidate]:
 def _of_job(problem: Problem, job: str) -> list[str]:
     """The pods of a Job that have not ended, ``namespace/name``."""
     pods = problem.state.all("Pod").items()
-    return ["/".join(key) for key, pod in pods if name_of(pod, key[0]) == job and not ended(pod)]
+    return ["/".join(key) for key, pod in pods if workload_target(pod, key[0]) == job and not ended(pod)]
 
 
 @fix_for(ClaimEach)
 def share(problem: Problem, cause: ClaimEach) -> Iterator[Candidate]:
     """One claim for all replicas, where the devices are configured to be shared and each replica has a claim of its
     own: sharing works among the pods of one claim (k8s-dra-driver-gpu, GpuConfig.sharing)."""
-    entry, owner = problem.reference(cause.pod_claim), name_of(problem.pod, problem.question.key[0])
+    entry, owner = problem.reference(cause.pod_claim), workload_target(problem.pod, problem.question.key[0])
     namespace, _, template = cause.template.partition("/")
     value = problem.state.get("ResourceClaimTemplate", (namespace, template))
     # A Deployment's old replicas hold what the new ones need; those of a StatefulSet cannot all be replaced at once.
@@ -168,7 +168,7 @@ def _siblings(problem: Problem, owner: str) -> tuple[Change, ...]:
     """The end of the pods of the same workload that hold what is wanted."""
     holders = dict.fromkeys(h.pod for cause in problem.causes for h in holders_of(cause) if h.pod and not h.finished)
     pods = ((name, problem.state.get("Pod", _key(name))) for name in holders)
-    return tuple(Delete(f"Pod/{n}") for n, pod in pods if pod is not None and name_of(pod, _key(n)[0]) == owner)
+    return tuple(Delete(f"Pod/{n}") for n, pod in pods if pod is not None and workload_target(pod, _key(n)[0]) == owner)
 
 
 def _key(full_name: str) -> tuple[str, str]:

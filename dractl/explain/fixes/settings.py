@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Create, Delete
+from dractl.cluster.workloads import workload_target
 from dractl.explain.causes import (
     AttributeType,
     BindingPending,
@@ -15,7 +16,6 @@ from dractl.explain.causes import (
     WouldFitNow,
 )
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
-from dractl.explain.fixes.owners import name_of
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def recreated(problem: Problem) -> tuple[Change, ...]:
     name = "/".join(problem.question.key)
     pod = problem.state.get("Pod", problem.question.key)
     gone: tuple[Change, ...] = (Delete(f"Pod/{name}"),)
-    if pod is None or name_of(pod, problem.question.key[0]) is not None:
+    if pod is None or workload_target(pod, problem.question.key[0]) is not None:
         return gone
     metadata = {k: v for k, v in pod["metadata"].items() if k not in _GENERATED}
     return (*gone, Create({**{k: v for k, v in pod.items() if k != "status"}, "metadata": metadata}))

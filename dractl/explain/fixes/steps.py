@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.changes import Create, Delete, Patch, PatchError, parse_target, patched
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import map_at, maps_at, text_at
-from dractl.explain.fixes.owners import WORKLOADS, name_of
+from dractl.cluster.workloads import WORKLOADS, workload_target
 from dractl.explain.fixes.tolerations import taint_name
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _maker(state: ClusterState, question: Question, target: str) -> str | None:
     """The owner of the asked pod, if ``target`` is the pod or its Job: their specs cannot be changed in place, and
     how a custom kind writes its pods is not known."""
     kind, key = parse_target(target)
-    owner = name_of(state.get("Pod", question.key), question.key[0])
+    owner = workload_target(state.get("Pod", question.key), question.key[0])
     if owner is None or target not in (owner, "/".join(("Pod", *question.key))):
         return None
     if kind == "Pod":
@@ -208,7 +208,7 @@ def _follow(state: ClusterState, question: Question, change: Patch) -> Iterator[
     kind, key = parse_target(change.target)
     if question.kind != "Pod":
         return
-    owner = name_of(state.get("Pod", question.key), question.key[0])
+    owner = workload_target(state.get("Pod", question.key), question.key[0])
     if kind == "ResourceClaimTemplate":
         waiting = [k for k in _waiting(state, key) if k == question.key or _owner(state, k) == owner]
         if owner is None:
@@ -225,7 +225,7 @@ def recreated(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[
     does not count those of its suspension (kubernetes pkg/controller/job)."""
     kind = owner.partition("/")[0]
     named, _, rest = words(owner).partition(" ")
-    active = [k for k, pod in state.all("Pod").items() if name_of(pod, k[0]) == owner and not ended(pod)]
+    active = [k for k, pod in state.all("Pod").items() if workload_target(pod, k[0]) == owner and not ended(pod)]
     if kind == "Job" and owner_exists(state, owner) and set(active) <= set(pods):
         suspend = f"kubectl patch {named} {rest} -p"
         yield Step(f"""{suspend} '{{"spec":{{"suspend":true}}}}'""", destroys=True)
@@ -255,7 +255,7 @@ def _waiting(state: ClusterState, template: Key) -> list[Key]:
 
 
 def _owner(state: ClusterState, pod: Key) -> str | None:
-    return name_of(state.get("Pod", pod), pod[0])
+    return workload_target(state.get("Pod", pod), pod[0])
 
 
 def _together(found: Sequence[Step]) -> Iterator[Step]:

@@ -1,0 +1,121 @@
+"""Pods and the workloads that recreate them: the walk from one to the other, and which pod a controller ends first.
+
+kubernetes pkg/controller/controller_utils.go ActivePodsWithRanks, pkg/controller/statefulset, pkg/controller/job.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from dractl.cluster.pods import ended
+from dractl.cluster.state import GROUPS, map_at, maps_at, text_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from dractl.cluster.state import ClusterState, Key
+
+    Raw = Mapping[str, Any]
+
+_HASH = "pod-template-hash"
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_PHASES = ("Pending", "Unknown", "Running")
+SCALED = ("Deployment", "ReplicaSet", "StatefulSet")  # those with spec.replicas
+WORKLOADS = (*SCALED, "DaemonSet", "Job")  # those whose pod template is at spec.template
+
+
+def controller(pod: Raw | None) -> Raw | None:
+    """The owner that recreates the pod when it is deleted; None where it has none, or has ended."""
+    if pod is None or ended(pod):
+        return None
+    return next((o for o in maps_at(pod, "metadata", "ownerReferences") if o.get("controller") is True), None)
+
+
+def workload(pod: Raw | None) -> tuple[str, str] | None:
+    """Kind and name of the workload in which the pod is written: the Deployment, not its ReplicaSet."""
+    owner = controller(pod)
+    if owner is None:
+        return None
+    kind, name = text_at(owner, "kind"), text_at(owner, "name")
+    made = text_at(pod, "metadata", "labels", _HASH)
+    if kind == "ReplicaSet" and made and name.endswith(f"-{made}"):
+        return "Deployment", name.removesuffix(f"-{made}")
+    return kind, name
+
+
+def workload_target(pod: Raw | None, namespace: str) -> str | None:
+    """``Kind/namespace/name`` of the workload of a pod."""
+    owner = workload(pod)
+    return f"{owner[0]}/{namespace}/{owner[1]}" if owner is not None else None
+
+
+def owned_pods(state: ClusterState, kind: str, key: Key) -> Iterator[tuple[Key, Raw]]:
+    """The pods below a workload, over any number of owners between: a CronJob's Jobs, a RayJob's RayCluster."""
+    owners = {(kind, key[1])}
+    between = [
+        (middle, other[1], value)
+        for middle in state.kinds
+        if middle not in GROUPS
+        for other, value in state.all(middle).items()
+        if other[0] == key[0] and maps_at(value, "metadata", "ownerReferences")
+    ]
+    reached = 0
+    while reached < len(owners):  # the objects are in any order
+        reached = len(owners)
+        owners |= {(middle, name) for middle, name, value in between if _owned_by(value, owners)}
+    for other, pod in state.all("Pod").items():
+        if other[0] == key[0] and _owned_by(pod, owners):
+            yield other, pod
+
+
+def _owned_by(value: Raw, owners: set[tuple[str, str]]) -> bool:
+    references = maps_at(value, "metadata", "ownerReferences")
+    return any((text_at(r, "kind"), text_at(r, "name")) in owners for r in references)
+
+
+class ActivePods:
+    """By workload the pods that have neither ended nor are Terminating; indexed when first asked for."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._pods: dict[tuple[str, str, str], list[Raw]] | None = None
+
+    def of(self, kind: str, key: Key) -> list[Raw]:
+        """Those of one workload."""
+        if self._pods is None:
+            self._pods = {}
+            for (namespace, _), pod in self._state.all("Pod").items():
+                owner = workload(pod)
+                if owner is not None and not text_at(pod, "metadata", "deletionTimestamp"):
+                    self._pods.setdefault((*owner, namespace), []).append(pod)
+        return self._pods.get((kind, key[1], key[0]), [])
+
+
+def deletion_rank(kind: str, active: Sequence[Raw]) -> Callable[[Raw], tuple[int, ...]]:
+    """The order in which a controller ends pods: the least first. A StatefulSet begins with the highest ordinal. A
+    ReplicaSet takes pods without a node, pending, not ready, cheap, many on one node; age comes next, which is compared
+    by its logarithm and so left to chance."""
+    if kind == "StatefulSet":
+        return _ordinal
+    nodes = Counter(text_at(p, "spec", "nodeName") for p in active)
+
+    def rank(pod: Raw) -> tuple[int, ...]:
+        node, phase = text_at(pod, "spec", "nodeName"), text_at(pod, "status", "phase")
+        conditions = maps_at(pod, "status", "conditions")
+        ready = any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+        started = _PHASES.index(phase) if phase in _PHASES else 0
+        return bool(node), started, ready, deletion_cost(pod), -nodes[node]
+
+    return rank
+
+
+def _ordinal(pod: Raw) -> tuple[int, ...]:
+    number = text_at(pod, "metadata", "name").rpartition("-")[2]
+    return (-int(number) if number.isdigit() else 0,)
+
+
+def deletion_cost(pod: Raw) -> int:
+    """The pod's annotation ``pod-deletion-cost``, 0 by default."""
+    cost = str(map_at(pod, "metadata", "annotations").get(DELETION_COST, "0"))
+    return int(cost) if cost.lstrip("-").isdigit() else 0

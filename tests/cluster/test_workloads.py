@@ -1,0 +1,80 @@
+"""From pods to the workloads that recreate them and back, and the order in which controllers end pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.cluster.workloads import ActivePods, deletion_rank, owned_pods, workload, workload_target
+from tests.explain.cluster import pod, state_of
+
+
+def owned(name: str, kind: str, owner: str, **more: Any) -> dict[str, Any]:
+    value = pod(name)
+    references = [{"apiVersion": "apps/v1", "kind": kind, "name": owner, "controller": True, "uid": owner}]
+    value["metadata"] = {**value["metadata"], "ownerReferences": references, **more}
+    return value
+
+
+def test_a_pod_of_a_deployments_replicaset_belongs_to_the_deployment() -> None:
+    made = owned("web-7d9-x", "ReplicaSet", "web-7d9", labels={"pod-template-hash": "7d9"})
+    assert workload(made) == ("Deployment", "web")
+    assert workload_target(made, "ml") == "Deployment/ml/web"
+    assert workload(owned("web-x", "ReplicaSet", "web")) == ("ReplicaSet", "web")  # nobody's ReplicaSet
+
+
+def test_a_pod_that_has_ended_is_recreated_by_nobody() -> None:
+    ended = owned("a", "Job", "train")
+    ended["status"] = {"phase": "Failed"}
+    assert workload(ended) is None
+    assert workload_target(pod("bare"), "ml") is None
+
+
+def test_the_pods_below_a_workload_are_found_over_several_owners() -> None:
+    def object_of(kind: str, name: str, owner: tuple[str, str]) -> dict[str, Any]:
+        reference = {"kind": owner[0], "name": owner[1], "controller": True}
+        metadata = {"name": name, "namespace": "ml", "ownerReferences": [reference]}
+        template = {"spec": {"containers": [{"name": "main", "image": "example.com/image"}]}}
+        return {"apiVersion": "example.com/v1", "kind": kind, "metadata": metadata, "spec": {"template": template}}
+
+    mine = owned("pod-0", "Job", "job-0")
+    state = state_of(
+        mine,
+        owned("pod-1", "Job", "another"),
+        object_of("Job", "job-0", ("RayCluster", "cluster-0")),
+        object_of("RayCluster", "cluster-0", ("RayJob", "ray")),
+    )
+    assert [key for key, _ in owned_pods(state, "RayJob", ("ml", "ray"))] == [("ml", "pod-0")]
+    assert list(owned_pods(state, "RayJob", ("other", "ray"))) == []
+
+
+def test_a_statefulset_ends_its_highest_ordinal_first() -> None:
+    pods = [pod(f"db-{n}") for n in (2, 10, 9)]
+    first = min(pods, key=deletion_rank("StatefulSet", pods))
+    assert first["metadata"]["name"] == "db-10"
+
+
+@pytest.mark.parametrize(
+    ("goes", "stays"),
+    [
+        ({"spec": {}}, {"spec": {"nodeName": "node-1"}}),
+        ({"status": {"phase": "Pending"}}, {"status": {"phase": "Running"}}),
+        ({}, {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}),
+        ({"metadata": {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "-5"}}}, {}),
+    ],
+)
+def test_a_replicaset_ends_first(goes: dict[str, Any], stays: dict[str, Any]) -> None:
+    """kubernetes pkg/controller/controller_utils.go ActivePodsWithRanks.Less, in its order."""
+    base: dict[str, Any] = {"metadata": {"name": "p"}, "spec": {"nodeName": "node-1"}, "status": {"phase": "Running"}}
+    a, b = {**base, **goes}, {**base, **stays}
+    rank = deletion_rank("ReplicaSet", [a, b])
+    assert rank(a) < rank(b)
+
+
+def test_pods_that_are_terminating_are_not_active() -> None:
+    state = state_of(
+        owned("a", "StatefulSet", "db"), owned("b", "StatefulSet", "db", deletionTimestamp="2026-01-01T00:00:00Z")
+    )
+    active = ActivePods(state).of("StatefulSet", ("ml", "db"))
+    assert [p["metadata"]["name"] for p in active] == ["a"]
