@@ -29,6 +29,7 @@ class Kustomizations:
         self._folders: dict[str, Kustomization | None] = {}
         self._homes: dict[str, str] = {}
         self._naming: dict[str, Kustomization | None] = {}
+        self._above: dict[str, tuple[Kustomization, ...]] = {}
 
     def naming(self, path: str) -> Kustomization | None:
         """The nearest kustomization, in a file's folder or above it, that names it as a resource or as a patch."""
@@ -38,15 +39,18 @@ class Kustomizations:
 
     def _found(self, path: str) -> Kustomization | None:
         file = os.path.abspath(path)
-        folder = os.path.dirname(file)
-        while True:
+        around = self._around(os.path.dirname(file))
+        return next((found for found in around if file in found.patches or file in found.resources), None)
+
+    def _around(self, folder: str) -> tuple[Kustomization, ...]:
+        """The kustomizations in a folder and above it, as far as its repository reaches; the nearest first."""
+        if folder not in self._above:
             found = self._in(folder)
-            if found is not None and (file in found.patches or file in found.resources):
-                return found
             parent = os.path.dirname(folder)
-            if parent == folder or os.path.exists(os.path.join(folder, ".git")):
-                return None
-            folder = parent
+            outermost = parent == folder or os.path.exists(os.path.join(folder, ".git"))
+            further = () if outermost else self._around(parent)
+            self._above[folder] = further if found is None else (found, *further)
+        return self._above[folder]
 
     def is_patch(self, path: str) -> bool:
         """True if a kustomization lists the file as a patch."""

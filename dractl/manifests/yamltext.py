@@ -1,4 +1,4 @@
-"""YAML text to values and to places: each document is composed once for its value, and again when a place is asked for.
+"""YAML text to values and to places: a document is composed for its value where it is more than plain, and for places.
 
 Documents are split and decoded as kubectl and the API server do: apimachinery's YAMLReader
 (pkg/util/yaml/decoder.go) and sigs.k8s.io/yaml over go-yaml v2 (decode.go), whose messages are kept.
@@ -12,6 +12,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from dractl.manifests import plainyaml
 from dractl.manifests.documents import Broken, Document, Fault, expand
 from dractl.manifests.resolve import MERGE, STR, Unresolvable, json_number, key_text, plain, tagged
 from dractl.manifests.text import MAX_DEPTH, bad_character, brackets_nest_deeply
@@ -100,18 +101,27 @@ def _document(source: Source, chunk: Chunk, index: int) -> Document | None:
         )
     if (bad := bad_character(text, chunk.start, chunk.end)) is not None:
         raise _Failure(bad[1], bad[0], bad[2])
-    node = compose(text, chunk)
-    if node is None:
-        return None
-    decoder = _Decoder(source, chunk.start, aliases="*" in text[chunk.start : chunk.end])
-    value = decoder.decode(node)
+    value, faults = _decoded(source, chunk)
     if value is None:
         return None
     leading = _BLANK_OR_COMMENT.match(text, chunk.start, chunk.end)
     above = leading.group() if leading is not None else ""
     origin = re.search(_HELM_SOURCE, above) if "# Source:" in above else None
-    locator = YamlLocator(source, chunk, tuple(decoder.faults))
+    locator = YamlLocator(source, chunk, faults)
     return Document(source.name, index, value, locator, origin=origin[1].rstrip() if origin else None)
+
+
+def _decoded(source: Source, chunk: Chunk) -> tuple[Any, tuple[Fault, ...]]:
+    """The value of a document, None if it is empty, and what only strict decoding minds."""
+    text = source.text[chunk.start : chunk.end]
+    value = plainyaml.read(text)
+    if value is not plainyaml.UNKNOWN:
+        return value, ()
+    node = compose(source.text, chunk)
+    if node is None:
+        return None, ()
+    decoder = _Decoder(source, chunk.start, aliases="*" in text)
+    return decoder.decode(node), tuple(decoder.faults)
 
 
 # --- composing ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,177 @@
+"""The plain part of YAML that nearly all manifests are written in, read three times as fast as libyaml's nodes are made.
+
+Block mappings and lists with one space behind the dash, scalars that end on their line, literal blocks (``|``), short
+flow collections of words. :func:`read` knows what it does not know: for everything else (anchors, tags, merge keys,
+escapes, folded text, keys given twice, whatever is wrong) it has no answer, and :mod:`dractl.manifests.yamltext` asks
+libyaml. Both give the same value for every text; a test holds them together.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache, lru_cache
+from typing import Any
+
+from dractl.manifests.resolve import json_number, key_text, plain
+
+UNKNOWN = object()
+"""What :func:`read` answers to a text that may hold anything else."""
+_MAX_NESTING = 64
+
+# Quantifiers are possessive: what cannot match fails at once, however long the line.
+_KEY = r"[A-Za-z][\w./-]{0,250}+"
+_WORD = r"[^\s:]*+(?::[^\s:]++)*+"
+_SCALAR = rf"""(?:[\w./$(+]|--?[A-Za-z0-9]){_WORD}(?: ++[^\s:#]{_WORD})*+|"[^"\\\n]*+"|'[^'\n]*+'"""
+_FLOW = r"""\[[\w./$ ,"'-]*+\]|\{[\w./$ ,"':-]*+\}"""
+_LINE = rf"^( *+)(?:#.*|(- )?(?:({_KEY}):(?![^ \n]))?(?: *+({_SCALAR}|{_FLOW}|\|-?))?(?: +#.*+)?+ *+|(.+))$"
+_ITEM = r""""[^"\\]*"|'[^']*'|[A-Za-z0-9_./][\w./-]*"""
+_PAIR = rf"({_KEY}): +({_ITEM})"
+
+
+class _Unknown(Exception):
+    """The text is more than this module reads."""
+
+
+@cache
+def _lines() -> re.Pattern[str]:
+    """Indentation, dash, key and value of each line; what is none of it is in the last group."""
+    return re.compile(_LINE, re.MULTILINE | re.ASCII)
+
+
+def read(text: str) -> Any:
+    """The value of one document, as go-yaml decodes it; UNKNOWN for what only a whole parser can tell."""
+    if not text.isascii() or "\r" in text or "\t" in text:
+        return UNKNOWN
+    try:
+        return _read(text)
+    except _Unknown:
+        return UNKNOWN
+
+
+def _read(text: str) -> Any:
+    rows = _lines().findall(text)
+    root: Any = None
+    stack: list[tuple[int, Any]] = []  # the open collections outside of the innermost
+    at, inner = -1, root  # the innermost collection and its indentation
+    opening = ""  # the key of it that still waits for its value
+    number = -1
+    for following, (spaces, dash, key, value, other) in enumerate(rows):
+        if following < number or not (dash or key or value or other):
+            continue  # part of a literal block; a blank line or a comment
+        indent = len(spaces)
+        if other or not (dash or key) or (dash and not key and not value):
+            raise _Unknown
+        if indent > at or (opening and dash and indent == at):
+            if not opening and at >= 0:
+                raise _Unknown
+            stack.append((at, inner))
+            fresh: Any = [] if dash else {}
+            if opening:
+                inner[opening] = fresh
+            else:
+                root = fresh
+            at, inner = indent, fresh
+            if len(stack) > _MAX_NESTING:
+                raise _Unknown
+        else:
+            while indent < at or (not dash and indent == at and type(inner) is list):
+                at, inner = stack.pop()
+        if indent != at or (type(inner) is list) is not bool(dash):
+            raise _Unknown
+        opening = ""
+        if dash:
+            if not key:
+                inner.append(_value(value))
+                continue
+            stack.append((at, inner))
+            inner.append({})
+            at, inner = indent + 2, inner[-1]
+        name = _name(key)
+        if name is None or name in inner:
+            raise _Unknown
+        if value == "|" or value == "|-":
+            inner[name], number = _literal(text, following + 1, at, keep=value == "|")
+        elif value:
+            inner[name] = _value(value)
+        else:
+            inner[name] = None
+            opening = name
+    return root
+
+
+def _literal(text: str, start: int, outside: int, *, keep: bool) -> tuple[str, int]:
+    """A literal block that begins in a line, and the number of the line behind it."""
+    lines = text.split("\n")
+    indent = len(lines[start]) - len(lines[start].lstrip(" ")) if start < len(lines) else 0
+    end = start
+    while end < len(lines):
+        line = lines[end]
+        content = line.lstrip(" ")
+        if content and len(line) - len(content) <= outside:
+            break
+        if (content or end == start) and len(line) - len(content) != indent and not line.startswith(" " * indent):
+            raise _Unknown
+        end += 1
+    while end > start and not lines[end - 1].strip(" "):
+        end -= 1
+        if len(lines[end]) > indent:  # blanks that belong to the text
+            raise _Unknown
+    if end == start or end == len(lines) or not lines[start].strip(" ") or indent <= outside:
+        raise _Unknown
+    return "\n".join(line[indent:] for line in lines[start:end]) + ("\n" if keep else ""), end
+
+
+@lru_cache(4096)
+def _name(key: str) -> str | None:
+    return key_text(plain(key))
+
+
+def _value(text: str) -> Any:
+    first = text[0]
+    if first == '"' or first == "'":
+        return text[1:-1]
+    if first == "|":
+        raise _Unknown
+    if first == "[":
+        return list(_items(text))
+    if first == "{":
+        return dict(_pairs(text))
+    if first.isalpha() and len(text) > 5:  # longer than every word that is no string
+        return text
+    return _scalar(text)
+
+
+@lru_cache(4096)
+def _scalar(text: str) -> Any:
+    value = plain(text)
+    if type(value) is not float:
+        return value
+    if not math.isfinite(value):
+        raise _Unknown
+    return json_number(value)
+
+
+@lru_cache(1024)
+def _items(text: str) -> tuple[Any, ...]:
+    inner = text[1:-1].strip(" ")
+    return tuple(_item(item.strip(" ")) for item in inner.split(",")) if inner else ()
+
+
+@lru_cache(1024)
+def _pairs(text: str) -> tuple[tuple[str, Any], ...]:
+    inner = text[1:-1].strip(" ")
+    found: dict[str, Any] = {}
+    for pair in inner.split(",") if inner else ():
+        match = re.fullmatch(_PAIR, pair.strip(" "), re.ASCII)
+        name = _name(match[1]) if match is not None else None
+        if match is None or name is None or name in found:
+            raise _Unknown
+        found[name] = _item(match[2])
+    return tuple(found.items())
+
+
+def _item(text: str) -> Any:
+    if re.fullmatch(_ITEM, text, re.ASCII) is None:
+        raise _Unknown
+    return _value(text)
