@@ -163,6 +163,7 @@ def _environment(declarations: Declarations) -> Environment:
     return Environment(declarations)
 
 
+@cache
 def environment(target: Target, mode: Mode) -> Environment:
     """The environment for expressions being created or changed (``new``: kube-apiserver) or taken as they are
     (``stored``: kube-scheduler)."""

@@ -123,7 +123,7 @@ class Inventory:
         return _sift(run, claim.subject, request.selectors, of_class).left if of_class else []
 
     def _of_class(self, run: Run, name: str) -> list[Candidate] | None:
-        subject = run.classes.get(name)
+        subject = run.device_class(name)
         selectors = subject.selectors if subject else self.classes.get(name, self.assumed.get(name))
         if selectors is None:
             return None

@@ -47,7 +47,7 @@ class Subject:
     def spec(self) -> Mapping[str, Any]:
         return mapping(self.value.get("spec"))
 
-    @property
+    @cached_property
     def selectors(self) -> list[Expression]:
         """Those of a DeviceClass."""
         return selectors_of(self.value)
@@ -122,15 +122,22 @@ class Run:
         elsewhere = self.others.named(kind, name)
         return elsewhere if len(elsewhere) == 1 else []
 
+    def device_class(self, name: str) -> Subject | None:
+        """The DeviceClass of that name: the last one of the run, else the only one elsewhere."""
+        found = self.named("DeviceClass", name)
+        return found[-1] if found else None
+
     @cached_property
-    def classes(self) -> Mapping[str, Subject]:
-        """The device classes by name: those of the run, and those that stand elsewhere under a name of their own."""
-        found = {subject.name: subject for subject in self.of("DeviceClass") if subject.name}
-        if self.others is not None:
-            for subject in self.others.of("DeviceClass"):
-                if subject.name not in found and len(self.others.named("DeviceClass", subject.name)) == 1:
-                    found[subject.name] = subject
-        return found
+    def class_names(self) -> frozenset[str]:
+        """The names for which :meth:`device_class` has a class."""
+        elsewhere = self.others.of("DeviceClass") if self.others is not None else ()
+        names = {subject.name for subject in (*self.of("DeviceClass"), *elsewhere) if subject.name}
+        return frozenset(name for name in names if self.device_class(name) is not None)
+
+    def driver_of_class(self, name: str) -> str | None:
+        """The driver that every device of the class of that name has, as far as its selectors demand one."""
+        found = self.device_class(name)
+        return self.driver_of(found.selectors) if found is not None else None
 
     @cached_property
     def kinds(self) -> frozenset[str]:

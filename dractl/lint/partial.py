@@ -21,7 +21,11 @@ _WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 
 def is_patch(document: Document, kustomizations: Kustomizations) -> bool:
     """True if a kustomization lists the document's file as a patch, or the document shows that it is one."""
-    return ("$" in document.text and _has_directive(document.value)) or _is_partial(document) or kustomizations.is_patch(document.file)
+    return (
+        ("$" in document.text and _has_directive(document.value))
+        or _is_partial(document)
+        or kustomizations.is_patch(document.file)
+    )
 
 
 def stands_alone(violation: Violation) -> bool:

@@ -165,8 +165,9 @@ def wanted(run: Run, request: Request) -> Wanted | None:
 
     A class of the run counts before the one that a driver installs under that name.
     """
-    if request.device_class in run.classes:
-        return of_selectors(run.program(item) for item in run.classes[request.device_class].selectors)
+    of_class = run.device_class(request.device_class)
+    if of_class is not None:
+        return of_selectors(run.program(item) for item in of_class.selectors)
     if request.device_class not in CLASSES:
         return None
     name, types = CLASS_DEVICES[request.device_class]
@@ -181,7 +182,7 @@ def driver_at(run: Run, subject: Subject, expression: Expression) -> str | None:
         return run.driver_of(subject.selectors)
     for request in subject.claim.alternatives:
         if expression.path[: len(request.path)] == request.path:
-            of_class = run.classes.get(request.device_class)
+            of_class = run.device_class(request.device_class)
             known = wanted(run, request)
             return run.driver_of(of_class.selectors) if of_class else known.driver.name if known else None
     return None

@@ -1,4 +1,4 @@
-"""The plain part of YAML that nearly all manifests are written in, read three times as fast as libyaml's nodes are made.
+"""The plain part of YAML, which most manifests are written in, at three times the speed of libyaml's nodes.
 
 Block mappings and lists with one space behind the dash, scalars that end on their line, literal blocks (``|``), short
 flow collections of words. :func:`read` knows what it does not know: for everything else (anchors, tags, merge keys,

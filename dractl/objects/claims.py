@@ -24,7 +24,8 @@ class Expression(NamedTuple):
     path: Path
 
 
-class Request(NamedTuple):
+@dataclass(frozen=True)
+class Request:
     """A request, or one of the alternatives in ``firstAvailable`` (then ``parent`` is the request's name).
 
     ``path`` is where ``fields`` (deviceClassName, selectors, count ...) stand.
@@ -58,7 +59,7 @@ class Request(NamedTuple):
         """The number of devices after defaulting; 0 for allocationMode All."""
         return 0 if self.takes_all else number(self.fields.get("count")) or 1
 
-    @property
+    @cached_property
     def selectors(self) -> list[Expression]:
         return expressions(self.fields.get("selectors"), (*self.path, "selectors"))
 
@@ -129,7 +130,7 @@ class Claim(Generic[Owner]):
                 return Request(reference, (*self.path, "requests", at), entry)
         return None
 
-    @property
+    @cached_property
     def constraints(self) -> list[Constraint]:
         listed = items(self.devices.get("constraints"))
         return [Constraint((*self.path, "constraints", at), mapping(item)) for at, item in enumerate(listed)]

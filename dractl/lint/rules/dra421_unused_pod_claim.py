@@ -107,7 +107,6 @@ def _drivers(run: Run, source: Subject | None) -> Iterator[str]:
     for request in source.claim.alternatives:
         yield request.device_class
         yield run.driver_of(request.selectors) or ""
-        if request.device_class in run.classes:
-            yield run.driver_of(run.classes[request.device_class].selectors) or ""
+        yield run.driver_of_class(request.device_class) or ""
     for item in items(source.claim.devices.get("config")):
         yield text(mapping(mapping(item).get("opaque")).get("driver"))

@@ -83,23 +83,26 @@ if TYPE_CHECKING:
 
 SEVERITY = "error"
 KINDS = ("Pod template", "ResourceClaim", "ResourceClaimTemplate")
+_DIGITS = str.maketrans("", "", "0123456789")
+_MAX_COMPARED = 100_000
+"""Pairs of names: where so many are unknown, their objects are in the cluster, not misspelt."""
 _FIELDS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": "ResourceClaimTemplate"}
 
 
 def check(run: Run) -> Iterator[Advice]:
-    classes = {subject.name for subject in run.of("DeviceClass") if subject.name}
+    names = _Names(run)
     for claim in run.claims if run.devices is None else ():  # else DRA755 knows better
         for request in claim.alternatives:
             name = request.device_class
-            if name and name not in run.classes:
-                yield from _nearest(claim.subject, (*request.path, "deviceClassName"), "DeviceClass", name, classes)
+            if name and run.device_class(name) is None:
+                yield from _nearest(claim.subject, (*request.path, "deviceClassName"), "DeviceClass", name, names)
     made = _templates_of_compute_domains(run)
     for pod in run.pods:
         for path, entry in pod.claims:
             for field, kind in _FIELDS.items():
                 name = text(entry.get(field))
                 if name and name not in made and named(run, kind, name, pod.subject) is None:
-                    yield from _elsewhere(run, pod.subject, (*path, field), name)
+                    yield from _elsewhere(run, pod.subject, (*path, field), name, names)
 
 
 def _templates_of_compute_domains(run: Run) -> set[str]:
@@ -112,7 +115,7 @@ def _templates_of_compute_domains(run: Run) -> set[str]:
     return found
 
 
-def _elsewhere(run: Run, subject: Subject, path: Path, name: str) -> Iterator[Advice]:
+def _elsewhere(run: Run, subject: Subject, path: Path, name: str, names: _Names) -> Iterator[Advice]:
     """What may be meant by a name that the subject's namespace does not have."""
     field = str(path[-1])
     kind = _FIELDS[field]
@@ -125,8 +128,7 @@ def _elsewhere(run: Run, subject: Subject, path: Path, name: str) -> Iterator[Ad
     if others:
         yield _other_namespace(subject, path, others[0])
     else:
-        near = {other.name for other in run.of(kind) if may_share_namespace(other, subject)}
-        yield from _nearest(subject, path, kind, name, near)
+        yield from _nearest(subject, path, kind, name, names)
 
 
 def _of_other_kind(subject: Subject, path: Path, field: str, other: Subject) -> Advice:
@@ -144,12 +146,9 @@ def _of_other_kind(subject: Subject, path: Path, field: str, other: Subject) -> 
     )
 
 
-def _nearest(subject: Subject, path: Path, kind: str, name: str, names: set[str]) -> Iterator[Advice]:
-    from dractl.model.nearest import nearest
-
-    near = nearest(name, sorted(names), alike=0.85)
-    # gpu-0 and gpu-1 are two things, not one misspelt.
-    if near and _without_digits(near) != _without_digits(name):
+def _nearest(subject: Subject, path: Path, kind: str, name: str, names: _Names) -> Iterator[Advice]:
+    near = names.nearest(kind, name, subject)
+    if near:
         yield Advice(
             subject,
             path,
@@ -160,8 +159,39 @@ def _nearest(subject: Subject, path: Path, kind: str, name: str, names: set[str]
         )
 
 
+class _Names:
+    """Names of a run's objects that another object may mean."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._known: dict[tuple[str, str], tuple[frozenset[str], frozenset[str]]] = {}
+        self._compared = 0
+
+    def nearest(self, kind: str, name: str, user: Subject) -> str | None:
+        """The name of a kind that ``name`` is nearly; None if there is none.
+
+        gpu-0 and gpu-1 are two things, not one misspelt: where names differ in their numbers, none is looked for.
+        """
+        known, bare = self._of(kind, user)
+        if _without_digits(name) in bare or self._compared > _MAX_COMPARED:
+            return None
+        from dractl.model.nearest import nearest
+
+        self._compared += len(known)
+        return nearest(name, known, alike=0.85)
+
+    def _of(self, kind: str, user: Subject) -> tuple[frozenset[str], frozenset[str]]:
+        """The names that ``user`` may mean, and what is left of them without digits."""
+        namespace = "" if kind == "DeviceClass" else namespace_of(user)
+        if (kind, namespace) not in self._known:
+            near = (item for item in self._run.of(kind) if kind == "DeviceClass" or may_share_namespace(item, user))
+            known = frozenset(item.name for item in near if item.name)
+            self._known[kind, namespace] = known, frozenset(map(_without_digits, known))
+        return self._known[kind, namespace]
+
+
 def _without_digits(name: str) -> str:
-    return "".join(char for char in name if not char.isdigit())
+    return name.translate(_DIGITS)
 
 
 def _other_namespace(subject: Subject, path: Path, other: Subject) -> Advice:

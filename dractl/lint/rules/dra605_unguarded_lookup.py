@@ -122,7 +122,6 @@ FIELDS = ("selectors",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    classes = run.classes
     drivers = _drivers(run)
     for subject in run.of("DeviceClass"):
         # One that does not ask for a driver at all: DRA211.
@@ -130,7 +129,7 @@ def check(run: Run) -> Iterator[Advice]:
             yield from _failing(run, drivers, subject, [], subject.selectors, "the selectors before it let")
     for claim in run.claims:
         for request in claim.alternatives:
-            of_class = classes.get(request.device_class)
+            of_class = run.device_class(request.device_class)
             if of_class is not None:
                 passed = f"class {of_class.name} lets"
                 yield from _failing(run, drivers, claim.subject, of_class.selectors, request.selectors, passed)

@@ -97,13 +97,12 @@ class Wanted(NamedTuple):
 
 
 def check(run: Run) -> Iterator[Advice]:
-    classes = run.classes
     for subject in run.of("DeviceClass"):
         if pair := _contradiction(run, [(subject, expression) for expression in subject.selectors]):
             yield _advice(*pair)
     for claim in run.claims:
         for request in claim.alternatives:
-            of_class = classes.get(request.device_class)
+            of_class = run.device_class(request.device_class)
             selectors = [(of_class, expression) for expression in of_class.selectors] if of_class else []
             pair = _contradiction(run, [*selectors, *((claim.subject, expression) for expression in request.selectors)])
             if pair and pair[1].subject is claim.subject:  # else the class is at fault, which has been said

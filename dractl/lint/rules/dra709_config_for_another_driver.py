@@ -76,13 +76,12 @@ FIELDS = ("config",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    drivers = {name: run.driver_of(subject.selectors) for name, subject in run.classes.items()}
     for claim in run.claims:
         for at, item in enumerate(items(claim.devices.get("config"))):
             wanted = text(mapping(mapping(item).get("opaque")).get("driver"))
             names = [text(name) for name in items(mapping(item).get("requests"))]
             targets = claim.targets(names)
-            known = {drivers.get(request.device_class) for request in targets}
+            known = {run.driver_of_class(request.device_class) for request in targets}
             if wanted and targets and None not in known and wanted not in known:
                 found = ", ".join(sorted(filter(None, known)))
                 yield Advice(

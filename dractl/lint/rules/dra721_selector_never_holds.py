@@ -80,7 +80,7 @@ def check(run: Run) -> Iterator[Advice]:
                 continue
             if program.reads == frozenset():
                 yield from _constant(selection, expression, program)
-            elif selection.request is not None and selection.request.device_class not in run.classes:
+            elif selection.request is not None and run.device_class(selection.request.device_class) is None:
                 yield from _against_class(selection, expression, program)
             yield from _values(selection, expression, program)
 

@@ -102,7 +102,7 @@ def _configurations(run: Run, real: set[str]) -> Iterator[Advice]:
             path = (*claim.path, "config", at, "opaque", "driver")
             targets = claim.targets([text(request) for request in items(mapping(item).get("requests"))])
             known = [wanted(run, request) for request in targets]
-            installed = all(r.device_class in CLASSES and r.device_class not in run.classes for r in targets)
+            installed = all(r.device_class in CLASSES and run.device_class(r.device_class) is None for r in targets)
             owners = sorted({side.driver.name for side in known if side is not None})
             meant = owners[0] if len(owners) == 1 else None
             if name and targets and installed and owners and name not in owners:

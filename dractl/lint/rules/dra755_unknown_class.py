@@ -34,7 +34,7 @@ DEVICES = True
 def check(run: Run) -> Iterator[Advice]:
     if run.devices is None or not run.devices.classes:
         return
-    known = set(run.classes) | set(run.devices.classes)
+    known = run.class_names | set(run.devices.classes)
     for claim in run.claims:
         for request in claim.alternatives:
             name = request.device_class

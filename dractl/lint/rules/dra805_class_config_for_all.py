@@ -34,18 +34,19 @@ FIELDS = ("config",)
 def check(run: Run) -> Iterator[Advice]:
     if run.target.has("class-config-by-request"):
         return
-    classes = run.classes
-    drivers = {name: run.driver_of(subject.selectors) for name, subject in classes.items()}
     for claim in run.claims:
         for name in dict.fromkeys(request.device_class for request in claim.alternatives):
-            for at, item in enumerate(items(classes[name].spec.get("config")) if name in classes else ()):
+            of_class = run.device_class(name)
+            if of_class is None:
+                continue
+            for at, item in enumerate(items(of_class.spec.get("config"))):
                 driver = text(mapping(mapping(item).get("opaque")).get("driver"))
                 for request in claim.alternatives:
-                    if driver and request.device_class != name and drivers.get(request.device_class) == driver:
+                    if driver and request.device_class != name and run.driver_of_class(request.device_class) == driver:
                         yield Advice(
                             claim.subject,
                             (*request.path, "deviceClassName"),
                             f"{driver} gets the configuration of class {name} for request {request.reference} too",
                             help="put the request into a claim of its own",
-                            related=((f"the configuration of class {name}", classes[name], ("spec", "config", at)),),
+                            related=((f"the configuration of class {name}", of_class, ("spec", "config", at)),),
                         )

@@ -1,0 +1,111 @@
+"""Plain YAML has the value that libyaml's nodes have, or none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dractl.manifests import plainyaml, yamltext
+from dractl.manifests.source import Source
+from dractl.manifests.text import bad_character
+
+CLAIM = """\
+# a claim
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: one}
+spec:
+  devices:
+    requests:
+    - name: gpu  # eight of them
+      exactly:
+        count: 8
+        selectors:
+        - cel:
+            expression: |-
+              device.driver == "a" &&
+                true # no comment
+
+        - cel: {expression: 'true'}
+    constraints:
+    - requests: [gpu, "nic"]
+  on: yes
+  ratio: 1e3
+"""
+
+
+def by_libyaml(text: str) -> Any:
+    chunk = yamltext.Chunk(0, len(text))
+    try:
+        node = yamltext.compose(text, chunk)
+        decoder = yamltext._Decoder(Source("x", text), 0, aliases="*" in text)
+        value = None if node is None else decoder.decode(node)
+    except yamltext._Failure:
+        return "refused"
+    return "given twice" if decoder.faults else value
+
+
+def test_a_claim_with_a_literal_block_is_plain() -> None:
+    text = CLAIM
+    value = plainyaml.read(text)
+    assert value == by_libyaml(text)
+    assert value["spec"]["true"] is True
+    assert value["spec"]["ratio"] == 1000
+    selectors = value["spec"]["devices"]["requests"][0]["exactly"]["selectors"]
+    assert selectors[0]["cel"]["expression"] == 'device.driver == "a" &&\n  true # no comment'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &x 1",
+        "a: *x",
+        "a: !!str 1",
+        "<<: {a: b}",
+        "a: 1\na: 2",
+        "a: b\n  c: d",
+        "a: b\n  more words",
+        "a: >-\n  folded\n",
+        'a: "\\n"',
+        "a: 'it''s'",
+        "- - a",
+        "? a\n: b",
+        "a:\tb",
+        "a: b: c",
+        "- |",
+        "a: .nan",
+        "null: 1",
+        "word",
+        "a: [b, [c]]",
+        "a: |\n  text that the file ends with",
+        "a: |2\n   b\nc: d\n",
+        "ä: b",
+    ],
+)
+def test_what_is_more_than_plain_is_left_to_libyaml(text: str) -> None:
+    assert plainyaml.read(text) is plainyaml.UNKNOWN
+
+
+WORDS = "- |: |  |\n  |\n- | # c|k: v|  - k: v|[a, b]|{a: b}|null|on|0x1f|1.5|-1|--f|a:b|.inf|...|a b|'q'|\"q\"|::"
+TOKENS = st.sampled_from([*"ab1y~-:#'\"|>[]{},&*!?%@`=\\ \n", *WORDS.split("|"), "k: |\n", "k: |-\n    t\n"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, len(CLAIM)), st.integers(0, 4), st.lists(TOKENS, max_size=4))
+def test_a_mutated_claim_has_the_value_that_libyaml_gives(at: int, cut: int, tokens: list[str]) -> None:
+    text = CLAIM[:at] + "".join(tokens) + CLAIM[at + cut :]
+    value = plainyaml.read(text)
+    if value is not plainyaml.UNKNOWN and bad_character(text, 0, len(text)) is None:
+        assert repr(value) == repr(by_libyaml(text))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(TOKENS, max_size=12))
+def test_a_short_text_has_the_value_that_libyaml_gives(tokens: list[str]) -> None:
+    text = "".join(tokens)
+    value = plainyaml.read(text)
+    if value is not plainyaml.UNKNOWN and value is not None:
+        assert repr(value) == repr(by_libyaml(text))
