@@ -83,7 +83,7 @@ class Reason:
 
     @property
     def short(self) -> str:
-        """The message without those who hold the devices."""
+        """The message without who holds the devices."""
         return self.brief or self.message
 
 
@@ -115,14 +115,14 @@ class AllocatedDevice:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One value of a constrained attribute (a PCIe root, a NUMA node) and how many devices of each request it holds:
-    those that would do, and how many of them are free."""
+class ConstraintGroup:
+    """One value of a constrained attribute (a PCIe root, a NUMA node), and how many matching devices of each request
+    have it."""
 
     attribute: str
     value: str
-    free: tuple[tuple[str, int], ...]  # request -> free devices that would do
-    all: tuple[tuple[str, int], ...] = ()  # request -> devices that would do if nothing were in use
+    free: tuple[tuple[str, int], ...]  # request -> free matching devices
+    all: tuple[tuple[str, int], ...] = ()  # request -> matching devices, in use or not
 
     @property
     def score(self) -> tuple[int, int]:
@@ -132,12 +132,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A smallest set of requests and constraints that cannot hold together on ``node``."""
+    """A smallest set of requests and constraints that cannot be satisfied together on ``node``."""
 
     node: str
     requests: tuple[str, ...]
     constraints: tuple[str, ...]
-    places: tuple[Place, ...] = ()
+    places: tuple[ConstraintGroup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,15 +198,15 @@ class DriverStatus:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Who is asked about. ``pod_claims`` maps the names in the pod to the claims that they stand for, ``templates`` to
-    the templates that these are made from; ``extended`` names requests for extended resources as the pod does."""
+    """The subject of an answer. ``pod_claims`` maps the names in the pod to claims, ``templates`` to the templates of
+    these; ``extended`` maps requests of the scheduler's claim to the extended resources in the pod."""
 
     kind: str
     namespace: str
     name: str
     pod_claims: Mapping[str, str | None] = field(default_factory=dict)
     templates: Mapping[str, str] = field(default_factory=dict)
-    extended: Mapping[str, str] = field(default_factory=dict)  # what requests for extended resources are in the pod
+    extended: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -243,7 +243,7 @@ class Explanation:
 
     @property
     def title(self) -> str:
-        """The subject; of equal replicas the workload and how many they are."""
+        """The subject; of equal replicas, the workload and their number."""
         return f"{self.workload} ({1 + len(self.alike)} pods)" if self.alike else self.subject.title
 
     @property
@@ -252,7 +252,7 @@ class Explanation:
 
     @property
     def unchecked(self) -> bool:
-        """Whether nodes fit, and what stops it all the same is not checked here: no change is looked for then."""
+        """True if a node fits but an unchecked plugin may object; no fixes are searched for."""
         stopped = bool(self.reasons) and self.reasons[0].code == "node-filter"
         return stopped and any(node.verdict == "allocatable" for node in self.nodes)
 
@@ -261,7 +261,7 @@ _JSON_NAMES = {"device_class": "class"}
 
 
 def plain(value: Any) -> Any:
-    """A value of this module as JSON has it: camelCase keys, and nothing where nothing is known."""
+    """A value of this module as JSON: camelCase keys, without those that have no value."""
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
     if isinstance(value, Patch):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dractl.explain import selectors
 from dractl.explain.answer import FunnelStage
-from dractl.explain.wording import held_by
+from dractl.explain.wording import held_by, instead, tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -135,13 +135,13 @@ def _detail(devices: Devices, stage: Stage) -> str:
         return ""
     match stage.name:
         case "request-selector":
-            return selectors.misfit(devices, stage.expression or "", lost).detail
+            return instead(selectors.misfit(devices, stage.expression or "", lost))
         case "in-use":
             return f"{len(lost)} held: {held_by(devices.holders(dict.fromkeys(lost)), 2)}"
         case "taints":
-            return selectors.tally(loss.taint or "" for loss in stage.lost)
+            return tally(loss.taint or "" for loss in stage.lost)
         case "counters":
-            return selectors.tally(f"{loss.counter_set} {loss.counter}" for loss in stage.lost)
+            return tally(f"{loss.counter_set} {loss.counter}" for loss in stage.lost)
         case "capacity":
             return _capacity(stage.lost)
         case "constraint":
@@ -153,5 +153,5 @@ def _detail(devices: Devices, stage: Stage) -> str:
 def _capacity(lost: Sequence[Loss]) -> str:
     first = lost[0]
     if first.code == "capacity-short":
-        return selectors.tally(f"{loss.free} free" for loss in lost)
+        return tally(f"{loss.free} free" for loss in lost)
     return first.message

@@ -1,4 +1,4 @@
-"""Device selectors: which part of them is false, which values the devices have instead, and how to say it."""
+"""Device selectors: as a person would write them, and which values the devices have instead."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dractl.cel.lookups import Lookup
     from dractl.cluster.devices import Devices
 
-_MOST = 4  # values that a message names
+MOST = 4  # values that a message names
 _SHORTEST = 3  # characters that may stand for a longer name
 
 
@@ -80,51 +80,51 @@ def text_of(value: object) -> str:
     return str(value)
 
 
-def tally(values: Iterable[str]) -> str:
-    """``Ampere ×64, Hopper ×2``: the values, the most frequent first."""
-    counted = Counter(values).most_common()
-    shown = ", ".join(f"{value} ×{count}" if count > 1 else value for value, count in counted[:_MOST])
-    return shown + (f", {len(counted) - _MOST} more values" if len(counted) > _MOST else "")
-
-
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Why a condition is false on devices: which name it reads, the values there, and the nearest right name."""
+    """Why a condition is false on ``devices`` devices: the name that it reads, and what these have for it.
+
+    ``values`` has each value and how many devices have it; empty if none has one, and then ``nearest`` is the published
+    name that was probably meant. Without a ``reference`` the condition is about ``device.driver``.
+    """
 
     reference: Lookup | None
-    found: tuple[str, ...]  # values, the most frequent first
-    detail: str
+    values: tuple[tuple[str, int], ...] = ()
+    devices: int = 0
     nearest: str | None = None
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """The values, the most frequent first; drivers as they come."""
+        if self.reference is None:
+            return tuple(value for value, _ in self.values)
+        return tuple(value for value, _ in Counter(dict(self.values)).most_common(MOST))
+
+    @property
+    def missing(self) -> int:
+        """How many devices have nothing of that name."""
+        return self.devices - sum(number for _, number in self.values)
 
 
 def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit:
-    """Explains a condition that is false (or an error) on the devices ``lost``."""
-    told: list[Misfit] = []
+    """Explains a condition that is false (or an error) on the devices ``lost``: by a name that none of them publishes,
+    else by the first name that it reads, else by the driver."""
+    misfits: list[Misfit] = []
     program = reading(condition)
     for reference in program.lookups:
-        values = [value_of(devices, device, reference) for device in lost]
-        there = [value for value in values if value is not None]
-        known = _names(devices, lost, reference.kind)
+        there = Counter(value for d in lost if (value := value_of(devices, d, reference)) is not None)
         if reference.name and there:
-            found = tuple(value for value, _ in Counter(there).most_common(_MOST))
-            missing = len(values) - len(there)
-            lacking = f", not published by {missing}" if missing else ""
-            told.append(Misfit(reference, found, f"{reference.name}: {tally(there)}{lacking}"))
+            misfits.append(Misfit(reference, tuple(there.items()), len(lost)))
             continue
-        near = nearest_name(reference.domain, reference.name, known)
-        kind = "attribute" if reference.kind == "attributes" else "capacity"
-        what = f"{kind} {reference.full_name}" if reference.name else f"domain {reference.domain}"
-        if not reference.name and any(name.startswith(reference.domain + "/") for name in known):
-            continue
-        instead = f"; there is {near}" if near else ""
-        told.append(Misfit(reference, (), f"{what} exists on 0 of {len(lost)} devices{instead}", near))
-    absent = [m for m in told if not m.found]
-    if absent or told:
-        return (absent or told)[0]
+        published = _names(devices, lost, reference.kind)
+        if reference.name or not any(name.startswith(reference.domain + "/") for name in published):
+            near = nearest_name(reference.domain, reference.name, published)
+            misfits.append(Misfit(reference, (), len(lost), near))
+    if misfits:
+        return next((m for m in misfits if not m.values), misfits[0])
     if any(found.lookup is None for found in program.comparisons):
-        drivers = [device.driver for device in lost]
-        return Misfit(None, tuple(dict.fromkeys(drivers)), f"driver: {tally(drivers)}")
-    return Misfit(None, (), "")
+        return Misfit(None, tuple(Counter(device.driver for device in lost).items()), len(lost))
+    return Misfit(None)
 
 
 def _names(devices: Devices, lost: Sequence[DeviceID], kind: str) -> dict[str, int]:

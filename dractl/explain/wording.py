@@ -7,6 +7,7 @@ out who holds the devices, which tables show elsewhere.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dractl.allocation import CLAIM_NAME
 from dractl.explain import causes
 from dractl.explain.refusals import label_text, unmet
-from dractl.explain.selectors import readable
+from dractl.explain.selectors import MOST, readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dractl.cluster.devices import Holder
     from dractl.explain.causes import Cause
+    from dractl.explain.selectors import Misfit
     from dractl.model.names import RequestRef
 
 C = TypeVar("C", bound="Cause")
@@ -114,6 +116,27 @@ def first(names: Sequence[str], most: int = 3) -> str:
 def times(number: int) -> str:
     """`` ×8``, and nothing for one."""
     return f" ×{number}" if number > 1 else ""
+
+
+def tally(values: Iterable[str] | Mapping[str, int]) -> str:
+    """``Ampere ×64, Hopper ×2``: the values, the most frequent first."""
+    counted = Counter(values).most_common()
+    shown = ", ".join(f"{value}{times(count)}" for value, count in counted[:MOST])
+    return shown + (f", {len(counted) - MOST} more values" if len(counted) > MOST else "")
+
+
+def instead(misfit: Misfit) -> str:
+    """What devices have instead of what a selector wants: ``memory: 40Gi ×8, not published by 2``."""
+    reference = misfit.reference
+    if reference is None:
+        return f"driver: {tally(dict(misfit.values))}" if misfit.values else ""
+    if misfit.values:
+        lacking = f", not published by {misfit.missing}" if misfit.missing else ""
+        return f"{reference.name}: {tally(dict(misfit.values))}{lacking}"
+    kind = "attribute" if reference.kind == "attributes" else "capacity"
+    name = f"{kind} {reference.full_name}" if reference.name else f"domain {reference.domain}"
+    near = f"; there is {misfit.nearest}" if misfit.nearest else ""
+    return f"{name} exists on 0 of {misfit.devices} devices{near}"
 
 
 def plural(number: int, noun: str) -> str:
@@ -339,7 +362,8 @@ def _pool_invalid(cause: causes.PoolInvalid, names: Names, scope: Scope) -> str:
 
 @_says(causes.SelectorFalse)
 def _selector_false(cause: causes.SelectorFalse, names: Names, scope: Scope) -> str:
-    detail = f" ({_false(cause)}{cause.detail})" if cause.detail else ""
+    there = instead(cause.misfit) if cause.misfit is not None else ""
+    detail = f" ({_false(cause)}{there})" if there else ""
     if cause.of_class:
         of = plural(cause.of, "device")
         return f"{_lead(cause, names)}class {cause.device_class} matches none of {of}{detail}"
@@ -360,7 +384,8 @@ def _false(cause: causes.SelectorFalse) -> str:
 def _selector_error(cause: causes.SelectorError, names: Names, scope: Scope) -> str:
     if cause.upstream:
         return cause.upstream
-    detail = f" ({cause.detail})" if cause.detail else ""
+    there = instead(cause.misfit) if cause.misfit is not None else ""
+    detail = f" ({there})" if there else ""
     if cause.selector is None:
         return f"{_lead(cause, names)}{cause.error}{detail}"
     on = f"{len(cause.devices)} devices" if len(cause.devices) > 1 else f"device {cause.devices[0]}"

@@ -63,12 +63,30 @@ class Request:
     def selectors(self) -> list[Expression]:
         return expressions(self.fields.get("selectors"), (*self.path, "selectors"))
 
+    @property
+    def tolerations(self) -> list[Mapping[str, Any]]:
+        return [mapping(item) for item in items(self.fields.get("tolerations"))]
+
+    @property
+    def capacity(self) -> Mapping[str, Any]:
+        """The amounts that it asks for, by the name of the capacity."""
+        return mapping(mapping(self.fields.get("capacity")).get("requests"))
+
 
 class Constraint(NamedTuple):
     """One of ``devices.constraints``."""
 
     path: Path
     fields: Mapping[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """``matchAttribute`` or ``distinctAttribute``."""
+        return "matchAttribute" if "matchAttribute" in self.fields else "distinctAttribute"
+
+    @property
+    def attribute(self) -> str:
+        return text(self.fields.get(self.kind))
 
     @property
     def requests(self) -> list[str]:

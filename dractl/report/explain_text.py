@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from dractl.explain.answer import (
         AllocatedDevice,
         Conflict,
+        ConstraintGroup,
         DeviceStatus,
         Explanation,
         Fix,
         FunnelStage,
         NodeAnswer,
-        Place,
         Reason,
     )
     from dractl.report.canvas import Canvas
@@ -231,7 +231,7 @@ def _conflict(conflict: Conflict, canvas: Canvas, most: int) -> Iterator[str]:
         yield f"    and {len(conflict.places) - most} more"
 
 
-def _value(place: Place, canvas: Canvas) -> str:
+def _value(place: ConstraintGroup, canvas: Canvas) -> str:
     """``pci0000:17`` speaks for itself; of a number it is said what it counts: ``numaNode 0``."""
     value = _clean(place.value, canvas)
     return f"{place.attribute.rpartition('/')[2]} {value}" if value.isdigit() else value

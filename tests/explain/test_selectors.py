@@ -6,6 +6,7 @@ import pytest
 
 from dractl.cluster.devices import Devices
 from dractl.explain.selectors import misfit, readable
+from dractl.explain.wording import instead
 from tests.explain.cluster import device, slice_of, state_of
 
 HOPPER = "device.attributes['gpu.nvidia.com'].architecture == 'Hopper'"
@@ -23,14 +24,14 @@ def test_values_are_counted() -> None:
         *(device(f"gpu-{i}", architecture="Ampere") for i in range(3)), device("gpu-3", architecture="Ada")
     )
     assert misfit(devices, HOPPER, lost).found == ("Ampere", "Ada")
-    assert "Ampere ×3, Ada" in misfit(devices, HOPPER, lost).detail
+    assert instead(misfit(devices, HOPPER, lost)) == "architecture: Ampere ×3, Ada"
 
 
 def test_the_same_name_in_another_domain_is_the_nearest() -> None:
     devices, lost = devices_of(device("gpu-0", **{"resource.kubernetes.io/pcieRoot": "pci0000:17"}))
     wrong = misfit(devices, "device.attributes['gpu.nvidia.com'].pcieRoot == 'x'", lost)
     assert wrong.nearest == "resource.kubernetes.io/pcieRoot"
-    assert "0 of 1 devices" in wrong.detail
+    assert "0 of 1 devices" in instead(wrong)
 
 
 def test_a_misspelt_domain_finds_the_right_one() -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from dractl.cluster.devices import Holder
     from dractl.explain.answer import Evaluated
+    from dractl.explain.selectors import Misfit
 
     Counted = tuple[tuple[str, int], ...]
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 @value
 class SelectorFalse(OfRequest):
     """A selector is false on devices: ``have`` of ``of`` meet it, ``want`` are needed. ``of_class``: it is one of the
-    class. ``part`` is the part of it that is false on all of them. ``detail`` says what the devices have instead,
+    class. ``part`` is the part of it that is false on all of them. ``misfit`` is what the devices have instead,
     ``values`` are those values; ``evaluated`` has both for each kind of device."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -56,7 +57,7 @@ class SelectorFalse(OfRequest):
     attribute: str | None = None
     capacity: str | None = None
     values: tuple[str, ...] = ()
-    detail: str = ""
+    misfit: Misfit | None = None
     nearest: str | None = None
     want: int | None = None
     have: int | None = None
@@ -89,7 +90,7 @@ class SelectorError(OfRequest):
     on: tuple[str, ...] = ()
     attribute: str | None = None
     values: tuple[str, ...] = ()
-    detail: str = ""
+    misfit: Misfit | None = None
     nearest: str | None = None
     devices: tuple[str, ...] = ()
     evaluated: tuple[Evaluated, ...] = ()

@@ -126,7 +126,7 @@ def _selector(case: Case, fault: Fault, survey: Survey, nodes: tuple[str, ...]) 
                 error=errors[0].error or errors[0].message,
                 attribute=wrong.reference.full_name if wrong.reference else None,
                 values=wrong.found,
-                detail=wrong.detail,
+                misfit=wrong,
                 nearest=wrong.nearest,
                 on=nodes_of(case, failing),
                 devices=tuple(map(str, failing)),

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from dractl.explain import selectors
-from dractl.explain.answer import Conflict, Place
+from dractl.explain.answer import Conflict, ConstraintGroup
 from dractl.explain.causes import (
     AttributeType,
     ConstrainedSearch,
@@ -192,7 +192,7 @@ def conflict_on(case: Case, verdict: NodeVerdict, survey: Survey) -> Conflict | 
         held = {r.request: _values(case, _held(r), constraint.attribute) for r in covered}
         values = sorted({*free, *(value for counted in held.values() for value in counted)})
         places = tuple(
-            Place(
+            ConstraintGroup(
                 constraint.attribute,
                 value,
                 tuple((r.request, free.get(value, {}).get(r.request, 0)) for r in covered),

@@ -1,17 +1,17 @@
-"""What makers of fixes share: the problem that they are given, candidates, and where a claim's requests are written."""
+"""What makers of fixes share: the problem that they are given, candidates, and requests and constraints as written."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS
 from dractl.explain.causes import Mixed
 from dractl.explain.fixes.edits import put
-from dractl.objects import Claim
+from dractl.objects import Claim, Constraint, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -233,24 +233,23 @@ class Problem:
         """``request gpu``; with its claim's name where the pod has several."""
         return self.case.names.request(ref)
 
-    def place(self, ref: RequestRef | None) -> Place | None:
-        """Where a request, or an alternative of one, is written."""
+    def written(self, ref: RequestRef | None) -> Written[Request] | None:
+        """A request, or an alternative of one, as it is written; None where nobody can change it."""
         claim = None if ref is None else self.case.claims.get(ref.claim)
-        if ref is None or claim is None or claim.editable is None:
-            return None
-        target, prefix = claim.editable
-        kind, key = parse_target(target)
-        written = Claim.of(target, self.state.get(kind, key) or {}, tuple(prefix)).request(str(ref))
-        return None if written is None else Place(target, written.path, written.fields)
+        view = None if claim is None else self._claim(claim)
+        request = None if view is None else view.request(str(ref))
+        return None if view is None or request is None else Written(view.subject, request)
 
-    def constraints(self, claim: PodClaim) -> tuple[str, tuple[str | int, ...], list[Raw]] | None:
-        """Target, path and value of a claim's constraints."""
+    def constraints(self, claim: PodClaim) -> list[Written[Constraint]]:
+        """A claim's constraints as they are written; none where nobody can change them."""
+        view = self._claim(claim)
+        return [] if view is None else [Written(view.subject, constraint) for constraint in view.constraints]
+
+    def _claim(self, claim: PodClaim) -> Claim[str] | None:
         if claim.editable is None:
             return None
         target, prefix = claim.editable
-        kind, key = parse_target(target)
-        path = (*prefix, "devices", "constraints")
-        return target, path, maps_at(self.state.get(kind, key), *path)
+        return Claim.of(target, self.state.get(*parse_target(target)) or {}, tuple(prefix))
 
     def reference(self, pod_claim: str | None) -> tuple[int, Raw] | None:
         """The entry of the pod's ``spec.resourceClaims`` with a name, and its index."""
@@ -258,21 +257,25 @@ class Problem:
         return next(((i, r) for i, r in entries if text_at(r, "name") == pod_claim), None)
 
 
+Part = TypeVar("Part", Request, Constraint)
+
+
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A request as it is written: in which object, at which path, and its fields."""
+class Written(Generic[Part]):
+    """A request or constraint as people wrote it, in the object ``target``; and patches of it."""
 
     target: str
-    path: tuple[str | int, ...]
-    value: Raw
+    part: Part
 
     def put(self, *field: str | int, value: Any) -> Patch:
         """A patch that sets a field, with the parents that it lacks."""
-        operation = put(self.value, field, value)
-        return Patch(self.target, ({**operation, "path": pointer(*self.path) + str(operation["path"])},))
+        operation = put(self.part.fields, field, value)
+        return Patch(self.target, ({**operation, "path": pointer(*self.part.path) + str(operation["path"])},))
 
     def add(self, *field: str | int, value: Any) -> Patch:
-        return Patch(self.target, ({"op": "add", "path": pointer(*self.path, *field), "value": value},))
+        """A patch that adds a field, or an item to a list at ``-``."""
+        return Patch(self.target, ({"op": "add", "path": pointer(*self.part.path, *field), "value": value},))
 
     def remove(self, *field: str | int) -> Patch:
-        return Patch(self.target, ({"op": "remove", "path": pointer(*self.path, *field)},))
+        """A patch that removes a field."""
+        return Patch(self.target, ({"op": "remove", "path": pointer(*self.part.path, *field)},))

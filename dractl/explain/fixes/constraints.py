@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.cluster.state import list_at, text_at
 from dractl.explain.causes import (
     AttributeMissing,
     AttributeType,
@@ -21,7 +20,8 @@ from dractl.explain.fixes.registry import fix_once_for
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.explain.fixes.candidates import Problem
+    from dractl.explain.fixes.candidates import Problem, Written
+    from dractl.objects import Constraint
     from dractl.scheduler.claims import PodClaim
 
 _COARSER = {
@@ -34,29 +34,24 @@ _COARSER = {
 def relax(problem: Problem) -> Iterator[Candidate]:
     """Every way to relax every constraint of the claims that cannot be allocated."""
     for claim in problem.claims:
-        found = problem.constraints(claim)
-        if found is None or claim.allocated:
-            continue
-        target, path, constraints = found
-        for index, constraint in enumerate(constraints):
-            kind = "matchAttribute" if "matchAttribute" in constraint else "distinctAttribute"
-            attribute = text_at(constraint, kind)
-            where = f"{target} {index}"
+        constraints = problem.constraints(claim) if not claim.allocated else []
+        for index, written in enumerate(constraints):
+            kind, attribute = written.part.kind, written.part.attribute
+            where = f"{written.target} {index}"
             for other in _others(problem, attribute):
-                change = {"op": "replace", "path": pointer(*path, index, kind), "value": other}
                 corrects = other in _nearest(problem, attribute)
                 yield Candidate(
                     f"change the {_name(attribute)} constraint to {other}",
-                    (Patch(target, (change,)),),
+                    (written.put(kind, value=other),),
                     Slot(Topic.CONSTRAINT, f"{where} attribute"),
                     Preference.CORRECT if corrects else Preference.LESS,
                     corrects=corrects,
                 )
-            yield from _fewer(claim, target, (*path, index), list_at(constraint, "requests"), attribute, where)
-            removed = pointer(*path, index) if len(constraints) > 1 else pointer(*path)
+            yield from _fewer(claim, written, where)
+            removed = written.part.path if len(constraints) > 1 else written.part.path[:-1]
             yield Candidate(
                 f"remove the {_name(attribute)} constraint",
-                (Patch(target, ({"op": "remove", "path": removed},)),),
+                (Patch(written.target, ({"op": "remove", "path": pointer(*removed)},)),),
                 Slot(Topic.CONSTRAINT, f"{where} removed"),
                 Preference.DROP,
                 effect="the devices may not be aligned" if kind == "matchAttribute" else "the devices may be alike",
@@ -79,21 +74,17 @@ def _others(problem: Problem, attribute: str) -> Iterator[str]:
                 yield standard
 
 
-def _fewer(
-    claim: PodClaim, target: str, path: tuple[str | int, ...], covered: list[str], attribute: str, where: str
-) -> Iterator[Candidate]:
+def _fewer(claim: PodClaim, written: Written[Constraint], where: str) -> Iterator[Candidate]:
     """The constraint over fewer requests, or over one alternative of a request only."""
     if claim.claim is None:
         return
     requests = claim.claim.spec.devices.requests
-    names = [str(n) for n in covered] or [r.name for r in requests]
-    op = "replace" if covered else "add"
+    names = written.part.requests or [r.name for r in requests]
 
     def candidate(left: list[str], to: str, degree: int) -> Candidate:
-        change = {"op": op, "path": pointer(*path, "requests"), "value": left}
         return Candidate(
-            f"limit the {_name(attribute)} constraint to {to}",
-            (Patch(target, (change,)),),
+            f"limit the {_name(written.part.attribute)} constraint to {to}",
+            (written.put("requests", value=left),),
             Slot(Topic.CONSTRAINT, f"{where} requests"),
             Preference.RELAX,
             degree=degree,

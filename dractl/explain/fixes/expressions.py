@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.state import text_at
 from dractl.explain import selectors
 from dractl.explain.causes import Cause
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.corrections import Edit, corrections, renamed
 from dractl.explain.fixes.registry import fix_once_for
+from dractl.objects import items, selectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,29 +27,28 @@ def repairs(problem: Problem) -> Iterator[Candidate]:
     """Every repair of every selector of a request that loses devices, or fails on some."""
     seen: set[tuple[RequestRef, int]] = set()
     for _, request in problem.requests():
-        place = problem.place(request.ref)
-        if place is None:
+        written = problem.written(request.ref)
+        if written is None:
             continue
         for stage in request.stages:
             if stage.name != "request-selector" or stage.selector is None or not stage.lost:
                 continue
-            written = maps_at(place.value, "selectors")
-            if stage.selector >= len(written):
+            listed = items(written.part.fields.get("selectors"))
+            if stage.selector >= len(listed):
                 continue
             index = stage.selector
             key = (request.ref, index)
-            text = text_at(written[index], "cel", "expression")
-            slot = Slot(Topic.SELECTOR, f"{place.target} {request.ref} {index}")
+            text = text_at(listed[index], "cel", "expression")
+            slot = Slot(Topic.SELECTOR, f"{written.target} {request.ref} {index}")
             where = problem.called(request.ref)
             for edit in _edits(problem, text, [loss.device for loss in stage.lost]):
-                patch = place.put("selectors", index, "cel", "expression", value=edit.text)
+                patch = written.put("selectors", index, "cel", "expression", value=edit.text)
                 yield _candidate(edit, where, slot, patch)
             if key not in seen:
                 seen.add(key)
-                path = pointer(*place.path, "selectors", *((index,) if len(written) > 1 else ()))
                 yield Candidate(
                     f"remove the selector {selectors.readable(text)} from {where}",
-                    (Patch(place.target, ({"op": "remove", "path": path},)),),
+                    (written.remove("selectors", *((index,) if len(listed) > 1 else ())),),
                     slot,
                     Preference.DROP,
                 )
@@ -67,13 +67,13 @@ def class_repairs(problem: Problem) -> Iterator[Candidate]:
                     matched.add(request.device_class)
     for name, lost in offered.items():
         value = problem.state.get("DeviceClass", ("", name))
-        for index, selector in enumerate(maps_at(value, "spec", "selectors") if name not in matched else ()):
+        for index, selector in enumerate(selectors_of(value or {}) if name not in matched else ()):
             slot = Slot(Topic.SELECTOR, f"class {name} {index}")
-            path = pointer("spec", "selectors", index, "cel", "expression")
-            for edit in _edits(problem, text_at(selector, "cel", "expression"), lost):
+            for edit in _edits(problem, selector.text, lost):
                 if not edit.corrects:
                     continue
-                patch = Patch(f"DeviceClass/{name}", ({"op": "replace", "path": path, "value": edit.text},))
+                change = {"op": "replace", "path": pointer(*selector.path), "value": edit.text}
+                patch = Patch(f"DeviceClass/{name}", (change,))
                 yield _candidate(edit, f"class {name}", slot, patch, "for every claim of the class")
 
 

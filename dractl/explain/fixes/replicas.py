@@ -40,17 +40,13 @@ def equal_counts(problem: Problem) -> Iterator[Candidate]:
     for _, survey in problem.requests():
         wanted[survey.ref] = max(wanted.get(survey.ref, 0), survey.wanted)
     for ref, count in wanted.items():
-        place = problem.place(ref)
-        if (
-            place is None
-            or not place.target.startswith("ResourceClaimTemplate/")
-            or place.value.get("count", 1) != count
-        ):
+        written = problem.written(ref)
+        if written is None or not written.target.startswith("ResourceClaimTemplate/") or written.part.amount != count:
             continue
-        users = [key for key in others if _uses(problem, key, place.target.rpartition("/")[2])]
+        users = [key for key in others if _uses(problem, key, written.target.rpartition("/")[2])]
         for left in range(count - 1, max(count - 1 - _ATTEMPTS // (len(users) + 1), 0), -1):
             ended = (Delete("Pod/" + "/".join(key)) for key in users)
-            changes: tuple[Change, ...] = (place.put("count", value=left), *ended)
+            changes: tuple[Change, ...] = (written.put("count", value=left), *ended)
             if not _all_fit(problem, changes, [problem.question.key, *users]):
                 continue
             kind, _, name = owner.partition("/")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.cluster.state import list_at, map_at
 from dractl.explain.causes import (
     CapacityMissing,
     Cause,
@@ -21,9 +20,10 @@ from dractl.explain.fixes.registry import fix_for, fix_once_for
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dractl.explain.fixes.candidates import Place, Problem
+    from dractl.explain.fixes.candidates import Problem, Written
     from dractl.model import CapacityRequestPolicy, Quantity
     from dractl.model.names import RequestRef
+    from dractl.objects import Request
 
 _MOST = 32  # devices of a claim (resource.k8s.io AllocationResultsMaxSize)
 
@@ -38,11 +38,11 @@ def counts(problem: Problem) -> Iterator[Candidate]:
     # Of equal replicas none wants to be the one with less.
     alike = any(isinstance(cause, OwnReplicas) for cause in problem.causes)
     for ref, (wanted, best) in seen.items():
-        place = problem.place(ref)
-        if place is None:
+        written = problem.written(ref)
+        if written is None:
             continue
-        if place.value.get("allocationMode") == "All":
-            yield from _instead_of_all(problem, place, ref, min(best or wanted, _MOST))
+        if written.part.takes_all:
+            yield from _instead_of_all(problem, written, ref, min(best or wanted, _MOST))
             continue
         top = min(wanted - 1, _MOST)
         tried = [best] if 0 < best < wanted else []
@@ -50,22 +50,22 @@ def counts(problem: Problem) -> Iterator[Candidate]:
             if 0 < count < wanted:
                 yield Candidate(
                     f"lower count of {problem.called(ref)} from {wanted} to {count}",
-                    (place.put("count", value=count),),
+                    (written.put("count", value=count),),
                     Slot(Topic.COUNT, repr(ref)),
                     Preference.ADAPT if alike else Preference.LESS,
                     degree=wanted - count,
                 )
 
 
-def _instead_of_all(problem: Problem, place: Place, ref: RequestRef, most: int) -> Iterator[Candidate]:
+def _instead_of_all(problem: Problem, written: Written[Request], ref: RequestRef, most: int) -> Iterator[Candidate]:
     for count in dict.fromkeys((most, 1)):
         operations: list[Mapping[str, Any]] = [
-            {"op": "replace", "path": pointer(*place.path, "allocationMode"), "value": "ExactCount"},
-            {"op": "add", "path": pointer(*place.path, "count"), "value": count},
+            {"op": "replace", "path": pointer(*written.part.path, "allocationMode"), "value": "ExactCount"},
+            {"op": "add", "path": pointer(*written.part.path, "count"), "value": count},
         ]
         yield Candidate(
             f"ask for {count} device{'s' if count > 1 else ''} instead of All in {problem.called(ref)}",
-            (Patch(place.target, tuple(operations)),),
+            (Patch(written.target, tuple(operations)),),
             Slot(Topic.ALL_MODE, repr(ref)),
             Preference.LESS,
         )
@@ -75,8 +75,8 @@ def _instead_of_all(problem: Problem, place: Place, ref: RequestRef, most: int) 
 def narrower_all(problem: Problem) -> Iterator[Candidate]:
     """All devices of one NUMA node, or one PCIe root, instead of all of the node."""
     for verdict, survey in problem.requests():
-        place = problem.place(survey.ref)
-        if place is None or survey.mode != "All":
+        written = problem.written(survey.ref)
+        if written is None or survey.mode != "All":
             continue
         chosen = [s for s in survey.stages if s.name in ("class-selector", "request-selector")]
         matching = chosen[-1].kept if chosen else survey.offered
@@ -89,9 +89,9 @@ def narrower_all(problem: Problem) -> Iterator[Candidate]:
                 literal = str(value) if isinstance(value, int) else f"'{value}'"
                 selector = {"cel": {"expression": f"device.attributes['{domain}'].{name} == {literal}"}}
                 patch = (
-                    place.add("selectors", "-", value=selector)
-                    if list_at(place.value, "selectors")
-                    else place.add("selectors", value=[selector])
+                    written.add("selectors", "-", value=selector)
+                    if written.part.selectors
+                    else written.add("selectors", value=[selector])
                 )
                 yield Candidate(
                     f"limit {problem.called(survey.ref)} to {name} {value}",
@@ -105,8 +105,8 @@ def narrower_all(problem: Problem) -> Iterator[Candidate]:
 @fix_for(ClassMissing, SelectorFalse, NoSlicesForDriver)
 def other_class(problem: Problem, cause: ClassMissing | SelectorFalse | NoSlicesForDriver) -> Iterator[Candidate]:
     """Another class: the one that was probably meant, or one of which there are devices."""
-    place = problem.place(cause.request)
-    if place is None or cause.device_class is None or cause.request is None:
+    written = problem.written(cause.request)
+    if written is None or cause.device_class is None or cause.request is None:
         return
     classes, drivers = problem.case.classes, problem.case.drivers_of
     meant = None
@@ -125,11 +125,11 @@ def other_class(problem: Problem, cause: ClassMissing | SelectorFalse | NoSlices
     missing = isinstance(cause, ClassMissing)
     for position, name in enumerate(names[:4]):
         title = f"change the class of {problem.called(cause.request)} from {cause.device_class} to {name}"
-        patch = place.put("deviceClassName", value=name)
+        patch = written.put("deviceClassName", value=name)
         preference = Preference.CORRECT if missing else Preference.ADAPT
         yield Candidate(title, (patch,), slot, preference, degree=position, corrects=name == meant)
-        if list_at(place.value, "selectors") and not missing:
-            removed = {"op": "remove", "path": pointer(*place.path, "selectors")}
+        if written.part.selectors and not missing:
+            removed = {"op": "remove", "path": pointer(*written.part.path, "selectors")}
             both = Patch(patch.target, (*patch.operations, removed))
             yield Candidate(f"{title}, and remove its selectors", (both,), slot, Preference.DROP)
 
@@ -160,16 +160,16 @@ def capacities(problem: Problem) -> Iterator[Candidate]:
                 key = survey.ref, loss.capacity
                 best[key] = max(best.get(key, (0, "")), (most.milli_value(), str(most)))
     for (ref, capacity), (_, amount) in best.items():
-        place = problem.place(ref)
-        if place is None:
+        written = problem.written(ref)
+        if written is None:
             continue
-        asked = map_at(place.value, "capacity", "requests")
+        asked = written.part.capacity
         title = f"ask for {amount} of {capacity} instead of the whole device in {problem.called(ref)}"
         if capacity in asked:
             title = f"lower {capacity} of {problem.called(ref)} from {asked[capacity]} to {amount}"
         yield Candidate(
             title,
-            (place.put("capacity", "requests", capacity, value=amount),),
+            (written.put("capacity", "requests", capacity, value=amount),),
             Slot(Topic.CAPACITY, f"{ref!r} {capacity}"),
             Preference.LESS,
         )
@@ -178,34 +178,34 @@ def capacities(problem: Problem) -> Iterator[Candidate]:
 @fix_for(CapacityMissing)
 def capacity_name(problem: Problem, cause: CapacityMissing) -> Iterator[Candidate]:
     """The capacity's right name, or a request without it."""
-    place = problem.place(cause.request)
-    if place is None or cause.request is None:
+    written = problem.written(cause.request)
+    if written is None or cause.request is None:
         return
     slot = Slot(Topic.CAPACITY, f"{cause.request!r} {cause.capacity}")
     called = problem.called(cause.request)
-    asked = dict(map_at(place.value, "capacity", "requests"))
+    asked = dict(written.part.capacity)
     names = [cause.nearest] if cause.nearest else []
     for name in [*names, *(n.rpartition("/")[2] for n in cause.known)]:
         changed = {(name if n == cause.capacity else n): amount for n, amount in asked.items()}
         yield Candidate(
             f"rename capacity {cause.capacity} of {called} to {name}",
-            (place.put("capacity", "requests", value=changed),),
+            (written.put("capacity", "requests", value=changed),),
             slot,
             Preference.CORRECT,
         )
     rest = {n: amount for n, amount in asked.items() if n != cause.capacity}
-    patch = place.put("capacity", "requests", value=rest) if rest else place.remove("capacity")
+    patch = written.put("capacity", "requests", value=rest) if rest else written.remove("capacity")
     yield Candidate(f"remove capacity {cause.capacity} from {called}", (patch,), slot, Preference.DROP)
 
 
 @fix_for(GateOff)
 def without_gate(problem: Problem, cause: GateOff) -> Iterator[Candidate]:
     """A request without the capacity that the scheduler does not understand: it takes a whole device then."""
-    place = problem.place(cause.request) if cause.gate == "DRAConsumableCapacity" else None
-    if place is not None and cause.request is not None and "capacity" in place.value:
+    written = problem.written(cause.request) if cause.gate == "DRAConsumableCapacity" else None
+    if written is not None and cause.request is not None and "capacity" in written.part.fields:
         yield Candidate(
             f"remove the capacity from {problem.called(cause.request)}",
-            (place.remove("capacity"),),
+            (written.remove("capacity"),),
             Slot(Topic.CAPACITY, repr(cause.request)),
             Preference.ADAPT,
             effect="takes a whole device",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended
-from dractl.cluster.state import at, maps_at, text_at
+from dractl.cluster.state import at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.causes import ClaimEach, ClaimMissing, EvictionLoop, OldReplicas, OldTemplate, OwnReplicas
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
@@ -148,13 +148,15 @@ def survive(problem: Problem, cause: EvictionLoop) -> Iterator[Candidate]:
     controller ends it (kubernetes pkg/controller/devicetainteviction)."""
     owner = cause.owner.replace(" ", "/", 1)
     for _, survey in problem.requests():
-        place = problem.place(survey.ref)
-        for index, written in enumerate(maps_at(place.value, "tolerations") if place is not None else ()):
-            if place is None or written.get("effect"):
+        written = problem.written(survey.ref)
+        if written is None:
+            continue
+        for index, own in enumerate(written.part.tolerations):
+            if own.get("effect"):
                 continue
-            patch = place.put("tolerations", index, "effect", value="NoExecute")
+            patch = written.put("tolerations", index, "effect", value="NoExecute")
             yield Candidate(
-                f"add effect NoExecute to the toleration of {text_at(written, 'key')} in {problem.called(survey.ref)}",
+                f"add effect NoExecute to the toleration of {text_at(own, 'key')} in {problem.called(survey.ref)}",
                 (patch,),
                 Slot(Topic.TOLERATION, repr(survey.ref)),
                 Preference.CORRECT,

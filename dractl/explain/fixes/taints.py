@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Delete, Patch, pointer
-from dractl.cluster.state import list_at, maps_at, text_at
+from dractl.cluster.state import maps_at, text_at
 from dractl.explain.causes import Tainted
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.registry import fix_for, fix_once_for
@@ -26,23 +26,23 @@ _TAINTS = 4  # of one request
 def tolerate(problem: Problem) -> Iterator[Candidate]:
     """A toleration in the request, for one taint at a time."""
     for ref, taints in _taints(problem).items():
-        place = problem.place(ref)
-        if place is None:
+        written = problem.written(ref)
+        if written is None:
             continue
         for taint in sorted(taints, key=lambda t: -len(taints[t]))[:_TAINTS]:
             key, value, effect = parse(taint)
             tolerated = toleration(key, value, effect)
-            if list_at(place.value, "tolerations"):
-                patch = place.add("tolerations", "-", value=tolerated)
+            if written.part.tolerations:
+                patch = written.add("tolerations", "-", value=tolerated)
             else:
-                patch = place.add("tolerations", value=[tolerated])
+                patch = written.add("tolerations", value=[tolerated])
             damaged = reports_damage(key, value)
-            for index, written in enumerate(maps_at(place.value, "tolerations")):
-                if near_miss(written, key, value):
-                    old = f"{key}={text_at(written, 'value')}"
+            for index, own in enumerate(written.part.tolerations):
+                if near_miss(own, key, value):
+                    old = f"{key}={text_at(own, 'value')}"
                     yield Candidate(
                         f"change the toleration of {old} in {problem.called(ref)} to {key}={value}",
-                        (place.put("tolerations", index, value={**written, **tolerated}),),
+                        (written.put("tolerations", index, value={**own, **tolerated}),),
                         Slot(Topic.TOLERATION, f"{ref!r} {taint}"),
                         Preference.CORRECT,
                         corrects=True,
