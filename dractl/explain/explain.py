@@ -133,9 +133,11 @@ class Explainer:
         allocated = tuple(a for c in every for a in allocation_of(c.value, c.full_name))
         waiting = [c for c in claims if not c.allocated]
         notes = () if ended(pod) else tuple(placed.unused(pod, claims))
+        fixes = Found()
         if waiting and not ended(pod):
             cause = PlacedByHand(pod_claim=waiting[0].name, claim=waiting[0].full_name, nodes=(node,))
             said = Said("blocked", say(cause, Names()), (cause,))
+            fixes = self._let_schedule(question, cause)
         else:
             said = Said("allocated", placed.headline(self.state, pod))
         refused = "" if ended(pod) else event_about(self.state, pod, "FailedPrepareDynamicResources")
@@ -146,9 +148,16 @@ class Explainer:
             _subject(question, claims),
             said,
             nodes=nodes,
+            fixes=fixes.fixes,
             steps=steps,
-            notes=(*self._refused(question), *notes),
+            notes=(*self._refused(question), *notes, *fixes.notes),
         )
+
+    def _let_schedule(self, question: Question, cause: PlacedByHand) -> Found:
+        """Changes after which the scheduler places a pod that was put on its node without it."""
+        case = case_of(self.judge, self.devices, question, self.judge.pod(question.value))
+        problem = Problem(case, (cause,), Owners(self.state, question.key))
+        return find_fixes(problem, self.options.fixes, self._without_fixes) if self.options.fixes else Found()
 
     # -- claims and templates --
 

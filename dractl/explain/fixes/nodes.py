@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.changes import Create, Patch, parse_target, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.causes import Cause, NoNodes, SliceNodeMismatch
+from dractl.explain.causes import Cause, NoNodes, PlacedByHand, SliceNodeMismatch
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.edits import append, drop, put
 from dractl.explain.fixes.registry import fix_for, fix_once_for
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _MOST = 6
 _NAMED = 3  # nodes
 _GIVEN = ("kubernetes.io", "topology.kubernetes.io", "failure-domain.beta.kubernetes.io", "beta.kubernetes.io")
+_HOSTNAME = "kubernetes.io/hostname"
 _CORDON = "node.kubernetes.io/unschedulable"
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _REQUIRED = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
@@ -177,7 +178,7 @@ def _affinity(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[
     fails = bool(terms) and wanted is not None and not NodeInfo(verdict.node).matches(wanted)
     by_class = text_at(spec, "runtimeClassName") if wrong and _from_runtime_class(problem, wrong) else ""
     if pod is not None and not by_class:
-        yield from _near_labels(pod, verdict, wrong, terms if fails else [])
+        yield from _near_labels(problem, verdict, wrong, terms if fails else [])
         yield from _without_affinity(problem, pod, wrong, fails)
     elif pod is not None:
         yield from _without_runtime_class(problem, pod, wrong)
@@ -233,13 +234,25 @@ def _without_runtime_class(problem: Problem, pod: str, wrong: Mapping[str, Any])
     )
 
 
-def _near_labels(pod: str, verdict: NodeVerdict, wrong: Mapping[str, Any], terms: list[Raw]) -> Iterator[Candidate]:
-    """The value, or the key, that nodes have, where a nodeSelector or a node affinity has a typing error."""
+def _near_labels(
+    problem: Problem, verdict: NodeVerdict, wrong: Mapping[str, Any], terms: list[Raw]
+) -> Iterator[Candidate]:
+    """The value, or the key, that nodes have, where a nodeSelector or a node affinity has a typing error: what no node
+    has."""
+    pod = problem.target
     labels = map_at(verdict.node, "metadata", "labels")
+    there = {
+        entry
+        for node in problem.state.all("Node").values()
+        for key, text in map_at(node, "metadata", "labels").items()
+        for entry in (key, (key, text))
+    }
     for key, value in wrong.items():
+        if (key, value) in there:
+            continue
         path = ("spec", "nodeSelector")
         right = nearest(str(value), [str(labels[key])], 0.75) if key in labels else None
-        other = nearest(key, [k for k in labels if labels[k] == value], 0.8) if key not in labels else None
+        other = nearest(key, [k for k in labels if labels[k] == value], 0.8) if key not in there else None
         if right is not None and not _other_number(str(value), right):
             change = {"op": "replace", "path": pointer(*path, key), "value": right}
             yield _label_fix(f"change nodeSelector {key}={value} to {right}", Patch(pod, (change,)), key)
@@ -254,7 +267,8 @@ def _near_labels(pod: str, verdict: NodeVerdict, wrong: Mapping[str, Any], terms
             key, values = text_at(expression, "key"), [str(v) for v in list_at(expression, "values")]
             if expression.get("operator") != "In" or key not in labels or labels[key] in values:
                 continue
-            near = [v for v in values if nearest(v, [str(labels[key])], 0.75) and not _other_number(v, labels[key])]
+            typed = [v for v in values if (key, v) not in there and not _other_number(v, labels[key])]
+            near = [v for v in typed if nearest(v, [str(labels[key])], 0.75)]
             if near:
                 new = [labels[key] if v in near else v for v in values]
                 where = pointer(*_REQUIRED, "nodeSelectorTerms", t, "matchExpressions", e, "values")
@@ -431,6 +445,32 @@ _MAKERS: dict[str, Callable[[Problem, NodeVerdict, Rejection], Iterator[Candidat
     "PodTopologySpread": _spread,
     "InterPodAffinity": _pod_affinity,
 }
+
+
+@fix_for(PlacedByHand)
+def choose_node(problem: Problem, cause: PlacedByHand) -> Iterator[Candidate]:
+    """The same node by a node selector instead of spec.nodeName, with which the scheduler does not see the pod; or any
+    node."""
+    name = cause.nodes[0]
+    hostname = text_at(problem.state.get("Node", ("", name)), "metadata", "labels", _HOSTNAME)
+    removed: Mapping[str, Any] = {"op": "remove", "path": "/spec/nodeName"}
+    if hostname:
+        chosen = put(problem.question.value, ("spec", "nodeSelector", _HOSTNAME), hostname)
+        yield Candidate(
+            f"choose node {name} by nodeSelector {_HOSTNAME}={hostname} instead of nodeName",
+            (Patch(problem.target, (removed, chosen)),),
+            Slot(Topic.NODE_NAME),
+            Preference.CORRECT,
+            effect="the scheduler allocates claims only of pods that it places",
+            corrects=True,
+        )
+    yield Candidate(
+        f"remove nodeName {name} from the pod",
+        (Patch(problem.target, (removed,)),),
+        Slot(Topic.NODE_NAME),
+        Preference.RELAX,
+        effect="the scheduler chooses the node",
+    )
 
 
 @fix_for(SliceNodeMismatch)

@@ -59,6 +59,9 @@ def steps(state: ClusterState, question: Question, changes: Iterable[Change]) ->
                 before, acting = _patch(state, change)
                 checks += before
                 acts += [*acting, *_follow(state, question, change)]
+            case Create(value) if (again := _same(acts, value)) is not None:
+                acts.remove(again[0])
+                acts.append(again[1])
             case Create(value):
                 create = f"kubectl create -f - {_DRY}"
                 checks.append(Step(create, _yaml(value)))
@@ -69,6 +72,16 @@ def steps(state: ClusterState, question: Question, changes: Iterable[Change]) ->
     prepared = [c for c in checks if _DRY not in c.command]
     asked = [c for c in checks if _DRY in c.command] if any(s.destroys for s in acts) else []
     return (*prepared, *asked, *acts)
+
+
+def _same(acts: Iterable[Step], value: Raw) -> tuple[Step, Step] | None:
+    """The step that deletes what is created next, and the one that does both: the same object, recreated."""
+    metadata = value["metadata"]
+    target = "/".join(filter(None, (value["kind"], metadata.get("namespace"), metadata["name"])))
+    deleted = Step(f"kubectl delete {words(target)}", destroys=True)
+    if deleted not in acts:
+        return None
+    return deleted, Step(f"kubectl get {words(target)} -o yaml | kubectl replace --force -f -", destroys=True)
 
 
 def _merged(changes: Iterable[Change]) -> Iterator[Change]:

@@ -1,0 +1,130 @@
+"""Recorded situations, and what becomes of the pod that waits when a printed fix is pasted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from tests.conftest import shared_dir
+from tests.live.plane import kin, until
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tests.live.plane import Plane
+
+    Raw = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A cluster and the pod that is asked about."""
+
+    name: str
+    namespace: str
+    pod: str
+    file: Path
+    gates: Mapping[str, bool] = field(default_factory=dict)
+
+    def objects(self) -> list[dict[str, Any]]:
+        text = self.file.read_text()
+        value = json.loads(text) if self.file.suffix == ".json" else yaml.load(text, yaml.CSafeLoader)
+        found: list[dict[str, Any]] = value["items"]
+        return found
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``state`` is ``scheduled`` where the fix was pasted and the pod got a node."""
+
+    state: str
+    title: str = ""
+    script: str = ""
+    detail: str = ""
+
+
+def oncall() -> list[Situation]:
+    found = []
+    for truth in (shared_dir() / "conformance" / "oncall").glob("*/truth.json"):
+        value = json.loads(truth.read_text())
+        namespace, _, pod = value["pod"].partition("/")
+        gates = dict(g.split("=") for g in (value.get("gates") or "").split(",") if g)
+        on = {k: v.lower() == "true" for k, v in gates.items()}
+        found.append(Situation(truth.parent.name, namespace, pod, truth.parent / "dump.yaml", on))
+    return sorted(found, key=lambda s: int(s.name.partition("-")[0]))
+
+
+def scheduling() -> list[Situation]:
+    found = []
+    for file in sorted((shared_dir() / "conformance" / "scheduling").glob("*/expected.json")):
+        value = json.loads(file.read_text())
+        answer = value["releases"].get("1.37")
+        pod = value.get("pod")
+        if pod is None or answer is None or answer["scheduled"]:
+            continue
+        objects = file.parent / answer.get("objects", "objects.json")
+        gates = {**answer.get("featureGates", {}), **answer.get("schedulerFeatureGates", {})}
+        found.append(Situation(file.parent.name, pod["namespace"], pod["name"], objects, gates))
+    return found
+
+
+def fixes(plane: Plane, situation: Situation) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The answer about the pod, and its fixes."""
+    done = plane.dractl("explain", f"pod/{situation.pod}", "-n", situation.namespace, "-o", "json")
+    assert done.returncode in (0, 1), done.stderr
+    answer = json.loads(done.stdout)
+    return answer, answer["fixes"]
+
+
+def play(plane: Plane, situation: Situation, number: int = 1, objects: Sequence[Raw] | None = None) -> Outcome:
+    """Loads a situation, and pastes its ``number``-th fix."""
+    plane.load(situation.objects() if objects is None else objects)
+    asked = next(p for p in plane.pods() if named(p, situation))
+    until(lambda: all(plane.tried(p) for p in plane.pods() if named(p, situation)), 10)
+    if until(lambda: asked["metadata"]["uid"] in plane.placed(plane.pods()), 1):
+        return Outcome("not reproduced")
+    answer, found = fixes(plane, situation)
+    if len(found) < number:
+        return Outcome("no fix", detail=answer["headline"])
+    return after(plane, "pod", situation.namespace, situation.pod, found[number - 1])
+
+
+def after(plane: Plane, kind: str, namespace: str, name: str, fix: Raw) -> Outcome:
+    """What becomes of the pod, or of the pods of the workload, when a fix is pasted."""
+    if not fix["changes"]:
+        return Outcome("wait", fix["title"], detail=fix["effect"])
+    script = "\n".join(["set -e", *fix.get("commands", [])])
+    if fix["rank"] == 1:
+        script = plane.dractl("explain", f"{kind}/{name}", "-n", namespace, "--patch").stdout
+    if not fix.get("commands"):
+        return Outcome("by hand", fix["title"], script, fix["effect"])
+    theirs = [p for p in plane.pods() if p["metadata"]["namespace"] == namespace]
+    # A pod of that name, else one of the workload.
+    asked = min((p for p in theirs if p["metadata"]["name"].startswith(name)), key=lambda p: p["metadata"]["name"])
+    old = plane.placed(plane.pods())
+    failed = plane.paste(script)
+    if failed:
+        return Outcome("refused", fix["title"], script, failed)
+
+    def done() -> bool:
+        pods = list(kin(asked, plane.pods()))
+        placed = plane.placed(pods)
+        return bool(placed - old) or 0 < len(pods) == len(placed)
+
+    if until(done, 20):
+        return Outcome("scheduled", fix["title"], script)
+    states = [(p["metadata"]["name"], p["spec"].get("nodeName"), _why(p)) for p in kin(asked, plane.pods())]
+    return Outcome("pending", fix["title"], script, repr(states))
+
+
+def named(pod: Raw, situation: Situation) -> bool:
+    return (pod["metadata"]["namespace"], pod["metadata"]["name"]) == (situation.namespace, situation.pod)
+
+
+def _why(pod: Raw) -> str:
+    conditions = pod["status"].get("conditions", [])
+    return next((c.get("message", "") for c in conditions if c["type"] == "PodScheduled"), "")
