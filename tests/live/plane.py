@@ -370,7 +370,7 @@ def until(done: Any, seconds: float) -> bool:
 
 def kin(pod: Raw, pods: Sequence[Raw]) -> Iterator[Raw]:
     """The pod with the same name, and those of the same workload."""
-    from dractl.explain.fixes.owners import workload
+    from dractl.cluster.workloads import workload
 
     namespace, name, owner = pod["metadata"]["namespace"], pod["metadata"]["name"], workload(pod)
     for other in pods:
