@@ -101,6 +101,9 @@ class Draft:
     def _serve(self, violation: Violation, target: Target) -> None:
         """Takes the version in which the document decodes, or the kind that was probably meant."""
         kind = self.value.get("kind")
+        if violation.moved_to is not None:
+            self._move(violation)
+            return
         if violation.path == ("kind",):
             if violation.nearest and isinstance(kind, str) and _alike(kind, violation.nearest):
                 self.value = {**self.value, "kind": violation.nearest}
@@ -145,7 +148,7 @@ def _newest(kind: object, target: Target) -> tuple[str, ...]:
     from dractl.validation.schemas import of_release
 
     versions = of_release(target.release).versions(kind) if isinstance(kind, str) else ()
-    return tuple(version for version in versions if version.startswith(DRA_GROUP))
+    return tuple(version for version in versions if version.startswith(DRA_GROUP)) or versions
 
 
 def _at(value: Any, path: Path) -> Any:

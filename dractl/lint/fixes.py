@@ -24,7 +24,7 @@ def for_violation(document: Document, violation: Violation) -> Fix | None:
     written = violation.path[-1] if violation.key else document.at(violation.path)
     if not isinstance(written, str):
         return None
-    if violation.rule == "unknown-field" and violation.moved_to is not None:
+    if violation.moved_to is not None:
         return _moved(document, violation.path, violation.moved_to)
     if violation.nearest is None or violation.key:
         return None

@@ -113,6 +113,14 @@ class Run:
         """The objects of a kind."""
         return self._kinds.get(kind, [])
 
+    def own(self, kind: str, name: str) -> list[Subject]:
+        """The objects of a kind that have a name, among those that belong together."""
+        return self._names.get((kind, name), [])
+
+    def anywhere(self, kind: str, name: str) -> list[Subject]:
+        """The objects of a kind that have a name, in the whole input."""
+        return self.own(kind, name) or (self.others.own(kind, name) if self.others is not None else [])
+
     def named(self, kind: str, name: str) -> list[Subject]:
         """The objects of a kind that have a name, in whatever namespaces; if there are none, the one elsewhere that
         has it, provided that it is the only one."""

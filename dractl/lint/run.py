@@ -8,6 +8,7 @@ from dractl.lint import registry
 from dractl.lint.finding import Report
 from dractl.lint.foreign_pods import foreign_pods
 from dractl.lint.model import Run, Subject
+from dractl.lint.namespaces import namespaces_of
 from dractl.lint.place import from_advice, from_broken, from_violation
 from dractl.lint.placeholders import hides
 from dractl.lint.proof import proven
@@ -44,7 +45,7 @@ def lint(
     """
     config = config or Selection()
     kustomizations = Kustomizations()
-    namespaces = _namespaces(inputs.documents)
+    namespaces = namespaces_of(inputs.documents)
     whole: list[Document] = []
     patches: list[Document] = []
     found = [from_broken(broken) for broken in inputs.broken]
@@ -52,12 +53,12 @@ def lint(
     count = 0
     for reading in readings(inputs.documents, kustomizations):
         count += 1
-        placed, meant = _judged(reading, target, namespaces, assumed=assumed)
+        placed, meant = _judged(reading, target, namespaces.labels, assumed=assumed)
         found += placed
         numbers[id(meant)] = reading.number
         (patches if reading.patch else whole).append(meant)
     advice = [
-        *_advice(whole, target, devices, config, kustomizations, namespaces),
+        *_advice(whole, target, devices, config, kustomizations, namespaces.known),
         *_advice_on_patches(patches, target, config, kustomizations),
     ]
     found += (
@@ -70,7 +71,7 @@ def lint(
         items = [item for item in read_text(file, text) if isinstance(item, Document)]
         documents = [item for item in items if isinstance(item.value, dict)]
         return [
-            _judged(reading, target, namespaces, assumed=assumed)[0] for reading in readings(documents, kustomizations)
+            _judged(reading, target, namespaces.labels, assumed=assumed)[0] for reading in readings(documents, kustomizations)
         ]
 
     kept, suppressed = select(proven(found, again), inputs.documents, config)
@@ -104,17 +105,6 @@ def _without_version_fix(placed: Placed) -> Placed:
     if fix is None or placed.path != ("apiVersion",):
         return placed
     return placed._replace(finding=placed.finding._replace(fix=fix._replace(safe=False)))
-
-
-def _namespaces(documents: Iterable[Document]) -> dict[str, Mapping[str, str]]:
-    """The labels of the namespaces that are part of the run."""
-    found: dict[str, Mapping[str, str]] = {}
-    for document in documents:
-        if document.kind == "Namespace" and document.api_version == "v1" and document.name:
-            metadata = document.value["metadata"]
-            labels = metadata.get("labels")
-            found[document.name] = labels if isinstance(labels, dict) else {}
-    return found
 
 
 def _advice(

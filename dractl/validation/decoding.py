@@ -93,7 +93,15 @@ def _missing(value: Mapping[str, Any], missing: list[str]) -> Violation:
     said = " and ".join(f"{name} is not set" for name in missing)
     if "kind" in missing and "kind" in value:
         said = "kind is empty"
-    return _not_served(missing[0], f"{said}: the API server cannot tell what this is")
+    message = f"{said}: the API server cannot tell what this is"
+    for name in missing:
+        written = next((key for key in value if key != name and str(key).lower() == name.lower()), None)
+        if written is not None:
+            return Violation(
+                "not-served", "NotServed", missing[0], (written,), f"{message}; did you mean {name}?", True,
+                nearest=name, moved_to=(name,),
+            )  # fmt: skip
+    return _not_served(missing[0], message)
 
 
 def _not_served(name: str, message: str, **more: Any) -> Violation:

@@ -3,7 +3,8 @@
 ## What it does
 
 Finds `adminAccess: true` where the namespace of the claim is not part of the input. If it is, DRA119 reports a missing
-label.
+label. A claim or template that names no namespace is reported only if no namespace of the input has the label, and no
+kustomization adds it.
 
 ## Why is this bad
 
@@ -70,9 +71,10 @@ def check(run: Run) -> Iterator[Advice]:
             continue
         for request in claim.alternatives:
             if request.fields.get("adminAccess") is True:
+                where = f"namespace {namespace}" if namespace else "the namespace of this object"
                 yield Advice(
                     claim.subject,
                     (*request.path, "adminAccess"),
-                    f'namespace {namespace or "default"} needs the label {domain}/admin-access: "true"',
+                    f'{where} needs the label {domain}/admin-access: "true"',
                     confidence="possible",
                 )

@@ -4,8 +4,8 @@
 
 Compares `resourceClaims` of a pod with `resources.claims` of its containers. Claims of network drivers are left out:
 a network device is moved into the network namespace of the pod, and no container names it. So are virtual machines of
-KubeVirt, which use claims in `devices.gpus` and `devices.hostDevices`. If the claim is not in the input, the finding is
-only an info.
+KubeVirt, which use claims in `devices.gpus` and `devices.hostDevices`. If the claim is not in the input, or of a driver
+that dractl does not know, the finding is only an info: a driver may configure the pod as a whole.
 
 ## Why is this bad
 
@@ -62,6 +62,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
+from dractl.lint.catalogues import CLASSES, DRIVERS
 from dractl.lint.references import referenced
 from dractl.objects import items, mapping, text
 
@@ -87,8 +88,8 @@ def check(run: Run) -> Iterator[Advice]:
             name = text(claim.get("name"))
             if not name or name in used or len(claim) < 2:
                 continue
-            source = referenced(run, pod, claim)
-            if any(_NETWORK.search(word.lower()) for word in (*map(text, claim.values()), *_drivers(run, source))):
+            named = set(_drivers(run, referenced(run, pod, claim)))
+            if any(_NETWORK.search(word.lower()) for word in (*map(text, claim.values()), *named)):
                 continue
             yield Advice(
                 pod.subject,
@@ -96,7 +97,7 @@ def check(run: Run) -> Iterator[Advice]:
                 f"no container uses the claim {name}: its devices are allocated, but no container can see them",
                 help=f"add it to a container: resources: {{claims: [{{name: {name}}}]}}",
                 confidence="possible",
-                severity=None if source else "info",
+                severity=None if any(word in DRIVERS or word in CLASSES for word in named) else "info",
             )
 
 

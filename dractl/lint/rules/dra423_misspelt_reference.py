@@ -3,8 +3,9 @@
 ## What it does
 
 Looks up the claims and templates that pods name, and the classes that requests name, among the objects of the input.
-What is in the cluster is unknown, so a name is reported only if it is nearly right, if the object is in another
-namespace (both have to name one), or if a claim is named where a template belongs, or the other way round.
+What is in the cluster is unknown, so a name is reported only if an object of the same folder or kustomization has
+nearly that name, if it is in another namespace (both have to name one), or if a claim is named where a template
+belongs, or the other way round.
 
 ## Why is this bad
 
@@ -119,12 +120,14 @@ def _elsewhere(run: Run, subject: Subject, path: Path, name: str, names: _Names)
     """What may be meant by a name that the subject's namespace does not have."""
     field = str(path[-1])
     kind = _FIELDS[field]
+    if any(may_share_namespace(found, subject) for found in run.anywhere(kind, name)):
+        return  # which of them is meant is open
     for other in _FIELDS.values():
-        found = named(run, other, name, subject)
-        if found is not None:
-            yield _of_other_kind(subject, path, field, found)
+        near = [found for found in run.own(other, name) if may_share_namespace(found, subject)]
+        if near:
+            yield _of_other_kind(subject, path, field, min(near, key=lambda found: closeness(found, subject)))
             return
-    others = sorted(run.named(kind, name), key=lambda other: closeness(other, subject))
+    others = sorted(run.own(kind, name), key=lambda other: closeness(other, subject))
     if others:
         yield _other_namespace(subject, path, others[0])
     else:

@@ -1,0 +1,40 @@
+"""The namespaces of a run, as far as admin access depends on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.lint.relevance import group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dractl.manifests import Document
+
+_LABELS = ("resource.kubernetes.io/admin-access", "resource.k8s.io/admin-access")
+"""k8s.io/api/resource/v1 types.go DRAAdminNamespaceLabelKey; the second one in 1.33 and before."""
+
+
+class Namespaces(NamedTuple):
+    """``labels``: those of each namespace, as far as no kustomization adds to them. ``known``: the names of these
+    namespaces, and None if some namespace of the run admits admin access: it may be that of an object which names
+    none."""
+
+    labels: Mapping[str, Mapping[str, str]]
+    known: frozenset[str | None]
+
+
+def namespaces_of(documents: Iterable[Document]) -> Namespaces:
+    """The namespaces that are part of a run."""
+    found: dict[str, Mapping[str, str]] = {}
+    admitting = patched = False
+    for document in documents:
+        if document.kind == "Namespace" and document.api_version == "v1" and document.name:
+            labels = document.value["metadata"].get("labels")
+            found[document.name] = labels if isinstance(labels, dict) else {}
+            admitting = admitting or any(label in found[document.name] for label in _LABELS)
+        elif group(document.value) == "kustomize.config.k8s.io":
+            patched = patched or any(label in document.text for label in _LABELS)
+    if patched:
+        found = {name: labels for name, labels in found.items() if any(label in labels for label in _LABELS)}
+    return Namespaces(found, frozenset((*found, None) if admitting or patched else found))
