@@ -201,7 +201,7 @@ class Job:
             exclude=self.exclude,
             changed_files=self.changed_files,
             overlay=overlay,
-            render=renderer() if self.render else None,
+            render=renderer(self.target) if self.render else None,
         )
 
     def lint(self, overlay: Mapping[str, bytes] | None = None) -> Report:

@@ -71,7 +71,8 @@ def lint(
         items = [item for item in read_text(file, text) if isinstance(item, Document)]
         documents = [item for item in items if isinstance(item.value, dict)]
         return [
-            _judged(reading, target, namespaces.labels, assumed=assumed)[0] for reading in readings(documents, kustomizations)
+            _judged(reading, target, namespaces.labels, assumed=assumed)[0]
+            for reading in readings(documents, kustomizations)
         ]
 
     kept, suppressed = select(proven(found, again), inputs.documents, config)

@@ -354,3 +354,94 @@ def test_what_stands_in_the_wrong_place_is_told_where_it_belongs(found, fields: 
       containers: [{{name: c, image: x, resources: {{limits: {{claims: [{{name: g}}]}}}}}}]
     """
     assert any((finding.help or "").startswith(help_) for finding in found(a_yaml=pod))
+
+
+# -- what whole repositories hold besides manifests --
+
+
+def test_files_of_other_tools_that_describe_a_pod_are_no_objects(found) -> None:
+    assert found(case_yaml="config: {a: 1}\nspec:\n  typemeta: {kind: Pod}\n  resourceclaims: []\n") == []
+
+
+def test_fixtures_of_round_trip_tests_are_passed_over(found) -> None:
+    fixture = """\
+        apiVersion: v1
+        kind: Pod
+        metadata: {name: nameValue, generateName: generateNameValue, namespace: namespaceValue}
+        spec:
+          resourceClaims:
+          - {name: nameValue, resourceClaimName: a, resourceClaimTemplateName: b}
+    """
+    assert found(pod_yaml=fixture) == []
+    assert "DRA403" in codes(found(pod_yaml=fixture.replace("generateName: generateNameValue, ", "")))
+
+
+def test_a_misspelt_api_version_does_not_hide_the_rest(found) -> None:
+    written = """\
+        apiversion: v1
+        kind: Pod
+        metadata: {name: p}
+        spec:
+          containers: [{name: c, image: x, resources: {claims: [{name: gpu}]}}]
+          resourceclaims: [{name: gpu, resourceclaimname: one}]
+    """
+    first, *others = found(pod_yaml=written)
+    assert (first.code, first.position.line) == ("DRA801", 1)
+    assert first.message.endswith("did you mean apiVersion?")
+    assert {finding.code for finding in others} == {"DRA003"}
+    assert [finding.position.line for finding in others] == [6, 6]
+
+
+ADMIN = TEMPLATE.replace("gpu.example.com", "gpu.example.com, adminAccess: true")
+LABEL = 'resource.kubernetes.io/admin-access: "true"'
+
+
+def test_admin_access_without_namespace_may_be_in_any_that_admits_it(found) -> None:
+    assert codes(found(claim_yaml=ADMIN)) == ["DRA152"]
+    namespace = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: media, labels: {{{LABEL}}}}}\n"
+    assert found(claim_yaml=ADMIN, apps__namespace_yaml=namespace) == []
+
+
+def test_a_kustomization_may_label_namespaces(found) -> None:
+    namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: media}\n"
+    claim = ADMIN.replace("name: one", "name: one, namespace: media")
+    assert codes(found(claim_yaml=claim, namespace_yaml=namespace)) == ["DRA119"]
+    patch = f"""\
+        apiVersion: kustomize.config.k8s.io/v1beta1
+        kind: Kustomization
+        patches:
+        - target: {{kind: Namespace}}
+          patch: |
+            - op: add
+              path: /metadata/labels
+              value: {{{LABEL}}}
+    """
+    assert "DRA119" not in codes(found(claim_yaml=claim, namespace_yaml=namespace, kustomization_yaml=patch))
+
+
+CLAIM = (
+    TEMPLATE.replace("ResourceClaimTemplate", "ResourceClaim").replace("spec: {spec: ", "spec: ").replace("}}\n", "}\n")
+)
+USER = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: one}]
+  containers: [{name: c, image: x, resources: {claims: [{name: gpu}]}}]
+"""
+
+
+def test_a_claim_of_that_name_in_another_folder_is_another(found) -> None:
+    assert codes(found(a__pod_yaml=USER, a__claim_yaml=CLAIM)) == ["DRA423"]
+
+
+def test_which_of_several_templates_is_meant_is_open(found) -> None:
+    assert found(a__pod_yaml=USER, b__one_yaml=TEMPLATE, c__one_yaml=TEMPLATE, d__claim_yaml=CLAIM) == []
+
+
+def test_an_unused_claim_of_an_unknown_driver_may_configure_the_pod(found) -> None:
+    pod = USER.replace(", resources: {claims: [{name: gpu}]}", "")
+    assert [finding.severity for finding in found(pod_yaml=pod, one_yaml=TEMPLATE)] == ["info"]
+    known = found(pod_yaml=pod, one_yaml=TEMPLATE.replace("gpu.example.com", "gpu.nvidia.com"))
+    assert [(finding.code, finding.severity) for finding in known] == [("DRA421", "warning")]
