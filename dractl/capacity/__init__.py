@@ -13,9 +13,11 @@ from dractl.capacity.packing import Most, most
 from dractl.capacity.placing import Fit, NodeFit, place
 from dractl.capacity.plugins import PluginRow, plugins
 from dractl.capacity.problems import Problem, problems
+from dractl.capacity.replicas import Choice, Together, together
 from dractl.capacity.stranded import Stranded, stranded
 
 __all__ = [
+    "Choice",
     "DeviceRow",
     "Fit",
     "Inventory",
@@ -26,6 +28,7 @@ __all__ = [
     "Problem",
     "Stranded",
     "Subject",
+    "Together",
     "inventory",
     "most",
     "place",
@@ -33,4 +36,5 @@ __all__ = [
     "problems",
     "stranded",
     "subject",
+    "together",
 ]

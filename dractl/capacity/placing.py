@@ -66,15 +66,18 @@ def place(
     subject: Subject,
     features: Features,
     *,
+    most: int | None = None,
     budget: int = BUDGET,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Fit:
-    """Places copies of ``subject`` until one stays pending. ``tell`` is called with the progress."""
+    """Places copies of ``subject``, at most ``most``, until one stays pending. ``tell`` is called with the progress."""
     judge = Scheduler(subject.state, features)
     first = judge.pod(subject.copy(1), anew=True)
-    if not _free_nodes(first) or first.late is not None:
+    if not free_nodes(first) or first.late is not None:
         return Fit(subject, 0, _counted(_names(judge), {}), subject.state, first)
     limit = admitted(subject, features, first)
+    if most is not None and most <= limit.copies:
+        limit = Limit(most)
     islands = Islands.of(judge, subject.copy(1), first) if limit.copies else None
     filled = _Filled({}, subject.state, 0, undecided=False)
     if islands is not None:
@@ -98,7 +101,7 @@ def admitted(subject: Subject, features: Features, first: Attempt) -> Limit:
     refused = None if subject.stand_in else forbidden(subject.state, subject.copy(1))
     if refused is not None:
         return Limit(0, refused)
-    made = next((node.claims for node in _free_nodes(first)), first.claims)
+    made = next((node.claims for node in free_nodes(first)), first.claims)
     claims = [one.claim for one in made if one.claim is not None and (one.template is not None or not one.name)]
     found = room(subject.state, features, subject.copy(1), claims)
     return Limit() if found is None else Limit(*found)
@@ -114,7 +117,7 @@ class _Filled:
     undecided: bool
 
 
-def _free_nodes(judgement: Attempt) -> list[NodeVerdict]:
+def free_nodes(judgement: Attempt) -> list[NodeVerdict]:
     """Nodes that take the pod without anybody else's end."""
     if judgement.stopped or judgement.fatal is not None:
         return []
@@ -134,7 +137,7 @@ def _fill_each(
     known: dict[Hashable, tuple[str, list[_Copy]]] = {}
     chosen: list[tuple[int, str, str, _Copy]] = []  # its number on the node, the node, the example, the copy
     attempts = 0
-    free = _free_nodes(first)
+    free = free_nodes(first)
     for done, verdict in enumerate(free):
         key = islands.key(verdict)
         if key not in known:
@@ -176,7 +179,7 @@ def _fill(subject: Subject, judge: Scheduler, alone: ClusterState, budget: int) 
         judgement = here.pod(pod, anew=True)
         if judgement.fatal is not None:
             return None
-        free = _free_nodes(judgement)
+        free = free_nodes(judgement)
         if not free or judgement.late is not None:
             return copies
         _, claims, state = bound(here, pod, free[0])
@@ -192,12 +195,12 @@ def _in_turn(
     copies, nodes = filled.copies, filled.nodes
     attempts = 0
     while True:
-        if copies >= limit.copies and limit.refusal is not None:
-            refused = Attempt((), (limit.refusal,), message=None)
-            return Fit(subject, copies, _counted(_names(judge), nodes), judge.state, refused)
+        if copies >= limit.copies:
+            stops = () if limit.refusal is None else (limit.refusal,)
+            return Fit(subject, copies, _counted(_names(judge), nodes), judge.state, Attempt((), stops))
         pod = subject.copy(copies + 1)
         judgement = judge.pod(pod, anew=True)
-        free = _free_nodes(judgement)
+        free = free_nodes(judgement)
         attempts += max(1, len(judgement.nodes))
         if filled.undecided or not free or judgement.late is not None or attempts > budget:
             undecided = filled.undecided or bool(free and judgement.late is None)

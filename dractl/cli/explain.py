@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from dractl.cli.source import Cluster
     from dractl.cluster import ClusterState
-    from dractl.explain import Explanation
+    from dractl.explain import Explainer, Explanation
+    from dractl.explain.groups import Group
 
 FORMATS = ("text", "json", "html")
 
@@ -152,17 +153,28 @@ def _answer(
     if node is not None and node not in known:
         raise InputError(f"--node {node}: no such node", hint=f"there are {', '.join(known[:8]) or 'none'}")
     explanations = explain_each(explainer, questions, alike=output != "json" and not patch)
+    groups = [] if patch else _groups(explainer, cluster)
     listed = len(sources.names) != 1 or len(explanations) != 1
     several = len(explanations) > max(1, len(sources.names))  # more than was named one by one
     if patch:
         text = _patches(explanations)
     elif output == "text":
-        text = _text(explanations, verbose, several=several, to_file=to_file)
+        text = _text(explanations, groups, verbose, several=several, to_file=to_file)
         if several and not verbose:
             terminal.notice("explain KIND/NAME -n NAMESPACE says all about one of them, -v about each")
     else:
-        text = _render(explanations, output, listed=listed)
-    return text, all(e.fits for e in explanations)
+        text = _render(explanations, groups, output, listed=listed)
+    return text, all(e.fits for e in explanations) and all(g.complete for g in groups)
+
+
+def _groups(explainer: Explainer, cluster: Cluster) -> list[Group]:
+    """The workloads and gangs that are named, each as a whole."""
+    from dractl.explain.groups import groups
+
+    try:
+        return groups(explainer, cluster.sources.names, cluster.namespace, cluster.kinds, terminal.progress)
+    finally:
+        terminal.progress("")
 
 
 def _nothing(state: ClusterState, namespace: str | None) -> InputError:
@@ -187,21 +199,21 @@ def _what_is_there(state: ClusterState) -> str:
     return f"the source has {told}" if told else "the source has no object that explain reads"
 
 
-def _render(explanations: list[Explanation], output: str, *, listed: bool) -> str:
+def _render(explanations: list[Explanation], groups: list[Group], output: str, *, listed: bool) -> str:
     if output == "json":
         from dractl.report import explain_json
 
-        return explain_json.render(explanations, listed=listed)
+        return explain_json.render(explanations, listed=listed, groups=groups)
     from dractl.report import explain_html
 
     return explain_html.render(explanations)
 
 
-def _text(explanations: list[Explanation], verbose: int, *, several: bool, to_file: bool) -> str:
+def _text(explanations: list[Explanation], groups: list[Group], verbose: int, *, several: bool, to_file: bool) -> str:
     """One subject, or each that was named, in full; of several found a table, and with -v each that does not fit."""
     import time
 
-    from dractl.report import explain_text
+    from dractl.report import explain_groups, explain_text
     from dractl.report.canvas import Canvas
 
     out = sys.stdout
@@ -210,13 +222,14 @@ def _text(explanations: list[Explanation], verbose: int, *, several: bool, to_fi
         wide = min(terminal.width(out), 120)
         canvas = Canvas(wide, terminal.use_unicode(out, piped=False), terminal.use_color(out))
     now = time.time()
+    above = explain_groups.text(groups, canvas) + "\n" if groups else ""
     if not several:
-        return explain_text.render(explanations, canvas, now=now, every=verbose > 0)
+        return above + explain_text.render(explanations, canvas, now=now, every=verbose > 0)
     text = explain_text.table(explanations, canvas, now=now, cut=out.isatty() and not to_file)
     full = [e for e in explanations if not e.fits or e.subject.kind == "Node"] if verbose else []
     if full:
         text += "\n" + explain_text.render(full, canvas, now=now, every=verbose > 1)
-    return text
+    return above + text
 
 
 def _patches(explanations: list[Explanation]) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster import kubectl
 from dractl.cluster.kinds import KINDS
 from dractl.cluster.kubectl import Login, Result
+from dractl.cluster.podgroups import resource_of
 from dractl.cluster.state import ClusterState, add, maps_at, text_at
 from dractl.errors import InputError
 
@@ -140,6 +141,8 @@ def read(
         found = reading.optional(word, scope)
         named |= {word.lower(): text_at(item, "kind") for item in found[:1]}
     reading.owners(scope, tell)
+    for resource in dict.fromkeys(filter(None, map(resource_of, reading.kinds.get("Pod", {}).values()))):
+        reading.optional(resource, scope)
     refused = [f"not allowed to read {', '.join(dict.fromkeys(reading.refused))}"] if reading.refused else []
     notes = (*refused, *dict.fromkeys(reading.notes))
     return Live(ClusterState(reading.kinds, release=_release(version.output)), where, notes, named)

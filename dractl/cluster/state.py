@@ -40,6 +40,11 @@ GROUPS = {
     "PriorityClass": "scheduling.k8s.io",
     "PodDisruptionBudget": "policy",
 }
+# Kinds of pods that are scheduled together: kept in these groups, as other workloads are for their pod templates.
+_PODS_TOGETHER = {
+    "PodGroup": ("scheduling.k8s.io", "scheduling.x-k8s.io"),
+    "Workload": ("scheduling.k8s.io",),
+}
 CLUSTER_SCOPED = frozenset(
     {
         "DeviceClass",
@@ -186,7 +191,7 @@ def add(kinds: dict[str, dict[Key, Mapping[str, Any]]], value: dict[str, Any], n
     if kind in GROUPS:
         if group != GROUPS[kind] and not (kind == "Event" and group == "events.k8s.io"):
             return True
-    elif not _has_pod_template(value):
+    elif group not in _PODS_TOGETHER.get(kind, ()) and not _has_pod_template(value):
         return True
     metadata = map_at(value, "metadata")
     name = metadata.get("name") or metadata.get("generateName")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from dractl.cluster.podgroups import belongs
 from dractl.cluster.pods import ended
 from dractl.cluster.state import GROUPS, map_at, maps_at, text_at
 
@@ -51,7 +52,8 @@ def workload_target(pod: Raw | None, namespace: str) -> str | None:
 
 
 def owned_pods(state: ClusterState, kind: str, key: Key) -> Iterator[tuple[Key, Raw]]:
-    """The pods below a workload, over any number of owners between: a CronJob's Jobs, a RayJob's RayCluster."""
+    """The pods below a workload, over any number of owners between (a CronJob's Jobs, a RayJob's RayCluster), and those
+    of a PodGroup."""
     owners = {(kind, key[1])}
     between = [
         (middle, other[1], value)
@@ -65,7 +67,7 @@ def owned_pods(state: ClusterState, kind: str, key: Key) -> Iterator[tuple[Key, 
         reached = len(owners)
         owners |= {(middle, name) for middle, name, value in between if _owned_by(value, owners)}
     for other, pod in state.all("Pod").items():
-        if other[0] == key[0] and _owned_by(pod, owners):
+        if other[0] == key[0] and (_owned_by(pod, owners) or belongs(state, pod, kind, key[1])):
             yield other, pod
 
 

@@ -67,7 +67,7 @@ def _named(state: ClusterState, kind: str, name: str, namespace: str | None) -> 
 def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
     """The pending pods of a workload; where it has none at all, the pod that it would make."""
     owned = _pending_first(_owned(state, workload.kind, workload.key))
-    yield from owned or _made_pods(workload)
+    yield from owned or made_pods(workload)
 
 
 def _pending_first(pods: list[Question]) -> list[Question]:
@@ -79,7 +79,8 @@ def _owned(state: ClusterState, kind: str, key: Key) -> list[Question]:
     return [Question("Pod", pod_key, pod) for pod_key, pod in owned_pods(state, kind, key)]
 
 
-def _made_pods(workload: Question) -> Iterator[Question]:
+def made_pods(workload: Question) -> Iterator[Question]:
+    """A pod of each template of a workload."""
     from dractl.model import pod_templates
 
     for path, spec in pod_templates(dict(workload.value)):
@@ -116,7 +117,7 @@ def everything(state: ClusterState, namespace: str | None) -> list[Question]:
             workload = Question(kind, key, value)
             if not _in(namespace, key) or text_at(value, "metadata", "uid") or any(owned_pods(state, kind, key)):
                 continue
-            for made in _made_pods(workload):
+            for made in made_pods(workload):
                 if maps_at(made.value, "spec", "resourceClaims"):
                     found.append(Question(kind, key, made.value))
                     used |= set(_claim_keys(key[0], made.value))

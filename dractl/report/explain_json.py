@@ -6,19 +6,24 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dractl.explain.answer import plain
+from dractl.report import explain_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dractl.explain.answer import Explanation
+    from dractl.explain.groups import Group
 
 SCHEMA = "dractl/explain/v1"
 
 
-def render(explanations: Sequence[Explanation], *, listed: bool) -> str:
-    """One answer as an object; with ``listed`` (nothing or several asked) all of them under ``subjects``."""
+def render(explanations: Sequence[Explanation], *, listed: bool, groups: Sequence[Group] = ()) -> str:
+    """One answer as an object; with ``listed`` (nothing or several asked) all of them under ``subjects``. ``groups`` of
+    pods that were asked about as a whole stand beside."""
     answers = [as_json(explanation) for explanation in explanations]
     whole: dict[str, Any] = {"schema": SCHEMA, "subjects": answers} if listed else {"schema": SCHEMA, **answers[0]}
+    if groups:
+        whole["groups"] = [explain_groups.as_json(group) for group in groups]
     return json.dumps(whole, indent=2, ensure_ascii=False)
 
 

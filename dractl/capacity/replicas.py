@@ -1,0 +1,204 @@
+"""The pods of a group placed one after the other as kube-scheduler would: how many fit, and what stops the next.
+
+Equal pods are copies of one (:mod:`dractl.capacity.placing`), and the most that any order reaches can be proven. Pods
+that differ, such as a leader and its workers, are placed in turn; other orders of their kinds are tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice, permutations
+from typing import TYPE_CHECKING, Any
+
+from dractl.capacity.binding import bound
+from dractl.capacity.copies import Subject
+from dractl.capacity.packing import most
+from dractl.capacity.placing import free_nodes, place
+from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.scheduler.attempt import Scheduler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping, Sequence
+
+    from dractl.allocation import Features
+    from dractl.capacity.packing import Most
+    from dractl.cluster.state import ClusterState
+    from dractl.scheduler.verdict import Attempt
+
+    Raw = Mapping[str, Any]
+
+_ORDERS = 24  # of kinds of pods that are tried: all of four kinds
+# Fields and labels that tell replicas of one workload apart and change nothing about where they can run.
+_OF_ONE = ("hostname", "nodeName")
+_LABELS = (
+    "apps.kubernetes.io/pod-index",
+    "batch.kubernetes.io/job-completion-index",
+    "controller-revision-hash",
+    "leaderworkerset.sigs.k8s.io/worker-index",
+    "statefulset.kubernetes.io/pod-name",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Pods that fit if ``request`` of a template (``claim/request``) had its one ``alternative`` alone."""
+
+    request: str
+    alternative: str
+    fits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Pods of a group that fit: ``fits`` in their order. The first of the others is ``pending``; ``attempt`` is
+    kube-scheduler's for it, in ``state``, the cluster with those that fit.
+
+    ``most`` is what the best order of equal pods reaches, ``order`` an order of the kinds of unequal ones in which all
+    fit, by the name of one of each, and ``choices`` what equal pods reach with one alternative alone.
+    """
+
+    fits: int
+    state: ClusterState
+    pending: Raw | None = None
+    attempt: Attempt | None = None
+    most: Most | None = None
+    order: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    undecided: bool = False
+
+
+def together(
+    state: ClusterState,
+    name: str,
+    pods: Sequence[Raw],
+    features: Features,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Together:
+    """Places the ``pods`` of workload ``name``, which wait for a node or are to be created, in this order. If ``state``
+    has them, they are removed first, with the claims that were made for them."""
+    base = _without(state, pods)
+    if len({kind_of(pod) for pod in pods}) == 1:
+        return _equal(base, name, pods, features, tell)
+    found = _in_order(base, pods, features, tell)
+    if found.pending is None:
+        return found
+    kinds: dict[Hashable, list[Raw]] = {}
+    for pod in pods:
+        kinds.setdefault(kind_of(pod), []).append(pod)
+    for order in islice(permutations(kinds.values()), 1, _ORDERS):
+        other = _in_order(base, [pod for members in order for pod in members], features, tell)
+        if other.pending is None:
+            return _with_order(found, tuple(text_at(members[0], "metadata", "name") for members in order))
+    return found
+
+
+def kind_of(pod: Raw) -> Hashable:
+    """Equal for pods that the scheduler cannot tell apart."""
+    spec = {key: value for key, value in map_at(pod, "spec").items() if key not in _OF_ONE}
+    labels = {key: value for key, value in map_at(pod, "metadata", "labels").items() if key not in _LABELS}
+    return repr(sorted(spec.items())), repr(sorted(labels.items()))
+
+
+def _without(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
+    """The cluster before the group: without its pods and the claims that were made for them."""
+    where = {text_at(pod, "metadata", "namespace") for pod in pods}
+    gone = {(text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")) for pod in pods}
+    made = {
+        (text_at(pod, "metadata", "namespace"), text_at(status, "resourceClaimName"))
+        for pod in pods
+        for status in maps_at(pod, "status", "resourceClaimStatuses")
+    }
+    claims = state.all("ResourceClaim")
+    if not where:
+        return state
+    return state.only(
+        {
+            "Pod": {key: value for key, value in state.all("Pod").items() if key not in gone},
+            "ResourceClaim": {key: value for key, value in claims.items() if key not in made},
+        }
+    )
+
+
+def _fresh(pod: Raw) -> dict[str, Any]:
+    """The pod as its owner creates it."""
+    metadata = {k: v for k, v in map_at(pod, "metadata").items() if k in ("name", "namespace", "labels", "annotations")}
+    metadata["uid"] = f"dractl-{metadata['namespace']}-{metadata['name']}"
+    spec = {k: v for k, v in map_at(pod, "spec").items() if k != "nodeName"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def _equal(
+    base: ClusterState, name: str, pods: Sequence[Raw], features: Features, tell: Callable[[str], None]
+) -> Together:
+    pod = _fresh(pods[0])
+    del pod["metadata"]["uid"]
+    pod["metadata"]["name"] = name  # copies are called NAME-1 and so on
+    subject = Subject(name, base, pod)
+    found = place(subject, features, most=len(pods), tell=tell)
+    if found.fits >= len(pods):
+        return Together(found.fits, found.state)
+    return Together(
+        found.fits,
+        found.state,
+        pods[found.fits],
+        found.stopped,
+        most(found, features, tell),
+        choices=tuple(_choices(subject, len(pods), features, tell)),
+        undecided=found.undecided,
+    )
+
+
+def _choices(subject: Subject, count: int, features: Features, tell: Callable[[str], None]) -> list[Choice]:
+    """What is reached with each alternative alone of each request of a template that has several."""
+    found = []
+    for reference in maps_at(subject.pod, "spec", "resourceClaims"):
+        key = text_at(subject.pod, "metadata", "namespace"), text_at(reference, "resourceClaimTemplateName")
+        template = subject.state.get("ResourceClaimTemplate", key)
+        if template is None:
+            continue
+        requests = maps_at(template, "spec", "spec", "devices", "requests")
+        for number, request in enumerate(requests):
+            for alternative in maps_at(request, "firstAvailable"):
+                alone = [*requests[:number], {**request, "firstAvailable": [alternative]}, *requests[number + 1 :]]
+                spec = map_at(template, "spec", "spec")
+                devices = {**map_at(spec, "devices"), "requests": alone}
+                changed = {**template, "spec": {**map_at(template, "spec"), "spec": {**spec, "devices": devices}}}
+                state = subject.state.replace("ResourceClaimTemplate", key, changed)
+                placed = place(Subject(subject.name, state, subject.pod), features, most=count, tell=tell)
+                name = f"{text_at(reference, 'name')}/{text_at(request, 'name')}"
+                found.append(Choice(name, text_at(alternative, "name"), placed.fits))
+    return found
+
+
+def _in_order(base: ClusterState, pods: Sequence[Raw], features: Features, tell: Callable[[str], None]) -> Together:
+    """Each pod in turn; what was refused is tried again after others were placed, as the scheduler's queue does."""
+    judge = Scheduler(base, features)
+    waiting, placed = list(pods), 0
+    on: dict[str, int] = {}
+    while waiting:
+        left: list[Raw] = []
+        failed: dict[Hashable, Attempt] = {}
+        for pod in waiting:
+            if kind_of(pod) in failed:
+                left.append(pod)
+                continue
+            fresh = _fresh(pod)
+            attempt = judge.pod(fresh, anew=True)
+            free = free_nodes(attempt)
+            if not free or attempt.late is not None:
+                failed[kind_of(pod)] = attempt
+                left.append(pod)
+                continue
+            chosen = min(free, key=lambda node: (on.get(node.name, 0), node.name))
+            on[chosen.name] = on.get(chosen.name, 0) + 1
+            judge = judge.after(bound(judge, fresh, chosen)[2])
+            placed += 1
+            tell(f"placing pods ({placed} of {len(pods)})")
+        if len(left) == len(waiting):
+            return Together(placed, judge.state, left[0], failed[kind_of(left[0])])
+        waiting = left
+    return Together(placed, judge.state)
+
+
+def _with_order(found: Together, order: tuple[str, ...]) -> Together:
+    return Together(found.fits, found.state, found.pending, found.attempt, order=order)

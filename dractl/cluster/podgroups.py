@@ -1,0 +1,70 @@
+"""Pods that are scheduled together: PodGroups and Workloads of Kubernetes, and PodGroups of scheduler-plugins.
+
+kubernetes staging/src/k8s.io/api/scheduling (v1alpha1 of 1.35, v1alpha2 of 1.36, v1alpha3 and v1beta1 of 1.37; gate
+GenericWorkload) and pkg/scheduler/framework/plugins/gangscheduling; kubernetes-sigs/scheduler-plugins
+apis/scheduling/v1alpha1/types.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.cluster.state import at, map_at, maps_at, text_at
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.cluster.state import ClusterState
+
+    Raw = Mapping[str, Any]
+
+# scheduler-plugins' label, and what it was before v0.22.
+_LABELS = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
+
+
+def group_of(pod: Raw) -> tuple[str, ...]:
+    """What a pod says of its group: ``(PodGroup)``; in 1.35 ``(Workload, pod group, replica)``; empty without one."""
+    name = text_at(pod, "spec", "schedulingGroup", "podGroupName")
+    if name:
+        return (name,)
+    reference = map_at(pod, "spec", "workloadRef")
+    if reference:
+        return tuple(text_at(reference, key) for key in ("name", "podGroup", "podGroupReplicaKey"))
+    labels = map_at(pod, "metadata", "labels")
+    return next(((str(labels[key]),) for key in _LABELS if labels.get(key)), ())
+
+
+def resource_of(pod: Raw) -> str:
+    """The resource that has the object of a pod's group; empty without one."""
+    group = group_of(pod)
+    if len(group) > 1:
+        return "workloads.scheduling.k8s.io"
+    if text_at(pod, "spec", "schedulingGroup", "podGroupName"):
+        return "podgroups.scheduling.k8s.io"
+    return "podgroups.scheduling.x-k8s.io" if group else ""
+
+
+def belongs(state: ClusterState, pod: Raw, kind: str, name: str) -> bool:
+    """True if a pod is of the PodGroup or Workload ``name`` of its namespace."""
+    group = group_of(pod)
+    if not group or kind not in ("PodGroup", "Workload"):
+        return False
+    if len(group) > 1:
+        return kind == "Workload" and group[0] == name
+    if kind == "PodGroup":
+        return group[0] == name
+    spec = at(state.get("PodGroup", (text_at(pod, "metadata", "namespace"), group[0])), "spec")
+    of_1_36 = text_at(spec, "podGroupTemplateRef", "workload", "workloadName")
+    return name in (text_at(spec, "workloadRef", "workloadName"), of_1_36)
+
+
+def minimum(state: ClusterState, namespace: str, group: tuple[str, ...]) -> int | None:
+    """Pods of a gang that start together or not at all; None if the group is no gang, or not in the input."""
+    if len(group) > 1:
+        groups = maps_at(state.get("Workload", (namespace, group[0])), "spec", "podGroups")
+        policy = next((map_at(one, "policy") for one in groups if one.get("name") == group[1]), {})
+        found = at(policy, "gang", "minCount")
+    else:
+        spec = map_at(state.get("PodGroup", (namespace, group[0])), "spec") if group else {}
+        found = at(spec, "schedulingPolicy", "gang", "minCount") or spec.get("minMember")
+    return found if isinstance(found, int) and found > 0 else None

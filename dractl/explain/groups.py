@@ -1,0 +1,192 @@
+"""Groups of pods as a whole: how many replicas of a workload, or pods of a gang, fit, and what the next stops at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.cluster.kinds import kind_of
+from dractl.cluster.podgroups import group_of, minimum
+from dractl.cluster.pods import ended, is_pending
+from dractl.cluster.state import GROUPS, at, map_at, text_at
+from dractl.cluster.workloads import owned_pods
+from dractl.explain.ask import Question, made_pods
+from dractl.explain.explain import Explainer, Options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dractl.capacity import Choice, Together
+    from dractl.cluster.state import ClusterState, Key
+    from dractl.explain.answer import Reason
+
+    Raw = Mapping[str, Any]
+
+_MOST = 10_000  # replicas of one template that are placed
+_EACH_NODE = "DaemonSet"  # one pod a node: not replicas of which some could fit
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The replicas of a workload or the pods of a gang. ``replicas`` are wanted, ``placed`` have a node, and of the
+    others ``fits`` get one as kube-scheduler goes, without ending anybody's pods.
+
+    ``pod`` is the first that stays pending, for ``reasons``. ``most`` is what the best order reaches, those that are
+    placed included, if that is known; it is ``proven`` that none reaches more. In ``order``, which names a pod of each
+    kind, all fit. ``choices`` are the numbers that each alternative of ``firstAvailable`` alone would reach. Of a gang
+    ``minimum`` pods start together or none does.
+    """
+
+    name: str  # Kind/namespace/name
+    replicas: int
+    placed: int
+    fits: int
+    pod: str = ""
+    reasons: tuple[Reason, ...] = ()
+    scheduler_message: str | None = None
+    most: int | None = None
+    proven: bool = False
+    order: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    minimum: int | None = None
+    undecided: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """True if every replica has a node or gets one."""
+        return self.placed + self.fits >= self.replicas
+
+    @property
+    def starts(self) -> bool:
+        """True unless too few of a gang fit."""
+        return self.minimum is None or self.placed + self.fits >= self.minimum
+
+
+def groups(
+    explainer: Explainer,
+    names: Sequence[str],
+    namespace: str | None,
+    kinds: Mapping[str, str],
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[Group]:
+    """The groups among ``names`` (``deploy/NAME``, ``podgroup/NAME``) that have more than one pod."""
+    state, found = explainer.state, []
+    for text in names:
+        word, slash, name = text.partition("/")
+        kind = kind_of(state, word, kinds, "") if slash else "Pod"
+        if kind in GROUPS or kind == _EACH_NODE:
+            continue
+        named = [key for key in state.all(kind) if key[1] == name and namespace in (None, key[0])]
+        spaces = dict.fromkeys(key[0] for key in state.all("Pod") if namespace in (None, key[0]))
+        for key in named or [(space, name) for space in spaces]:
+            for gang, pods, made in _parts(state, kind, key):
+                if len(pods) + len(made) > 1:
+                    found.append(_group(explainer, f"{kind}/{'/'.join(key)}", key[0], gang, pods, made, tell))
+    return found
+
+
+def _parts(state: ClusterState, kind: str, key: Key) -> list[tuple[tuple[str, ...], list[Raw], list[Raw]]]:
+    """The pods of a workload by the gang that they are of, and those that its controller has not created yet."""
+    value = state.get(kind, key)
+    there = [(own, pod) for own, pod in owned_pods(state, kind, key) if not ended(pod)]
+    parts: dict[tuple[str, ...], list[Raw]] = {}
+    for _, pod in sorted(there, key=lambda item: (-_priority(item[1]), _created(item[1]), item[0])):
+        if not text_at(pod, "metadata", "deletionTimestamp"):
+            parts.setdefault(group_of(pod), []).append({**pod, "metadata": {**pod["metadata"], "namespace": key[0]}})
+    made = [] if value is None else _made(Question(kind, key, value), sum(map(len, parts.values())))
+    if not parts and made:
+        return [(group_of(made[0]), [], made)]
+    return [(gang, pods, made if len(parts) == 1 else []) for gang, pods in parts.items()]
+
+
+def _priority(pod: Raw) -> int:
+    found = at(pod, "spec", "priority")
+    return found if isinstance(found, int) else 0
+
+
+def _created(pod: Raw) -> str:
+    return text_at(pod, "metadata", "creationTimestamp")
+
+
+def _made(workload: Question, there: int) -> list[Raw]:
+    """The pods that a workload wants beside those that exist: of each template as many as it says."""
+    from dractl.model import pod_templates
+
+    paths = [path for path, _ in pod_templates(dict(workload.value))]
+    found: list[Raw] = []
+    for path, question in zip(paths, made_pods(workload), strict=True):
+        count = _replicas(workload.value, path)
+        if there and len(paths) > 1:
+            return []  # which of them are there cannot be told
+        name = text_at(question.value, "metadata", "name") + (f"-{path[-3]}" if len(paths) > 1 else "")
+        for number in range(there, count):
+            metadata = {**question.value["metadata"], "name": f"{name}-{number}"}
+            found.append({**question.value, "metadata": metadata})
+    return found
+
+
+def _replicas(value: Raw, path: Sequence[str | int]) -> int:
+    """How many pods of the template at ``path`` a workload has at once: the product of ``replicas`` and ``parallelism``
+    around it (JobSet, RayCluster), and of a LeaderWorkerSet's size without its leader."""
+    count = 1
+    for depth in range(len(path)):
+        around = at(value, *path[:depth])
+        if not isinstance(around, dict):
+            continue
+        for field in ("replicas", "parallelism"):
+            number = around.get(field)
+            if isinstance(number, int) and not isinstance(number, bool):
+                count *= max(number, 0)
+        size = around.get("size")
+        if path[depth] == "workerTemplate" and isinstance(size, int):
+            count *= max(size - 1 if "leaderTemplate" in around else size, 0)
+    completions, parallelism = at(value, "spec", "completions"), at(value, "spec", "parallelism")
+    if isinstance(completions, int) and isinstance(parallelism, int):
+        count = min(count, completions)
+    return min(count, _MOST)
+
+
+def _group(
+    explainer: Explainer,
+    name: str,
+    namespace: str,
+    gang: tuple[str, ...],
+    pods: Sequence[Raw],
+    made: Sequence[Raw],
+    tell: Callable[[str], None],
+) -> Group:
+    from dractl.capacity import together
+
+    waiting = [*(pod for pod in pods if is_pending(pod)), *made]
+    placed, replicas = len(pods) + len(made) - len(waiting), len(pods) + len(made)
+    least = minimum(explainer.state, namespace, gang)
+    if not waiting:
+        return Group(name, replicas, placed, 0, minimum=least)
+    found = together(explainer.state, name.rpartition("/")[2], waiting, explainer.features, tell)
+    return Group(
+        name,
+        replicas,
+        placed,
+        found.fits,
+        "" if found.pending is None else text_at(found.pending, "metadata", "name"),
+        _stops(explainer, found),
+        None if found.attempt is None else found.attempt.message,
+        None if found.most is None else placed + min(found.most.fits, len(waiting)),
+        found.most is not None and (found.most.proven or found.most.fits >= len(waiting)),
+        found.order,
+        found.choices,
+        least,
+        found.undecided,
+    )
+
+
+def _stops(explainer: Explainer, found: Together) -> tuple[Reason, ...]:
+    """Why the next pod stays pending, in the cluster with those that fit."""
+    if found.pending is None:
+        return ()
+    metadata = {key: v for key, v in map_at(found.pending, "metadata").items() if key not in ("uid", "ownerReferences")}
+    spec = {key: v for key, v in map_at(found.pending, "spec").items() if key != "nodeName"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    key = text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")
+    asked = Explainer(found.state, explainer.features, Options(fixes=0))
+    return asked.explain(Question("Pod", key, pod), found.attempt).reasons

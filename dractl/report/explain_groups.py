@@ -1,0 +1,98 @@
+"""Groups of pods in explain: a few lines in text, and the key ``groups`` in JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from dractl.explain.answer import plain
+from dractl.report.plain import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dractl.explain.groups import Group
+    from dractl.report.canvas import Canvas
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def text(groups: Sequence[Group], canvas: Canvas) -> str:
+    """A paragraph for each group."""
+    paragraphs = ("\n".join(_wrapped(line, canvas) for line in _lines(group, canvas)) for group in groups)
+    return canvas.plain("\n\n".join(paragraphs)) + "\n"
+
+
+def _wrapped(line: str, canvas: Canvas) -> str:
+    indent = "" if line[:1] != " " else "  "
+    lines = textwrap.wrap(
+        line, max(canvas.width, 30), subsequent_indent=indent + "  ", break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(lines)
+
+
+def _lines(group: Group, canvas: Canvas) -> Iterator[str]:
+    kind, _, name = group.name.partition("/")
+    reached, unit = group.placed + group.fits, "pods" if kind in ("PodGroup", "Workload") else "replicas"
+    good = group.complete or (group.minimum is not None and group.starts)
+    mark = canvas.paint("✓", "1;32") if good else canvas.paint("✗", "1;31")
+    here = f" ({group.placed} on nodes, {group.fits} more)" if group.placed else ""
+    least = "at least " if group.undecided else ""
+    title = canvas.paint(f"{kind.lower()} {printable(name)}", "1")
+    yield f"{mark} {title}: {least}{reached} of {group.replicas} {unit} fit{here}"
+    if group.minimum is not None:
+        needs = f"the gang starts with {group.minimum} of them at once"
+        yield f"  {needs}, so none starts" if not group.starts else f"  {needs}"
+    if group.complete:
+        return
+    why = [printable(reason.short) for reason in group.reasons[:2]] or [group.scheduler_message or "no reason known"]
+    yield f"  the {_ordinal(reached + 1)} ({printable(group.pod)}) stops at: {why[0]}"
+    for other in why[1:]:
+        yield f"  also: {other}"
+    yield from _otherwise(group)
+
+
+def _otherwise(group: Group) -> Iterator[str]:
+    """What another order or another alternative would reach."""
+    reached = group.placed + group.fits
+    if group.order:
+        yield f"  all fit if pods like {', then like '.join(group.order)} are placed in this order"
+    elif group.most is not None and group.most >= group.replicas:
+        yield f"  all {group.replicas} would fit with other devices for them; kube-scheduler takes the first that fit"
+    elif group.most is not None and group.most > reached:
+        proof = "no order reaches more" if group.proven else "others may reach more"
+        yield f"  in the best order {group.most} would fit ({proof})"
+    elif group.most is not None and group.proven:
+        yield "  no other order of placing reaches more"
+    for choice in group.choices:
+        total = group.placed + choice.fits
+        if total > reached:
+            number = f"all {total}" if total >= group.replicas else str(total)
+            yield f"  with alternative {choice.alternative} of request {choice.request} alone {number} would fit"
+
+
+def _ordinal(number: int) -> str:
+    if number <= len(_ORDINALS):
+        return _ORDINALS[number - 1]
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def as_json(group: Group) -> dict[str, Any]:
+    """One group as the plain value that is printed."""
+    return {
+        "name": group.name,
+        "replicas": group.replicas,
+        "placed": group.placed,
+        "fits": group.fits,
+        "undecided": group.undecided,
+        "minimum": group.minimum,
+        "pod": group.pod or None,
+        "stops": plain(group.reasons),
+        "schedulerMessage": group.scheduler_message,
+        "most": None if group.most is None else {"fits": group.most, "proven": group.proven},
+        "order": list(group.order),
+        "alternatives": [
+            {"request": c.request, "alternative": c.alternative, "fits": group.placed + c.fits} for c in group.choices
+        ],
+    }
