@@ -23,27 +23,27 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
         case "wrong-type" if violation.path[-1:] == ("cel",) and violation.meant:
             return "write cel: {expression: ...}"
         case "unknown-field" | "wrong-type" if violation.path[-2:] in (("limits", "claims"), ("requests", "claims")):
-            return "claims stands beside limits and requests, not in them"
+            return "claims belongs beside limits and requests, not in them"
         case "unknown-field" if violation.path[-3:-2] == ("resourceClaims",):
             if violation.path[-1] == "deviceClassName":
-                return "a pod names a claim or a template, which asks for the class"
+                return "a pod names a claim or a template, which in turn names the class"
         case "RC-13" | "DC-04":
             written = document.at(violation.path)
             return _compiling(written, violation.issues, target) if isinstance(written, str) else None
         case "RC-14" | "DC-05":
             return _cost(document.at(violation.path), target)
         case "RC-24" if "multiple fields" in violation.message:  # what the API server says where neither is set
-            return "the constraint has neither of them: name the attribute that the devices have to share"
+            return "the constraint has neither: name the attribute that the devices must share"
         case "RS-11":
-            return "from 1.35 on they stand in two slices of one pool, which both say resourceSliceCount: 2"
+            return "since 1.35 they belong in two slices of one pool, both with resourceSliceCount: 2"
         case "RS-32" if "must reference a" in violation.message:
             return "1.34 wants the sharedCounters in the slice of the devices that consume them"
         case "RS-12" if "at most 64" in violation.message:
-            return "128 are allowed only where no device has taints, consumes counters or has list attributes"
+            return "128 are only allowed if no device has taints, consumes counters or has list attributes"
         case "RS-20":
             return _version(document.at(violation.path))
         case "PC-10" if isinstance(name := document.at(violation.path), str) and "/" in name:
-            return f"name the request, {name.partition('/')[0]}: whichever of its alternatives was chosen comes with it"
+            return f"name the request, {name.partition('/')[0]}: that includes whichever alternative was chosen"
     return None
 
 
@@ -93,7 +93,7 @@ def _cost(written: object, target: Target) -> str:
     if isinstance(written, str) and "!=" in written:
         with_equal = environment(target, "new").compile(written.replace("!=", "=="))
         if with_equal.admission == "ok":
-            return "the estimate for != is unbounded where quantities are compared: write !(a == b)"
+            return "the estimate for != between quantities is unbounded: write !(a == b)"
     return "the estimate assumes lists and strings of maximum length: avoid loops (all, exists) inside loops"
 
 
@@ -116,8 +116,8 @@ def _later(written: str, target: Target) -> str | None:
 
     for release in RELEASES[RELEASES.index(target.release) :]:
         if release != target.release and compiles(release):
-            return f"Kubernetes {release} and later take it"
+            return f"Kubernetes {release} and later accept it"
         for gate in _GATES:
             if compiles(release, **{gate: True}):
-                return f"Kubernetes {release} takes it where the feature gate {gate} is on"
+                return f"Kubernetes {release} accepts it if the feature gate {gate} is on"
     return None

@@ -516,7 +516,7 @@ spec:
     assert "no such key: arch" in found["DRA751"]["message"]
     assert found["DRA751"]["path"].startswith("spec.devices.requests[1]")
     assert found["DRA753"]["help"] == "did you mean gpu.example.com/index?"
-    assert found["DRA754"]["help"] == "the most that there is, is 40Gi"
+    assert found["DRA754"]["help"] == "the largest available is 40Gi"
     assert found["DRA755"]["help"] == "did you mean gpu.example.com?"
     assert main(["lint", "claim.yaml", "--devices", "slices.yaml", "--kubernetes-version", "1.33"]) == 3
 

@@ -341,7 +341,7 @@ def test_what_the_server_drops_is_no_verdict_of_it(found) -> None:
     ("fields", "help_"),
     [
         ("resourceClaims: [{name: g, deviceClassName: x}]", "a pod names a claim or a template"),
-        ("resourceClaims: [{name: g, resourceClaimName: x}]", "claims stands beside limits and requests"),
+        ("resourceClaims: [{name: g, resourceClaimName: x}]", "claims belongs beside limits and requests"),
     ],
 )
 def test_what_stands_in_the_wrong_place_is_told_where_it_belongs(found, fields: str, help_: str) -> None:

@@ -20,9 +20,9 @@ from tests.lint.written import claim, device_class, found, published
         ("1.37", 'device.capacity["d.com"] == "a"', 'device.capacity["gpu.example.com"].memory'),
         ("1.37", 'driver == "d.com"', "write device.driver"),
         ("1.37", 'device.name == "gpu-0"', "a device has driver, attributes, capacity"),
-        ("1.34", "[2, 1].sort() == [1, 2]", "Kubernetes 1.35 and later take it"),
-        ("1.35", "device.allowMultipleAllocations", "1.35 takes it where the feature gate DRAConsumableCapacity is on"),
-        ("1.35", "[1].includes(1)", "1.36 takes it where the feature gate DRAListTypeAttributes is on"),
+        ("1.34", "[2, 1].sort() == [1, 2]", "Kubernetes 1.35 and later accept it"),
+        ("1.35", "device.allowMultipleAllocations", "1.35 accepts it if the feature gate DRAConsumableCapacity is on"),
+        ("1.35", "[1].includes(1)", "1.36 accepts it if the feature gate DRAListTypeAttributes is on"),
         ("1.37", "device.driver = 'd.com'".replace("'", '"'), "=="),
         ("1.37", "device.driver == ", None),
     ],
@@ -49,7 +49,7 @@ def test_the_lower_limit_of_devices_is_explained() -> None:
         helps.append(finding.help)
     assert helps[0] is None
     assert helps[1] is not None
-    assert helps[1].startswith("128 are allowed only where")
+    assert helps[1].startswith("128 are only allowed if")
 
 
 def test_everything_that_a_configuration_lacks_is_named_once() -> None:

@@ -6,8 +6,7 @@ Reads each YAML or JSON document as the API server does.
 
 ## Why is this bad
 
-Neither kubectl nor the API server can make an object of it; the other documents of the file are looked at all the
-same.
+Neither kubectl nor the API server can decode it. The other documents of the file are still checked.
 
 ## Example
 

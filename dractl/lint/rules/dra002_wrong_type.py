@@ -2,7 +2,7 @@
 
 ## What it does
 
-Compares each value with the type that the API has for its field. Quantities, times and their texts are looked at too.
+Compares each value with the type of its field in the API, including the strings of quantities and times.
 
 ## Why is this bad
 

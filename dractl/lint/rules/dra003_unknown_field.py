@@ -1,4 +1,4 @@
-"""A field is unknown, or stands in the wrong place.
+"""A field is unknown or in the wrong place.
 
 ## What it does
 
@@ -6,8 +6,8 @@ Looks up each field in the types of the chosen release.
 
 ## Why is this bad
 
-kubectl asks the API server to decode strictly, so the object is rejected. Clients that do not (Helm, many
-controllers) have the field dropped without a word: a selector that is dropped lets any device match.
+kubectl asks the API server to decode strictly, so the object is rejected. Clients that do not (Helm, many controllers)
+silently lose the field: a selector that is dropped lets any device match.
 
 ## Example
 

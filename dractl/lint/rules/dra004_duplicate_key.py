@@ -2,13 +2,13 @@
 
 ## What it does
 
-Finds keys that are given more than once. A key that overrides one from a merge (`<<: *anchor`) is only an info: that
-is what merge keys are for.
+Finds keys that are given more than once. A key that overrides one from a merge (`<<: *anchor`) is only an info: that is
+what merge keys are for.
 
 ## Why is this bad
 
-kubectl, Helm and kustomize silently take the last one; a server that is sent the YAML itself decodes it strictly and
-rejects it.
+kubectl, Helm and kustomize silently take the last one; an API server that is sent the YAML itself decodes it strictly
+and rejects it.
 
 ## Example
 

@@ -2,11 +2,11 @@
 
 ## What it does
 
-In v1 and v1beta2 what a request asks for stands below `exactly`, or as alternatives below `firstAvailable`.
+In v1 and v1beta2 the content of a request belongs below `exactly`, or as alternatives below `firstAvailable`.
 
 ## Why is this bad
 
-The API server rejects the claim. Often the fields of the request were written beside its name, as v1beta1 had them.
+The API server rejects the claim. A common cause: the fields stand beside the request's name, as in v1beta1.
 
 ## Example
 

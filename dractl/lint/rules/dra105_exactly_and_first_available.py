@@ -2,7 +2,7 @@
 
 ## What it does
 
-A request has one of the two.
+A request has exactly one of the two.
 
 ## Why is this bad
 

@@ -1,8 +1,8 @@
-"""A request has too many alternatives, or two of one name.
+"""A request has too many alternatives, or two with the same name.
 
 ## What it does
 
-`firstAvailable` has at most 8 subrequests, each with a name of its own.
+`firstAvailable` has at most 8 subrequests with different names.
 
 ## Why is this bad
 

@@ -6,7 +6,7 @@
 
 ## Why is this bad
 
-The API server rejects the claim: devices are found through their class only.
+The API server rejects the claim: devices are only found through a class.
 
 ## Example
 

@@ -2,7 +2,7 @@
 
 ## What it does
 
-A class name has DNS labels with dots between them and at most 253 characters.
+A class name is a DNS subdomain: DNS labels joined by dots, at most 253 characters.
 
 ## Why is this bad
 

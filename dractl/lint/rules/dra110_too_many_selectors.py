@@ -6,7 +6,7 @@ Counts the `selectors` of a request, a subrequest or a class.
 
 ## Why is this bad
 
-The API server rejects the object. One selector can say several things with `&&`.
+The API server rejects the object. Join conditions with `&&` to need fewer selectors.
 
 ## Example
 

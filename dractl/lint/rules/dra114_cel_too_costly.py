@@ -2,12 +2,12 @@
 
 ## What it does
 
-Estimates the highest cost of a selector, as the API server does before it takes it; the limit is 1,000,000.
+Estimates the highest cost of a selector, as the API server does before it accepts it; the limit is 1,000,000.
 
 ## Why is this bad
 
-The API server rejects the object. Loops within loops, and comparing two values whose size is not known (`!=` between
-quantities), are what costs.
+The API server rejects the object. Nested loops are expensive, and so are comparisons of two values of unknown size
+(`!=` between quantities).
 
 ## Example
 

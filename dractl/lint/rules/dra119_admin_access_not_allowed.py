@@ -2,8 +2,8 @@
 
 ## What it does
 
-A request with `adminAccess: true` needs the label `resource.kubernetes.io/admin-access: "true"` on the namespace.
-Looks at Namespace documents of the same run; where there is none, nothing is known and nothing is said.
+A request with `adminAccess: true` needs the label `resource.kubernetes.io/admin-access: "true"` on the namespace. Only
+Namespace documents of the same run are checked; without one, nothing is reported.
 
 ## Why is this bad
 

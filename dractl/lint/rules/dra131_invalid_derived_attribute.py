@@ -2,8 +2,8 @@
 
 ## What it does
 
-At most 32 for a request, each with a fully qualified name of its own and an expression that gives a scalar or a list
-of scalars. Kubernetes 1.37, feature gate DRADerivedAttributes.
+A request has at most 32 derived attributes, each with its own fully qualified name and an expression that returns a
+scalar or a list of scalars. Kubernetes 1.37, feature gate DRADerivedAttributes.
 
 ## Why is this bad
 

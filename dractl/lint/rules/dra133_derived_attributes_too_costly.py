@@ -2,7 +2,7 @@
 
 ## What it does
 
-Each expression, and all of a claim together, may cost 1,000,000.
+Each expression may cost at most 1,000,000, and so may all expressions of a claim together.
 
 ## Why is this bad
 

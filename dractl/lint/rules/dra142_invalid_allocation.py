@@ -7,7 +7,7 @@ and node selector.
 
 ## Why is this bad
 
-An API server rejects such a status: it was written by hand, or cut.
+An API server rejects such a status: it was written by hand, or the dump is truncated.
 
 ## Example
 

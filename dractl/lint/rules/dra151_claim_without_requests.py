@@ -6,7 +6,7 @@ Finds claims and templates whose `devices.requests` is missing or empty.
 
 ## Why is this bad
 
-The API server takes the claim, and the scheduler allocates it without devices: the pod runs, and sees none.
+The API server accepts the claim, and the scheduler allocates it without devices: the pod runs and sees none.
 
 ## Example
 

@@ -1,9 +1,9 @@
-"""A claim asks for admin access, which only namespaces with a label allow.
+"""A claim asks for admin access, which only labelled namespaces allow.
 
 ## What it does
 
-Finds `adminAccess: true` where the namespace of the claim is not part of the input. If it is, DRA119 reports a missing
-label. A claim or template that names no namespace is reported only if no namespace of the input has the label, and no
+Finds `adminAccess: true` where the claim's namespace is not part of the input. If it is, DRA119 reports a missing
+label. A claim or template without a namespace is reported only if no namespace of the input has the label, and no
 kustomization adds it.
 
 ## Why is this bad

@@ -1,8 +1,8 @@
-"""The API server rejects the object for a reason that has no rule of its own.
+"""The API server rejects the object for a reason without its own rule.
 
 ## What it does
 
-Reports what the API server says about metadata, status and other parts that are not particular to DRA.
+Reports what the API server says about metadata, status and other parts that are not specific to DRA.
 
 ## Why is this bad
 

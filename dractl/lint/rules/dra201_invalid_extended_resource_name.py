@@ -2,7 +2,7 @@
 
 ## What it does
 
-The name has a domain that is not of Kubernetes: `example.com/gpu`.
+The name has a domain other than Kubernetes' own: `example.com/gpu`.
 
 ## Why is this bad
 

@@ -1,4 +1,4 @@
-"""The selectors of a device class do not ask for a driver.
+"""The selectors of a device class do not check the driver.
 
 ## What it does
 
@@ -6,9 +6,9 @@ Finds classes none of whose selectors mentions `device.driver`.
 
 ## Why is this bad
 
-The selectors are evaluated on the devices of all drivers. A lookup of an attribute that such a device does not have
-is an error, and one error on one device stops the scheduling of the pod on all nodes. The class is looked at first,
-so asking for the driver there guards the selectors of all claims.
+The selectors are evaluated on the devices of all drivers. Looking up an attribute that a device lacks is an error, and
+one error on one device stops the scheduling of the pod on all nodes. The class is evaluated first, so checking the
+driver there guards the selectors of all claims.
 
 ## Example
 

@@ -6,8 +6,8 @@ Compares `extendedResourceName` of the classes of the run.
 
 ## Why is this bad
 
-The class that was created last is taken, and where both were created in the same second the first by name: nobody
-meant that.
+The scheduler takes the class that was created last; of two created in the same second, the first by name. Nobody meant
+that.
 
 ## Example
 
@@ -73,6 +73,6 @@ def check(run: Run) -> Iterator[Advice]:
                 subject,
                 path,
                 f"class {other.name} has the extended resource name {name} too",
-                help="give each class a name of its own",
+                help="give each class its own name",
                 related=((f"class {other.name}", other, path),),
             )

@@ -2,7 +2,7 @@
 
 ## What it does
 
-A pool name has DNS subdomains with `/` between them and at most 253 characters.
+A pool name is one or more DNS subdomains joined by `/`, at most 253 characters.
 
 ## Why is this bad
 

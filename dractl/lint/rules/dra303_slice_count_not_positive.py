@@ -2,8 +2,7 @@
 
 ## What it does
 
-`pool.resourceSliceCount` says of how many slices the pool consists, this one included; it is required and greater
-than zero.
+`pool.resourceSliceCount` is the number of slices in the pool, including this one; it is required and greater than zero.
 
 ## Why is this bad
 

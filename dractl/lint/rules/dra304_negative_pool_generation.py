@@ -2,7 +2,7 @@
 
 ## What it does
 
-`pool.generation` begins with 0 or 1 and grows with every change of the pool.
+`pool.generation` begins at 0 or 1 and grows with every change of the pool.
 
 ## Why is this bad
 

@@ -2,7 +2,7 @@
 
 ## What it does
 
-`nodeName`, if it is set, is a DNS subdomain; an empty one is not the same as none.
+`nodeName`, if set, is a DNS subdomain; an empty string is not the same as no node name.
 
 ## Why is this bad
 

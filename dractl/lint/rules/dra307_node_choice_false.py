@@ -2,7 +2,7 @@
 
 ## What it does
 
-The two are either left out or true.
+Both are either left out or true.
 
 ## Why is this bad
 

@@ -2,7 +2,7 @@
 
 ## What it does
 
-Since 1.35 the counters of a pool stand in a slice of their own; before, they stood beside the devices that use them.
+Since 1.35 the counters of a pool are in a slice of their own; before, they stood beside the devices that use them.
 
 ## Why is this bad
 

@@ -2,8 +2,8 @@
 
 ## What it does
 
-A name is a C identifier (letters, digits, `_`) of at most 32 characters, with a domain and `/` before it where it is
-not of the driver's own domain.
+A name is a C identifier (letters, digits, `_`) of at most 32 characters. A domain and `/` come before it unless the
+name is in the driver's own domain.
 
 ## Why is this bad
 

@@ -2,7 +2,8 @@
 
 ## What it does
 
-A version has three numbers without leading zeros, then perhaps `-` and `+` with what belongs to them.
+A version has three numbers without leading zeros, optionally followed by a pre-release (`-rc.1`) and build metadata
+(`+build`).
 
 ## Why is this bad
 

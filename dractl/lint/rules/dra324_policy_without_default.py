@@ -2,7 +2,7 @@
 
 ## What it does
 
-`default` is required beside `validValues` and `validRange`: it is what a request that names no amount takes.
+`validValues` and `validRange` require `default`: the amount that a request gets if it names none.
 
 ## Why is this bad
 

@@ -2,7 +2,7 @@
 
 ## What it does
 
-`validValues` ascend.
+`validValues` must ascend.
 
 ## Why is this bad
 

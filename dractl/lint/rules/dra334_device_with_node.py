@@ -1,4 +1,4 @@
-"""A device names its node, although its slice does so.
+"""A device names its node, although its slice already does.
 
 ## What it does
 

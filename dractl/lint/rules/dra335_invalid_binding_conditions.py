@@ -2,7 +2,7 @@
 
 ## What it does
 
-`bindingConditions` and `bindingFailureConditions` go together, have at most 4 entries each, and none in common.
+`bindingConditions` and `bindingFailureConditions` go together; each has at most 4 entries, and no entry is in both.
 
 ## Why is this bad
 

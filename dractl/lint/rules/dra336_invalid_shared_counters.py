@@ -2,7 +2,7 @@
 
 ## What it does
 
-At most 8 sets, each with a DNS label of its own and 1 to 32 counters named by DNS labels.
+A slice has at most 8 counter sets, each named by a different DNS label, with 1 to 32 counters named by DNS labels.
 
 ## Why is this bad
 

@@ -2,7 +2,7 @@
 
 ## What it does
 
-A taint has a label key, perhaps a label value, and an effect: `NoSchedule`, `NoExecute` or, since 1.35, `None`. A
+A taint has a label key, an optional label value, and an effect: `NoSchedule`, `NoExecute` or, since 1.35, `None`. A
 device has at most 16 taints.
 
 ## Why is this bad

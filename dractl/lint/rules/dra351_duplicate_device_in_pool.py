@@ -1,13 +1,13 @@
-"""Two slices of a pool have a device of the same name.
+"""Two slices of a pool have a device with the same name.
 
 ## What it does
 
-Compares the devices of all slices of a pool's newest generation that are not of different nodes.
+Compares the devices of all slices of a pool's newest generation, except those of different nodes.
 
 ## Why is this bad
 
-The API server looks at one slice at a time and accepts it. The scheduler takes the pool for invalid and uses none of
-its devices.
+The API server checks one slice at a time and accepts it. The scheduler treats the pool as invalid and uses none of its
+devices.
 
 ## Example
 

@@ -1,14 +1,14 @@
-"""A pool announces another number of slices than it has.
+"""A pool announces a different number of slices than it has.
 
 ## What it does
 
-Counts the slices of a pool's newest generation and compares that with `resourceSliceCount`. With fewer slices than
-announced, the others may only be missing from the run. Slices of a node that are complete by themselves are enough
+Counts the slices of a pool's newest generation and compares that with `resourceSliceCount`. If there are fewer than
+announced, the others may only be missing from the run. The slices of a node that are complete by themselves are enough
 for that node.
 
 ## Why is this bad
 
-The scheduler takes the pool for incomplete and uses none of its devices; 1.34 and before only refuse requests for all
+The scheduler treats the pool as incomplete and uses none of its devices; 1.34 and before only refuse requests for all
 devices.
 
 ## Example
@@ -89,7 +89,7 @@ def check(run: Run) -> Iterator[Advice]:
                 first,
                 ("spec", "pool", "resourceSliceCount"),
                 f"{pool} announces {announced} slices in generation {pool.generation}, but has {there}",
-                help="every slice of a pool says how many there are; all are written anew when that changes",
+                help="every slice of a pool has the number of slices; update all of them when it changes",
                 severity="error" if there > announced else "warning",
                 confidence="certain" if there > announced else "possible",
             )

@@ -2,12 +2,12 @@
 
 ## What it does
 
-Where all slices of a pool are part of the run, looks up the counter sets and counters that its devices consume.
+If all slices of a pool are part of the run, looks up the counter sets and counters that its devices consume.
 
 ## Why is this bad
 
-The API server looks at one slice at a time and accepts it. The scheduler takes the pool for invalid and uses none of
-its devices.
+The API server checks one slice at a time and accepts it. The scheduler treats the pool as invalid and uses none of its
+devices.
 
 ## Example
 

@@ -1,14 +1,14 @@
-"""Several nodes publish devices of one name in pools of one name.
+"""Several nodes publish devices with the same name in pools with the same name.
 
 ## What it does
 
-Compares what a driver publishes on different nodes: slices of one pool that say different `nodeName`s and hold devices
-of the same name.
+Compares what a driver publishes on different nodes: slices of one pool with different `nodeName`s and equal device
+names.
 
 ## Why is this bad
 
-A device is known by driver, pool and its own name. Equal on two nodes, both are one device to the scheduler: once it
-is allocated on one node, it is in use on the other, and nobody gets it there.
+A device is identified by driver, pool and its own name. If they are equal on two nodes, the scheduler sees one device:
+once it is allocated on one node, it is in use on the other, and nobody gets it there.
 
 ## Example
 

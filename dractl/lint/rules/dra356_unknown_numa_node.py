@@ -6,8 +6,8 @@ Finds attributes named after a NUMA node whose value is -1.
 
 ## Why is this bad
 
-The kernel says -1 where it does not know. Published, all such devices seem to be on one and the same node, and
-constraints hold that should not.
+The kernel reports -1 for an unknown node. Published, all such devices seem to be on one and the same node, and
+constraints are satisfied that should not be.
 
 ## Example
 
@@ -70,7 +70,7 @@ def check(run: Run) -> Iterator[Advice]:
                     yield Advice(
                         subject,
                         (*device.path, "attributes", name, "int"),
-                        f"{name} of -1 says that the NUMA node is not known",
-                        help="leave the attribute out",
+                        f"{name} of -1 means that the NUMA node is unknown",
+                        help="remove the attribute",
                         confidence="likely",
                     )

@@ -2,11 +2,12 @@
 
 ## What it does
 
-Looks at the values of capacities. Zero of one beside more of others is taken as meant: MIG devices have no encoders.
+Checks the values of capacities. A zero beside other capacities that are positive is accepted: MIG devices have no
+encoders.
 
 ## Why is this bad
 
-The API server does not check them. Nothing can be taken from such a capacity.
+The API server does not check them. Nothing can be allocated from such a capacity.
 
 ## Example
 
@@ -76,7 +77,7 @@ def check(run: Run) -> Iterator[Advice]:
                         subject,
                         path,
                         f"{device.name} has {value if value is not None else 0} of {name}",
-                        help="leave the capacity out, or say how much there is",
+                        help="remove the capacity, or publish how much the device has",
                         confidence="likely",
                     )
 

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Looks at `resource.kubernetes.io/pcieRoot` (`pci0000:17`, as the first folder below `/sys/devices` is called),
-`pciBusID` (`0000:3b:00.0`) and `numaNode` (an integer), and at lists of such values.
+Checks `resource.kubernetes.io/pcieRoot` (`pci0000:17`, the name of the first folder below `/sys/devices`), `pciBusID`
+(`0000:3b:00.0`) and `numaNode` (an integer), and lists of such values.
 
 ## Why is this bad
 
@@ -94,7 +94,7 @@ def check(run: Run) -> Iterator[Advice]:
                             subject,
                             (*device.path, "attributes", key, member),
                             f"{name} is {wrong}",
-                            help=f"publish {form.members[0]}: {form.example}, or leave the attribute out",
+                            help=f"publish {form.members[0]}: {form.example}, or remove the attribute",
                             confidence="likely",
                         )
 

@@ -1,4 +1,4 @@
-"""The name of a claim of a pod is not a DNS label.
+"""The name of a pod's claim is not a DNS label.
 
 ## What it does
 

@@ -2,7 +2,7 @@
 
 ## What it does
 
-Looks for each name of `resources.claims` in `resourceClaims` of the pod.
+Looks up each name of `resources.claims` in the pod's `resourceClaims`.
 
 ## Why is this bad
 

@@ -2,7 +2,7 @@
 
 ## What it does
 
-Claims stand in `resources` of containers.
+Claims belong in the `resources` of containers.
 
 ## Why is this bad
 

@@ -3,7 +3,7 @@
 ## What it does
 
 Checks the names in `requests` and `limits`: standard resources, or extended ones such as `example.com/gpu`, which a
-DeviceClass can stand behind.
+DeviceClass can provide.
 
 ## Why is this bad
 

@@ -6,7 +6,7 @@ Finds names with a domain in `spec.resources` of a pod.
 
 ## Why is this bad
 
-The API server rejects the pod: as a whole it can ask for cpu, memory and huge pages only.
+The API server rejects the pod: at pod level only cpu, memory and huge pages can be requested.
 
 ## Example
 

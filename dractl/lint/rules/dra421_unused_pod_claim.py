@@ -2,10 +2,10 @@
 
 ## What it does
 
-Compares `resourceClaims` of a pod with `resources.claims` of its containers. Claims of network drivers are left out:
-a network device is moved into the network namespace of the pod, and no container names it. So are virtual machines of
-KubeVirt, which use claims in `devices.gpus` and `devices.hostDevices`. If the claim is not in the input, or of a driver
-that dractl does not know, the finding is only an info: a driver may configure the pod as a whole.
+Compares the pod's `resourceClaims` with the `resources.claims` of its containers. Claims of network drivers are
+skipped: a network device is moved into the pod's network namespace, and no container names it. So are virtual machines
+of KubeVirt, which use claims in `devices.gpus` and `devices.hostDevices`. If the claim is not in the input, or its
+driver is unknown to dractl, the finding is only an info: a driver may configure the pod as a whole.
 
 ## Why is this bad
 

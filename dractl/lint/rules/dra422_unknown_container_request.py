@@ -1,14 +1,13 @@
-"""A container asks for a request that the claim does not have.
+"""A container names a request that the claim does not have.
 
 ## What it does
 
-Where the claim or the template of a pod is part of the run, compares the `request` of `resources.claims` with its
-requests.
+If the claim or template of a pod is part of the run, compares the `request` of `resources.claims` with its requests.
 
 ## Why is this bad
 
-The pod is accepted and scheduled, and its container is started without devices of the claim: the kubelet hands over
-those that the driver prepared for this request, or for no request in particular.
+The pod is accepted and scheduled, and its container starts without devices of the claim: the kubelet passes on only
+what the driver prepared for this request, or for no request in particular.
 
 ## Example
 

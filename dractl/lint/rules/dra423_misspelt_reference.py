@@ -1,11 +1,11 @@
-"""A pod or a request names a claim, template or class that the input lacks, but there is one of nearly the same name.
+"""A pod or request names a claim, template or class that the input lacks, but the input has one with a similar name.
 
 ## What it does
 
 Looks up the claims and templates that pods name, and the classes that requests name, among the objects of the input.
-What is in the cluster is unknown, so a name is reported only if an object of the same folder or kustomization has
-nearly that name, if it is in another namespace (both have to name one), or if a claim is named where a template
-belongs, or the other way round.
+The cluster is unknown, so a name is reported only if an object of the same folder or kustomization has nearly that
+name, if the object is in another namespace (both must name one), or if a claim is named where a template belongs, or
+the other way round.
 
 ## Why is this bad
 
@@ -202,7 +202,7 @@ def _other_namespace(subject: Subject, path: Path, other: Subject) -> Advice:
     return Advice(
         subject,
         path,
-        f"{other.kind} {other.name} is in namespace {where}, the pod in {here}: a pod uses claims of its own namespace",
+        f"{other.kind} {other.name} is in namespace {where}, the pod in {here}, where its claims must be",
         help=f"create it in {here} too",
         confidence="likely",
         severity="warning",

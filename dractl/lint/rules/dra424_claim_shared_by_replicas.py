@@ -7,8 +7,8 @@ replicas, JobSets, LeaderWorkerSets, Ray clusters) whose pods name a claim (`res
 
 ## Why is this bad
 
-A claim is allocated once, mostly on one node: the pods that do not fit there stay pending. A template gives each pod
-a claim of its own.
+A claim is allocated once, mostly on one node: pods that do not fit there stay pending. A template gives each pod its
+own claim.
 
 ## Example
 
@@ -85,7 +85,7 @@ def check(run: Run) -> Iterator[Advice]:
                         subject,
                         (*path, "resourceClaimName"),
                         f"all pods of the {kind} share the claim {name}, which is allocated once",
-                        help="name a template (resourceClaimTemplateName) to give each pod devices of its own",
+                        help="name a template (resourceClaimTemplateName) to give each pod its own devices",
                         severity="warning" if kind == "DaemonSet" else "info",
                         confidence="likely" if kind == "DaemonSet" else "possible",
                     )

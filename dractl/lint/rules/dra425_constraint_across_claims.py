@@ -1,14 +1,14 @@
-"""Several claims of a pod have the same constraint, which does not hold across them.
+"""Several claims of a pod have the same constraint, but constraints do not span claims.
 
 ## What it does
 
-Where the claims of a pod are part of the run, finds two of them with `matchAttribute` of the same attribute, of which
-one binds a single device, so that it can only be meant for the devices of the other as well.
+If the claims of a pod are part of the run, finds two of them with `matchAttribute` on the same attribute, where one
+covers a single device and so can only be meant to align it with the other claim's devices.
 
 ## Why is this bad
 
-Constraints hold within a claim. The devices of different claims are chosen without regard to each other, and nothing
-says that they are not aligned.
+A constraint holds within its claim. The devices of different claims are chosen independently, and nothing reports that
+they are not aligned.
 
 ## Example
 
@@ -112,7 +112,7 @@ def check(run: Run) -> Iterator[Advice]:
                     pod.subject,
                     (*pod.claims[entries[-1]][0], "name"),
                     f"claims {names} match {attribute} separately: their devices are not aligned with each other",
-                    help="put the requests that belong together into one claim: a constraint ends with its claim",
+                    help="put the requests that belong together into one claim: constraints do not span claims",
                     confidence="likely",
                     related=tuple(
                         (f"the constraint of {claim.subject.kind} {claim.subject.name}", claim.subject, constraint.path)

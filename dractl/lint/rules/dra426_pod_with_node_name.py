@@ -3,7 +3,7 @@
 ## What it does
 
 Finds `nodeName` in the specification of a pod with `resourceClaims`. Pods that have been running (with a status) are
-left out: there the scheduler has set it.
+skipped: the scheduler set it there.
 
 ## Why is this bad
 
@@ -73,6 +73,6 @@ def check(run: Run) -> Iterator[Advice]:
             yield Advice(
                 pod.subject,
                 (*pod.path, "nodeName"),
-                "nodeName bypasses the scheduler, and nobody else allocates the pod's claims",
+                "nodeName bypasses the scheduler, and only the scheduler allocates the pod's claims",
                 help=f"select the node instead: nodeSelector: {{kubernetes.io/hostname: {node}}}",
             )

@@ -2,7 +2,7 @@
 
 ## What it does
 
-Checks the form of `driver`, `pool` and `device`; an empty text is not the same as none.
+Checks the form of `driver`, `pool` and `device`; an empty string is not the same as no value.
 
 ## Why is this bad
 

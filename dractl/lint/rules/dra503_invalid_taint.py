@@ -2,7 +2,7 @@
 
 ## What it does
 
-A taint has a label key, perhaps a label value, and an effect: `NoSchedule`, `NoExecute` or, since 1.35, `None`.
+A taint has a label key, an optional label value, and an effect: `NoSchedule`, `NoExecute` or, since 1.35, `None`.
 
 ## Why is this bad
 

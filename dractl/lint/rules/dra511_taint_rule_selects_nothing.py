@@ -61,6 +61,6 @@ def check(run: Run) -> Iterator[Advice]:
                 subject,
                 ("spec",),
                 f"the rule has no deviceSelector: {effect}",
-                help="say which: deviceSelector has driver, pool and device",
+                help="select devices: deviceSelector has driver, pool and device",
                 key=True,
             )

@@ -59,5 +59,5 @@ def check(run: Run) -> Iterator[Advice]:
                 subject,
                 ("spec", "deviceSelector"),
                 "the deviceSelector is empty: the rule taints every device of every driver",
-                help="say which: deviceSelector has driver, pool and device",
+                help="select devices: deviceSelector has driver, pool and device",
             )

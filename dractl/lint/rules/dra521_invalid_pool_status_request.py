@@ -2,7 +2,7 @@
 
 ## What it does
 
-`driver` is required; `poolName` has the form of a pool's name; `limit` is 1 to 1000.
+`driver` is required; `poolName` is a valid pool name; `limit` is 1 to 1000.
 
 ## Why is this bad
 

@@ -6,7 +6,7 @@
 
 ## Why is this bad
 
-The API server rejects the template: names are made from that of the pod.
+The API server rejects the template: the names of claims are derived from their pod.
 
 ## Example
 

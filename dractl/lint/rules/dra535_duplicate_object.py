@@ -2,8 +2,8 @@
 
 ## What it does
 
-Compares the objects of a file, of a chart, and of the files that one kustomization names. Files that merely lie in one
-folder, such as examples, are not compared.
+Compares the objects of a file, of a chart, and of the files of one kustomization. Files that merely share a folder,
+such as examples, are not compared.
 
 ## Why is this bad
 

@@ -2,13 +2,13 @@
 
 ## What it does
 
-Where a ResourceQuota is part of the run, counts what the claims of its namespace ask for: claims, and devices of each
-class. Pods and workloads with a template count as often as they have replicas.
+If a ResourceQuota is part of the run, counts what the claims of its namespace ask for: claims, and devices of each
+class. Pods and workloads with a template count once per replica.
 
 ## Why is this bad
 
-The API server forbids the claim that comes last. Where a claim is made from a template, nobody sees that but in the
-events of the pod, which stays pending.
+The API server forbids the claim that comes last. If it is made from a template, that shows only in the events of the
+pod, which stays pending.
 
 ## Example
 

@@ -6,7 +6,7 @@ Parses the literal arguments of `quantity` in selectors.
 
 ## Why is this bad
 
-The expression compiles and the API server takes it. Evaluated on a device it is an error, and one error stops the
+The expression compiles, and the API server accepts it. Evaluating it on a device is an error, and one error stops the
 scheduling of the pod on all nodes.
 
 ## Example

@@ -1,8 +1,8 @@
-"""An attribute's name stands where its domain belongs.
+"""An attribute's name is used where its domain belongs.
 
 ## What it does
 
-Finds `device.attributes["model"]`: the first key is a domain, mostly the driver's name, and has a dot.
+Finds `device.attributes["model"]`: the first key is a domain, usually the driver's name, and contains a dot.
 
 ## Why is this bad
 
@@ -80,7 +80,7 @@ def check(run: Run) -> Iterator[Advice]:
                 yield Advice(
                     subject,
                     expression.path,
-                    f'"{name}" stands where the domain of an attribute belongs',
+                    f'"{name}" is used as the domain of an attribute',
                     help=f'write device.{what}["{driver}"].{name}',
                     offset=found.domain_start,
                     end=found.domain_start + len(name),

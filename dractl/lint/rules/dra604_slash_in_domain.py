@@ -6,8 +6,8 @@ Finds `device.attributes["gpu.example.com/model"]`.
 
 ## Why is this bad
 
-Devices keep attributes by domain and then by name; a domain with a slash is always an empty map, so the lookup is an
-error or never true.
+Devices keep attributes by domain, then by name. A domain with a slash is always an empty map, so the lookup is an error
+or never true.
 
 ## Example
 

@@ -1,15 +1,15 @@
-"""A selector looks up an attribute that devices of other drivers do not have.
+"""A selector looks up an attribute that devices of other drivers lack.
 
 ## What it does
 
-Where the class of a request is part of the run and lets devices of every driver pass, evaluates the request's
-selectors on a device of each other driver that slices and classes of the run name. That device has no attributes but
-the standard ones. Attributes in a domain that is no driver's are left alone. `--devices` tries real devices: DRA751.
+If the class of a request is part of the run and accepts devices of every driver, evaluates the request's selectors on a
+device of each other driver that the slices and classes of the run name. That device has only the standard attributes.
+Attributes in a domain that belongs to no driver are not checked. With `--devices`, real devices are tried: DRA751.
 
 ## Why is this bad
 
-A class that does not ask for a driver leaves the devices of all drivers to the request. A lookup of an attribute that
-such a device does not have is an error, and one error on one device stops the scheduling of the pod on all nodes.
+A class that does not check the driver leaves the devices of all drivers to the request. Looking up an attribute that
+such a device lacks is an error, and one error on one device stops the scheduling of the pod on all nodes.
 
 ## Example
 
@@ -160,7 +160,7 @@ def _failing(
                 subject,
                 selector.path,
                 f"{passed} devices of {driver} pass, and the selector fails on them: {error}",
-                help='let it begin with device.driver == "..." && ..., or the first selector of the class',
+                help='begin it with device.driver == "..." && ..., or the first selector of the class',
                 offset=start,
                 end=end,
                 confidence="likely",

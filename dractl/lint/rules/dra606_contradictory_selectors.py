@@ -1,14 +1,14 @@
-"""Selectors of a request can never hold together.
+"""Selectors of a request contradict each other.
 
 ## What it does
 
-Follows the selectors of a class and those of its requests (where both are part of the run) and finds two comparisons
-that want different values of one attribute, or different drivers.
+Reads the selectors of a class and those of its requests (if both are part of the run) and finds two comparisons that
+want different values of one attribute, or different drivers.
 
 ## Why is this bad
 
-All selectors have to hold: no device is ever found, and the pod stays pending. An alternative of `firstAvailable` is
-never chosen.
+A device must satisfy all selectors: none is ever found, and the pod stays pending. An alternative of `firstAvailable`
+is never chosen.
 
 ## Example
 
@@ -119,7 +119,7 @@ def _advice(first: Wanted, second: Wanted) -> Advice:
         second.subject,
         second.expression.path,
         f"no device satisfies this: {before} wants {there} as {name}, not {here}",
-        help="all selectors of the class and of the request have to hold; join alternatives by || in one of them",
+        help="a device must satisfy all selectors of class and request; join alternatives with || in one of them",
         offset=second.comparison.start,
         end=second.comparison.end,
         related=((f"{name} is {there}", first.subject, first.expression.path),),

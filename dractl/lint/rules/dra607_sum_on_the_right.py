@@ -1,14 +1,14 @@
-"""A quantity is compared with a sum that stands on the right of `==` or `in`.
+"""A quantity is compared with a sum on the right of `==` or `in`.
 
 ## What it does
 
-Looks for `add(...)` and `sub(...)` as the right operand of `==`, and in the list of an `in`.
+Finds `add(...)` and `sub(...)` as the right operand of `==`, and in the list of an `in`.
 
 ## Why is this bad
 
-What `add` and `sub` give is of another Go type than the quantity that a device has. With it on the right, `==` is the
-error "no such overload", which stops the scheduling of the pod on all nodes, and `in` is never true. The API server
-takes both.
+`add` and `sub` return another Go type than a device's quantity. On the right of `==` that is the error "no such
+overload", which stops the scheduling of the pod on all nodes; in the list of an `in` it is never equal. The API server
+accepts both.
 
 ## Example
 

@@ -2,13 +2,13 @@
 
 ## What it does
 
-Compares the attributes of constraints, those that selectors look up, and those that devices of a slice have with the
-attributes that Kubernetes defines: `resource.kubernetes.io/pcieRoot`, `pciBusID` and `numaNode`.
+Compares the attributes in constraints, in selectors and in the devices of slices with those that Kubernetes defines:
+`resource.kubernetes.io/pcieRoot`, `pciBusID` and `numaNode`.
 
 ## Why is this bad
 
-Nobody checks that an attribute exists. A device without it never satisfies a constraint, so the pod stays pending for
-ever; a selector ends in an error.
+Nobody checks that an attribute exists. A device without it never satisfies a constraint, so the pod stays pending
+forever; a selector fails with an error.
 
 ## Example
 
@@ -113,7 +113,7 @@ def _in_slices(run: Run) -> Iterator[Advice]:
                         subject,
                         (*device.path, "attributes", key),
                         f"Kubernetes defines no attribute {key}; did you mean {meant}?",
-                        help="no constraint or selector of another driver's user will find it",
+                        help="constraints and selectors for the standard name will not find it",
                         key=True,
                         severity="warning",
                         confidence="likely",

@@ -2,11 +2,11 @@
 
 ## What it does
 
-Adds up what the requests of a claim ask for at least.
+Adds up the devices that the requests of a claim ask for at least.
 
 ## Why is this bad
 
-The claim is accepted, but no more than 32 devices can be allocated for one: the pod stays pending.
+The claim is accepted, but at most 32 devices can be allocated for one claim: the pod stays pending.
 
 ## Example
 

@@ -6,7 +6,7 @@ Finds constraints with both fields.
 
 ## Why is this bad
 
-The API server accepts it and the scheduler ignores `distinctAttribute`: the devices may all have the same value.
+The API server accepts it, and the scheduler ignores `distinctAttribute`: the devices may all have the same value.
 
 ## Example
 
@@ -74,6 +74,6 @@ def check(run: Run) -> Iterator[Advice]:
                     claim.subject,
                     (*constraint.path, "distinctAttribute"),
                     "distinctAttribute is ignored beside matchAttribute",
-                    help="make two constraints of it",
+                    help="split it into two constraints",
                     key=True,
                 )

@@ -6,7 +6,7 @@ Finds `count: 0`.
 
 ## Why is this bad
 
-The API server cannot tell 0 from nothing and sets the default, 1.
+The API server cannot tell 0 from an unset count and sets the default, 1.
 
 ## Example
 
@@ -64,5 +64,5 @@ def check(run: Run) -> Iterator[Advice]:
                     claim.subject,
                     (*request.path, "count"),
                     "count: 0 is read as 1",
-                    help="leave the request out, or say how many devices it wants",
+                    help="remove the request, or set the number of devices",
                 )

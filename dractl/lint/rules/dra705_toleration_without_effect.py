@@ -1,15 +1,15 @@
-"""A toleration does not do what it seems to.
+"""A toleration does not do what it seems to do.
 
 ## What it does
 
-Finds `tolerationSeconds` with another effect than `NoExecute`, the operator `Equal` without a key, tolerations of every
-effect, and more than 16 tolerations.
+Finds `tolerationSeconds` with an effect other than `NoExecute`, the operator `Equal` without a key, tolerations of
+every effect, and more than 16 tolerations.
 
 ## Why is this bad
 
-The API server accepts them all. The seconds are ignored; without a key, `Equal` tolerates taints of any key that
-have the same value. A toleration that names no effect lets a pod onto a device with a `NoExecute` taint, and then the
-pod is evicted from it: only a toleration with the effect `NoExecute` counts for that.
+The API server accepts them all. The seconds are ignored. Without a key, `Equal` tolerates taints of any key with the
+same value. A toleration without an effect lets a pod onto a device with a `NoExecute` taint, and then the pod is
+evicted: only a toleration with the effect `NoExecute` prevents that.
 
 ## Example
 
@@ -81,7 +81,7 @@ def check(run: Run) -> Iterator[Advice]:
                     claim.subject,
                     (*path, unkept),
                     "without an effect it lets the pod onto devices with a NoExecute taint, but does not keep it there",
-                    help="add the same toleration with effect: NoExecute, if the pod is to stay on such devices",
+                    help="to keep the pod on such devices, add the same toleration with effect: NoExecute",
                     severity="info",
                     confidence="possible",
                 )
@@ -91,15 +91,15 @@ def check(run: Run) -> Iterator[Advice]:
                     yield Advice(
                         claim.subject,
                         (*path, at, "tolerationSeconds"),
-                        f"tolerationSeconds counts with the effect NoExecute only, not with {effect or 'every effect'}",
-                        help="set effect: NoExecute, or leave the seconds out",
+                        f"tolerationSeconds only applies to the effect NoExecute, not to {effect or 'every effect'}",
+                        help="set effect: NoExecute, or remove the seconds",
                     )
                 if not toleration.get("key") and toleration.get("operator") in (None, "", "Equal"):
                     yield Advice(
                         claim.subject,
                         (*path, at),
                         "a toleration without a key compares values only: it tolerates any key with that value",
-                        help="name the key, or say operator: Exists to tolerate every taint",
+                        help="name the key, or use operator: Exists to tolerate every taint",
                     )
 
 

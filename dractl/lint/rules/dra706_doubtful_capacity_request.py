@@ -2,12 +2,13 @@
 
 ## What it does
 
-Looks at the amounts in `capacity.requests`.
+Checks the amounts in `capacity.requests`.
 
 ## Why is this bad
 
-The API server does not check them. Zero reserves nothing, unless the device's policy has a minimum. Less than zero ends
-the scheduling of the pod from 1.37 on ("capacity value is negative"); before, it gives others more of a shared device.
+The API server does not check them. Zero reserves nothing, unless the device's policy has a minimum. A negative amount
+ends the scheduling of the pod from 1.37 on ("capacity value is negative"); before, it gives others more of a shared
+device.
 
 ## Example
 
@@ -78,7 +79,7 @@ def check(run: Run) -> Iterator[Advice]:
                         claim.subject,
                         (*request.path, "capacity", "requests", key),
                         f"{written} of {key} {less if sign < 0 else 'reserves nothing'}",
-                        help="ask for a positive amount, or leave it out",
+                        help="ask for a positive amount, or remove it",
                     )
 
 

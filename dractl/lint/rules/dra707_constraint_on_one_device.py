@@ -6,7 +6,8 @@ Adds up how many devices the requests of a constraint ask for.
 
 ## Why is this bad
 
-A constraint compares devices with each other: with one there is nothing to compare, only the attribute must exist.
+A constraint compares devices with each other. With only one, there is nothing to compare; the attribute merely has to
+exist.
 
 ## Example
 
@@ -68,6 +69,6 @@ def check(run: Run) -> Iterator[Advice]:
                     claim.subject,
                     constraint.path,
                     f"the constraint covers only one device, that of request {name}",
-                    help="name the other requests that it is meant for, or leave it out",
+                    help="add the other requests that it is meant for, or remove it",
                     confidence="likely",
                 )

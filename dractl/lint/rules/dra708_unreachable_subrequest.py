@@ -2,11 +2,11 @@
 
 ## What it does
 
-Compares the subrequests of `firstAvailable`: same class, no selector more, no more devices.
+Compares the subrequests of `firstAvailable`: same class, no additional selector, no more devices.
 
 ## Why is this bad
 
-The alternatives are tried in order; wherever the later one fits, the earlier one fits as well.
+Alternatives are tried in order; wherever the later one fits, the earlier one fits as well.
 
 ## Example
 
@@ -72,7 +72,7 @@ def check(run: Run) -> Iterator[Advice]:
                         claim.subject,
                         later.path,
                         f"{later.name} is never chosen: wherever it fits, the earlier {earlier.name} fits too",
-                        help="put what is wanted most, and is hardest to get, first",
+                        help="put the most wanted alternative, the one that is hardest to get, first",
                         confidence="likely",
                     )
 

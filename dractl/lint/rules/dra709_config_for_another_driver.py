@@ -1,13 +1,12 @@
-"""A configuration is for another driver than that of the devices.
+"""A configuration is for another driver than the one of the devices.
 
 ## What it does
 
-Where the classes of the run say `device.driver == "..."`, compares that with `opaque.driver` of the configurations of
-a claim.
+If the classes of the run say `device.driver == "..."`, compares that with `opaque.driver` of a claim's configurations.
 
 ## Why is this bad
 
-A driver gets the configurations that name it; this one nobody gets, and the devices are prepared without it.
+A driver gets only the configurations that name it. Nobody gets this one, and the devices are prepared without it.
 
 ## Example
 

@@ -6,7 +6,7 @@ Finds requests with `allocationMode: All` that a constraint applies to.
 
 ## Why is this bad
 
-All devices of the node that match are taken, and all of them have to satisfy the constraint: one device with another
+The request takes all matching devices of the node, and all of them must satisfy the constraint: one device with another
 value, and the allocation fails on that node.
 
 ## Example
@@ -69,7 +69,7 @@ def check(run: Run) -> Iterator[Advice]:
                     yield Advice(
                         claim.subject,
                         (*request.path, "allocationMode"),
-                        f"request {request.reference} takes all devices: the constraint has to hold for every one",
+                        f"request {request.reference} takes all devices: every one of them must satisfy the constraint",
                         help="ask for a number of devices if not all of a node can satisfy the constraint",
                         confidence="possible",
                         related=(("the constraint", claim.subject, constraint.path),),

@@ -2,11 +2,11 @@
 
 ## What it does
 
-Where constraints name two requests or more, finds requests of the same classes that none of them names.
+Where constraints name two or more requests, finds requests of the same classes that no constraint names.
 
 ## Why is this bad
 
-A request that was forgotten gets any device, on another PCIe root or NUMA node than the rest. Nothing says so.
+A forgotten request gets any device, on another PCIe root or NUMA node than the rest, and nothing reports it.
 
 ## Example
 
@@ -81,7 +81,7 @@ def check(run: Run) -> Iterator[Advice]:
                     claim.subject,
                     (*claim.path, "requests", number, "name"),
                     f"no constraint names request {group[0].whole}, but one names {like.whole} of the same class",
-                    help="add it to the constraint, if its device is to be aligned with the others",
+                    help="add it to the constraint if its device should be aligned with the others",
                     confidence="possible",
                     related=(("the constraint", claim.subject, bound[like.path].path),),
                 )

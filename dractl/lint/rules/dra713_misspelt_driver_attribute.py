@@ -2,14 +2,14 @@
 
 ## What it does
 
-Compares what selectors look up, and the attributes of constraints, with what the driver of that domain publishes in any
-of its versions, as far as dractl knows them (`dractl rule DRIVER` shows it). It says so only if one name is near. Where
-`--devices` has devices of the driver, they are asked instead (DRA751, DRA753).
+Compares the attributes and capacities in selectors and constraints with what any version of the domain's driver
+publishes, if dractl knows the driver (`dractl rule DRIVER`). Only names that nearly match are reported. If `--devices`
+has devices of the driver, those are checked instead (DRA751, DRA753).
 
 ## Why is this bad
 
-Nobody checks that an attribute exists. A selector ends in an error, which stops the scheduling of the pod on all nodes;
-a device without the attribute never satisfies a constraint.
+Nobody checks that an attribute exists. A selector fails with an error, which stops the scheduling of the pod on all
+nodes; a device without the attribute never satisfies a constraint.
 
 ## Example
 

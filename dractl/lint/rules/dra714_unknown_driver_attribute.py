@@ -2,10 +2,10 @@
 
 ## What it does
 
-Looks up what selectors read in the catalogue of the driver: that of the class if it is known (of the run, or one that
-a known driver installs), else the driver that the selector names, else the one whose domain it is. It reports names
-that no version of the driver publishes and that are not nearly those of another (DRA713). Where `--devices` has
-devices of the driver, they are asked instead (DRA751).
+Looks up the names in selectors in the catalogue of the driver: the driver of the class if it is known (from the run, or
+installed by a known driver), else the one that the selector names, else the one that owns the domain. Reports names
+that no version of the driver publishes and that are not a near miss (DRA713). If `--devices` has devices of the driver,
+those are checked instead (DRA751).
 
 ## Why is this bad
 

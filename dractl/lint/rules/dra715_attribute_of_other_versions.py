@@ -2,14 +2,13 @@
 
 ## What it does
 
-Looks up what selectors and constraints read in the catalogue of the driver, and compares the versions: a warning if
-the attribute or capacity is gone in the current release, an info if only later versions have it.
+Looks up the names in selectors and constraints in the catalogue of the driver and compares the versions: a warning if
+the current release no longer publishes the attribute or capacity, an info if only later versions do.
 
 ## Why is this bad
 
-On devices of a driver that does not publish the attribute the selector is an error, which stops the scheduling of the
-pod on all nodes; a constraint is never satisfied. NVIDIA's driver, for one, published `index` in its first release
-only.
+On devices that lack the attribute the selector is an error, which stops the scheduling of the pod on all nodes; a
+constraint is never satisfied. NVIDIA's driver, for one, published `index` in its first release only.
 
 ## Example
 

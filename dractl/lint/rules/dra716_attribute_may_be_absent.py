@@ -2,10 +2,10 @@
 
 ## What it does
 
-Looks up what selectors read in the catalogue of the driver, and reports attributes and capacities that only some of
-its devices have, unless the selector or one before it asks whether they are there: `"name" in
-device.attributes[...]`, `has(...)`, or `.?name.orValue(...)`. It is an info
-where other conditions come first, or where the attribute depends on an option of the driver.
+Looks up the names in selectors in the catalogue of the driver, and reports attributes and capacities that only some of
+its devices have, unless this selector or an earlier one tests for them: `"name" in device.attributes[...]`, `has(...)`,
+or `.?name.orValue(...)`. It is an info where other conditions come first, or where the attribute depends on an option
+of the driver.
 
 ## Why is this bad
 

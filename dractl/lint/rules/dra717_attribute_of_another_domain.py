@@ -2,13 +2,13 @@
 
 ## What it does
 
-Compares the domains of a selector's lookups with those that the driver of the request's class publishes, as far as
-class and driver are known.
+Compares the domains in a selector with those in which the driver of the request's class publishes attributes, if class
+and driver are known.
 
 ## Why is this bad
 
-Attributes have the domain of their driver, `gpu.nvidia.com`, or of Kubernetes. In another domain no device of the
-class has anything: the selector is an error on each of them, or never matches.
+Attributes have the domain of their driver, such as `gpu.nvidia.com`, or that of Kubernetes. In another domain no device
+of the class has any: the selector is an error on each of them, or never matches.
 
 ## Example
 
@@ -86,7 +86,7 @@ def check(run: Run) -> Iterator[Advice]:
             fix = Replacement(title, read.expression.path, known.name, start=start, end=end, safe=False)
         effect = "never matches" if read.guarded else "fails on each of them"
         message = (
-            f"the devices of this class are of {known.name}, which publishes nothing in the domain {lookup.domain}"
+            f"the devices of this class belong to {known.name}, which publishes nothing in the domain {lookup.domain}"
         )
         yield read.advice(
             f"{message}: the selector {effect}",

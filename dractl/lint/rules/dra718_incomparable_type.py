@@ -2,13 +2,13 @@
 
 ## What it does
 
-Tries each comparison of an attribute or capacity with a literal on a device that has it, of the type that the driver
-publishes. It reports those that are an error, and those that are false for every value.
+Evaluates each comparison of an attribute or capacity with a literal on a device that has it, with the type that the
+driver publishes. Reports comparisons that are an error, and those that are false for every value.
 
 ## Why is this bad
 
-A version is compared by `compareTo(semver("..."))`, not by `==` with a string. `==` between a number and a string is
-never true, and `<` or `>` between them is an error, which stops the scheduling of the pod on all nodes.
+Compare versions with `compareTo(semver("..."))`, not with a string. `==` between a number and a string is never true,
+and `<` or `>` between them is an error, which stops the scheduling of the pod on all nodes.
 
 ## Example
 
@@ -88,7 +88,7 @@ def check(run: Run) -> Iterator[Advice]:
                 continue
             effect = "never true" if result is False else f"an error on every device ({result})"
             yield read.advice(
-                f"{row.name} is of type {row.type}: this comparison is {effect}", help=_help(row, found)
+                f"{row.name} has type {row.type}: this comparison is {effect}", help=_help(row, found)
             )._replace(offset=found.start, end=found.end)
 
 

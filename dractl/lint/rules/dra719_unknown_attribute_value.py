@@ -2,13 +2,13 @@
 
 ## What it does
 
-Compares the literals of `==` and `in` with the values that the driver can publish, where its catalogue has all of
-them (`architecture`, `type`, `addressingMode`), and product names with those that are known: `"H100"` is not the name
-of a product but part of `NVIDIA H100 80GB HBM3`.
+Compares the literals of `==` and `in` with the values that the driver can publish, if its catalogue has all of them
+(`architecture`, `type`, `addressingMode`), and product names with the known ones: `"H100"` is not a product name but
+part of `NVIDIA H100 80GB HBM3`.
 
 ## Why is this bad
 
-Strings are compared with case and spaces, so the comparison is false on every device, and the pod stays pending.
+Comparisons of strings respect case and spaces, so this one is false on every device, and the pod stays pending.
 
 ## Example
 

@@ -1,10 +1,10 @@
-"""A constraint compares what the devices of a request never have, or what is never equal.
+"""A constraint compares an attribute that the devices of a request never have, or that is never equal.
 
 ## What it does
 
-Looks up the attribute of a constraint in the catalogues of the drivers that the requests' classes belong to. It
-reports attributes that a driver does not publish for these devices, capacities, attributes of different types, and
-the identity of devices (`uuid`, `pciBusID`) over several of them.
+Looks up the attribute of a constraint in the catalogues of the drivers of the requests' classes. Reports attributes
+that a driver does not publish for these devices, capacities, attributes of different types, and the identity of devices
+(`uuid`, `pciBusID`) across several of them.
 
 ## Why is this bad
 
@@ -126,7 +126,7 @@ def _types(item: Constrained) -> tuple[str, str | None] | None:
             kind = row.type.removesuffix("s") if row.type != "ints" else "int"
             other = next((known for known in found if known != kind), None)
             if other:
-                message = f"{item.attribute} is of type {other} for request {found[other]} and {kind} for {reference}"
+                message = f"{item.attribute} has type {other} for request {found[other]} and {kind} for {reference}"
                 return f"{message}: they never match", None
             found.setdefault(kind, reference)
     return None
@@ -138,5 +138,8 @@ def _identity(item: Constrained) -> tuple[str, str | None] | None:
     drivers = {side.driver.name for side in item.sides.values()}
     own = len(drivers) > 1 or (drivers == {"gpu.nvidia.com"} and all(s.types in _WHOLE for s in item.sides.values()))
     if item.attribute in _IDENTITY or (item.attribute == _ADDRESS and own):
-        return f"no two devices have the same {item.attribute}", "compare pcieRoot or numaNode, or leave it out"
+        return (
+            f"no two devices have the same {item.attribute}",
+            "compare pcieRoot or numaNode, or remove the constraint",
+        )
     return None

@@ -1,15 +1,15 @@
-"""A selector holds on no device, whatever a driver publishes.
+"""A selector matches no device, whatever a driver publishes.
 
 ## What it does
 
-Reports selectors that are false or an error without reading anything of the device, conditions on another driver than
-that of the class, types of devices that the class excludes, and conditions that hold for none of the values that an
-attribute can have. What two selectors in the files demand of each other is DRA606.
+Reports selectors that are false or an error without reading the device, conditions on another driver than that of the
+class, types of devices that the class excludes, and conditions that no possible value of an attribute satisfies.
+Selectors that contradict each other are DRA606.
 
 ## Why is this bad
 
-All selectors of a class and of a request have to hold, so the request is never satisfied. A selector that is always
-true is only superfluous and reported as info.
+A device must satisfy all selectors of class and request, so the request is never satisfied. A selector that is always
+true is merely superfluous and reported as info.
 
 ## Example
 
@@ -107,7 +107,7 @@ def _against_class(selection: Selection, expression: Expression, program: Progra
             continue
         values = {str(literal.value) for literal in found.literals}
         if found.lookup is None and wanted.driver.name not in values:
-            said = f"the devices of class {request.device_class} are of driver {wanted.driver.name}"
+            said = f"the devices of class {request.device_class} belong to driver {wanted.driver.name}"
         elif found.lookup and found.lookup.full_name == f"{wanted.driver.name}/type" and wanted.types:
             if values & set(wanted.types) or not pinned(wanted.driver, [program]):
                 continue

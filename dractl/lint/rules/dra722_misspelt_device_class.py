@@ -1,10 +1,10 @@
-"""A device class is not defined in the files and is nearly one that a driver installs.
+"""An undefined device class has nearly the name of one that a driver installs.
 
 ## What it does
 
-Compares the device classes that requests name with those of the files and those that known drivers install. It
-reports names that are nearly one of the latter, and classes that a driver once had: `imex.nvidia.com` went when
-ComputeDomains came. Where `--devices` has classes, they are asked instead (DRA755).
+Looks up the classes that requests name in the files, and among those that known drivers install. Reports names that
+nearly match one of the latter, and classes that drivers no longer have: `imex.nvidia.com` went when ComputeDomains
+came. If `--devices` has classes, those are checked instead (DRA755).
 
 ## Why is this bad
 
@@ -86,7 +86,7 @@ def check(run: Run) -> Iterator[Advice]:
                     claim.subject,
                     path,
                     f"unknown device class {name}; did you mean {meant}?",
-                    help=f"no DeviceClass {name} is in the files, and {meant} is one that its driver installs",
+                    help=f"no DeviceClass {name} is in the files; its driver installs {meant}",
                     confidence="likely",
                     fix=Replacement(f"replace by {meant}", path, meant, safe=False),
                 )

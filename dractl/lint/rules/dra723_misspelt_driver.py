@@ -1,15 +1,15 @@
-"""A selector or a configuration names a driver that is nearly a known one.
+"""A selector or configuration names a driver that nearly matches a known one.
 
 ## What it does
 
-Compares the drivers that selectors ask for and that configurations are for with the known ones and with those that
-the files mention. Reports configurations for another driver than that of the request's class, where that class is one
-that a driver installs (of classes in the files: DRA709).
+Compares the drivers in selectors and configurations with the known ones and with those that the files mention. Reports
+configurations for another driver than that of the request's class, if a driver installs that class (for classes in the
+files: DRA709).
 
 ## Why is this bad
 
-No device is of a driver that does not exist, and nobody reads the configuration of another driver: it is passed over
-without a word.
+A driver that does not exist has no devices, and nobody reads the configuration of another driver: it is silently
+ignored.
 
 ## Example
 
@@ -110,7 +110,7 @@ def _configurations(run: Run, real: set[str]) -> Iterator[Advice]:
                 yield Advice(
                     claim.subject,
                     path,
-                    f"devices of class {classes} are of {' and '.join(owners)}: {name} never gets the configuration",
+                    f"devices of class {classes} belong to {' and '.join(owners)}: {name} never gets the configuration",
                     help=f"write driver: {meant}" if meant else None,
                     confidence="likely",
                     fix=Replacement(f"replace by {meant}", path, meant, safe=False) if meant else None,

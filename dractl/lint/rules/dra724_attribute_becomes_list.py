@@ -1,14 +1,14 @@
-"""A selector takes an attribute for a single value that drivers may publish as a list.
+"""A selector treats an attribute as a single value that drivers may publish as a list.
 
 ## What it does
 
 Reports comparisons of attributes that an option of the driver turns into lists (KEP-5491), such as
-`resource.kubernetes.io/numaNode`, for releases in which the API knows lists (feature gate DRAListTypeAttributes).
+`resource.kubernetes.io/numaNode`, for releases whose API has lists (feature gate DRAListTypeAttributes).
 
 ## Why is this bad
 
-A device between two NUMA nodes is near both, and its driver publishes `ints: [0, 1]`. `== 0` is then false, and `<`
-an error, which stops the scheduling of the pod on all nodes. `includes(0)`, which needs the feature gate too, holds for
+A device between two NUMA nodes is near both, and its driver publishes `ints: [0, 1]`. `== 0` is then false, and `<` an
+error, which stops the scheduling of the pod on all nodes. `includes(0)`, which needs the feature gate too, works with
 both forms.
 
 ## Example
@@ -75,7 +75,7 @@ def check(run: Run) -> Iterator[Advice]:
         for found in read.program.comparisons:
             if row is not None and row.becomes_list and found.lookup == read.lookup:
                 yield read.advice(
-                    f"{read.driver.name} publishes {row.name} as a list where it is told to and the feature gate "
-                    "DRAListTypeAttributes is on: the comparison does not hold then",
+                    f"{read.driver.name} publishes {row.name} as a list if configured to and if the feature gate "
+                    "DRAListTypeAttributes is on: the comparison then fails",
                     confidence="possible",
                 )._replace(offset=found.start, end=found.end)

@@ -2,9 +2,9 @@
 
 ## What it does
 
-Evaluates each selector, as the scheduler does, on the devices that come as far as it: a class on all, a request on
-those of its class. Needs `--devices`. Where there is no class among the devices, the classes are those that the drivers
-install; of a class of your own it is only said what is so for all devices of the drivers that the selector names.
+Evaluates each selector as the scheduler does: a class's on all devices, a request's on those of its class that earlier
+selectors accept. Needs `--devices`. If the devices come without classes, those that the drivers install are used; for
+your own classes, only findings that hold for all devices of the drivers that the selector names are reported.
 
 ## Why is this bad
 

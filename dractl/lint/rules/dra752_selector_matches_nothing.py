@@ -2,12 +2,12 @@
 
 ## What it does
 
-Evaluates the selectors of a class, and of a request after those of its class, and reports the first that no device is
-left after. Needs `--devices`. Classes that are not among the devices are taken as in DRA751.
+Evaluates the selectors of a class, then those of a request, and reports the first that leaves no device. Needs
+`--devices`. Classes that are not among the devices are handled as in DRA751.
 
 ## Why is this bad
 
-If these are all the devices that there are, the claim is never allocated.
+If these are all devices of the cluster, the claim is never allocated.
 
 ## Source
 

@@ -1,13 +1,13 @@
-"""A constraint is about an attribute that no device has, or that is of another type for each request.
+"""A constraint uses an attribute that no device has, or that has a different type for each request.
 
 ## What it does
 
-Looks at the devices that the requests of a constraint can get. Needs `--devices`.
+Checks the devices that the requests of a constraint can get. Needs `--devices`.
 
 ## Why is this bad
 
-A device without the attribute never satisfies a constraint, nor do values of different types: 0 is not "0". The pod
-stays pending.
+A device without the attribute never satisfies a constraint, and values of different types are never equal: 0 is not
+"0". The pod stays pending.
 
 ## Source
 

@@ -2,11 +2,11 @@
 
 ## What it does
 
-Looks at the devices that the request can get; a capacity is compared by its exact name. Needs `--devices`.
+Checks the devices that the request can get; capacities are compared by their exact name. Needs `--devices`.
 
 ## Why is this bad
 
-Devices without that capacity, or with less of it, are passed over without a word.
+Devices without that capacity, or with less of it, are silently skipped.
 
 ## Source
 
@@ -57,6 +57,6 @@ def check(run: Run) -> Iterator[Advice]:
                         claim.subject,
                         path,
                         f"no device for request {request.reference} has {amount} of {name}",
-                        help=f"the most that there is, is {max(found)}",
+                        help=f"the largest available is {max(found)}",
                         confidence="likely",
                     )

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Where the devices come from a cluster or a dump with device classes, looks up the classes of requests there and in the
-run. Needs `--devices`.
+If the devices come from a cluster, or from a dump with device classes, looks up the classes of requests there and in
+the run. Needs `--devices`.
 
 ## Why is this bad
 

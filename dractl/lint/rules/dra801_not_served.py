@@ -6,8 +6,8 @@ Looks up apiVersion and kind in the API of the chosen release.
 
 ## Why is this bad
 
-kubectl says `no matches for kind`, or that the server could not find the requested resource. Since 1.34 the version
-to write is `resource.k8s.io/v1`.
+kubectl says `no matches for kind`, or that the server could not find the requested resource. Since 1.34, write
+`resource.k8s.io/v1`.
 
 ## Example
 

@@ -2,11 +2,11 @@
 
 ## What it does
 
-Knows which feature gates guard which fields, and their defaults in each release; `--feature-gates` says what differs.
+Knows which feature gates guard which fields, and their defaults in each release; `--feature-gates` overrides these.
 
 ## Why is this bad
 
-The object is accepted and stored without the field: it means something else than what is written.
+The object is accepted and stored without the field, so it means something else than what is written.
 
 ## Example
 

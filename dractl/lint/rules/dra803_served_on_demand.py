@@ -2,7 +2,7 @@
 
 ## What it does
 
-Since 1.34 an API server serves `resource.k8s.io/v1`; older versions only with `--runtime-config`.
+Since 1.34 an API server serves `resource.k8s.io/v1` by default; older versions need `--runtime-config`.
 
 ## Why is this bad
 

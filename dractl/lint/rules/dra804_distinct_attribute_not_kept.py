@@ -6,9 +6,9 @@ Finds constraints with `distinctAttribute` for which the scheduler of the chosen
 
 ## Why is this bad
 
-Devices with equal values are allocated together, without a word. 1.34 compares nothing: a device only has to have the
+Devices with equal values are silently allocated together. 1.34 compares nothing: a device only needs to have the
 attribute. 1.35 and 1.36 remember one value for each request, that of its last device: from the third device of a
-request on, and in requests after one with two devices or more, earlier values may come again. 1.37 compares all.
+request on, and in requests after one with two devices or more, earlier values may recur. 1.37 compares all.
 
 ## Source
 
@@ -64,7 +64,7 @@ def _not_compared(amounts: list[tuple[Request, int]]) -> tuple[str, str] | None:
         return None
     return (
         "kube-scheduler 1.34 does not compare the values: it takes any devices that have the attribute",
-        "tell the devices apart by selectors; releases from 1.36 compare, those before 1.37 for requests of one device",
+        "tell the devices apart with selectors; 1.36 and later compare, before 1.37 only for requests of one device",
     )
 
 
@@ -73,7 +73,7 @@ def _forgotten(amounts: list[tuple[Request, int]]) -> tuple[str, str] | None:
         if amount > 2 or (amount == 2 and request is not amounts[-1][0]):
             last = f"the last device of request {request.whole}"
             return (
-                f"up to 1.36 kube-scheduler compares with {last} only: values of those before may come again",
-                "make requests of one device each, all under the constraint; 1.37 compares every value",
+                f"up to 1.36 kube-scheduler compares with {last} only: earlier values may recur",
+                "use requests of one device each, all under the constraint; 1.37 compares every value",
             )
     return None

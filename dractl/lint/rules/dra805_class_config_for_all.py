@@ -2,12 +2,12 @@
 
 ## What it does
 
-For releases up to 1.33, finds claims with requests of several classes of one driver, of which one has a configuration.
+For releases up to 1.33, finds claims with requests of several classes of one driver, one of which has a configuration.
 
 ## Why is this bad
 
-Up to 1.34.1 the allocation does not say which requests the configuration of a class is for. A driver has to apply it
-to all of its devices of the claim.
+Up to 1.34.1 the allocation does not say which requests the configuration of a class is for. A driver has to apply it to
+all its devices of the claim.
 
 ## Source
 
@@ -47,6 +47,6 @@ def check(run: Run) -> Iterator[Advice]:
                             claim.subject,
                             (*request.path, "deviceClassName"),
                             f"{driver} gets the configuration of class {name} for request {request.reference} too",
-                            help="put the request into a claim of its own",
+                            help="move the request to its own claim",
                             related=((f"the configuration of class {name}", of_class, ("spec", "config", at)),),
                         )

@@ -6,7 +6,7 @@ Finds `# dractl: ignore[...]` comments whose codes have no finding in their line
 
 ## Why is this bad
 
-Once the finding is mended, the comment would hide the next one.
+Once the finding is fixed, the comment would hide the next one.
 
 ## Example
 

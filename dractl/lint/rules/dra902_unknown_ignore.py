@@ -6,7 +6,7 @@ Looks up the codes and names in `# dractl: ignore[...]` comments.
 
 ## Why is this bad
 
-The comment takes nothing out, and reads as if it did.
+The comment suppresses nothing, although it looks as if it did.
 
 ## Example
 
