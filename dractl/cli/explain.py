@@ -59,6 +59,8 @@ def command(
     patch: Patch = False,
     context: source.Context = None,
     kubeconfig: source.Kubeconfig = None,
+    user: source.As = None,
+    groups: source.AsGroup = None,
     kubernetes_version: common.KubernetesVersion = None,
     feature_gates: common.FeatureGates = None,
     exit_zero: ExitZero = False,
@@ -99,6 +101,9 @@ def command(
             everywhere=all_namespaces,
             context=context,
             kubeconfig=kubeconfig,
+            user=user,
+            groups=groups or [],
+            partly=True,
             kubernetes_version=kubernetes_version,
             feature_gates=feature_gates,
             config=config,
@@ -144,7 +149,7 @@ def _answer(
 
     state, where, sources = cluster.state, cluster.namespace, cluster.sources
     questions = [q for name in sources.names for q in find(state, name, where, cluster.kinds)] or everything(
-        state, where
+        state, where, cluster.files
     )
     if not questions:
         raise _nothing(state, where)
@@ -168,9 +173,12 @@ def _answer(
 
 
 def _groups(explainer: Explainer, cluster: Cluster) -> list[Group]:
-    """The workloads and gangs that are named, each as a whole."""
+    """The workloads and gangs that are named, each as a whole; none if what decides it may not be read."""
     from dractl.explain.groups import groups
+    from dractl.explain.unread import decided
 
+    if not decided(cluster.state.rights):
+        return []
     try:
         return groups(explainer, cluster.sources.names, cluster.namespace, cluster.kinds, terminal.progress)
     finally:

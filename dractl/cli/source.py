@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from dractl.allocation import Features
     from dractl.cluster import ClusterState
+    from dractl.cluster.live import Live, Login
     from dractl.cluster.sources import Sources
 
 Files = Annotated[
@@ -35,12 +36,17 @@ Namespace = Annotated[str | None, typer.Option("--namespace", "-n", metavar="NAM
 AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="Subjects of every namespace.")]
 Context = Annotated[str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig.")]
 Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", metavar="FILE", help="Kubeconfig file.")]
+As = Annotated[str | None, typer.Option("--as", metavar="USER", help="Read the cluster as this user, like kubectl.")]
+AsGroup = Annotated[
+    list[str] | None, typer.Option("--as-group", metavar="GROUP", help="Read the cluster as a member of this group.")
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """A cluster's objects and the question's frame: ``namespace`` (None: all), the words for custom kinds that the
-    cluster knows, and the release and gates of its scheduler."""
+    cluster knows, and the release and gates of its scheduler. ``files`` are the objects of files beside those of a live
+    cluster: without names, only these are asked about."""
 
     state: ClusterState
     namespace: str | None
@@ -48,6 +54,7 @@ class Cluster:
     sources: Sources
     features: Features
     release_assumed: bool
+    files: ClusterState | None = None
 
 
 def read(
@@ -59,12 +66,16 @@ def read(
     everywhere: bool,
     context: str | None,
     kubeconfig: str | None,
+    user: str | None = None,
+    groups: Sequence[str] = (),
+    partly: bool = False,
     kubernetes_version: str | None,
     feature_gates: str | None,
     config: common.Config,
     isolated: bool,
 ) -> Cluster:
-    """Sorts names from files among the arguments, reads all objects, and settles the release. Raises DractlError."""
+    """Sorts names from files among the arguments, reads all objects, and settles the release. ``partly``: the caller
+    answers from what may be read. Raises DractlError."""
     from dractl.allocation import Features
     from dractl.cel import require
     from dractl.cluster import sources as origins
@@ -76,11 +87,39 @@ def read(
         kubernetes_version, feature_gates, common.configuration(config, isolated), common.environment(isolated)
     )
     sources = origins.sort_out(with_kinds(list(names)), list(files), list(devices))
+    kinds: Mapping[str, str] = {}
     with without_collecting():
-        state, where, kinds = _read(sources, namespace, everywhere, context, kubeconfig, release)
+        state = files_alone = _of_files(sources, namespace, release)
+        where = None if everywhere else namespace
+        if sources.live:
+            from dractl.cluster import live
+
+            login = live.Login(context, kubeconfig, user, tuple(groups))
+            cluster = _of_cluster(sources, login, namespace, everywhere=everywhere, partly=partly)
+            state, kinds = cluster.state.merged(state), cluster.kinds
+            if not (everywhere or sources.files):  # the kubeconfig's namespace is not that of a file
+                where = namespace or cluster.namespace
     common.tell_if_newer(release or state.release)
     features = Features.for_release(release or state.release or NEWEST, gates)
-    return Cluster(state, where, kinds, sources, features, release is None and not sources.live)
+    named = files_alone if sources.files and sources.live else None
+    return Cluster(state, where, kinds, sources, features, release is None and not sources.live, named)
+
+
+def _of_cluster(sources: Sources, login: Login, namespace: str | None, *, everywhere: bool, partly: bool) -> Live:
+    """What kubectl reads, with progress and notices."""
+    from dractl.cluster import live
+    from dractl.cluster.kinds import workload_words
+
+    words = workload_words(sources.names)
+    try:
+        cluster = live.read(
+            login, namespace=namespace, everywhere=everywhere, partly=partly, workloads=words, tell=terminal.progress
+        )
+    finally:
+        terminal.progress("")
+    for note in cluster.notes:
+        terminal.notice(note)
+    return cluster
 
 
 def with_kinds(words: list[str]) -> list[str]:
@@ -104,37 +143,16 @@ def without_collecting() -> Iterator[None]:
         gc.enable()
 
 
-def _read(
-    sources: Sources,
-    namespace: str | None,
-    everywhere: bool,
-    context: str | None,
-    kubeconfig: str | None,
-    release: str | None,
-) -> tuple[ClusterState, str | None, Mapping[str, str]]:
+def _of_files(sources: Sources, namespace: str | None, release: str | None) -> ClusterState:
+    """The objects of files, and devices that do not come from a cluster."""
     from dractl.cluster import sources as origins
-    from dractl.cluster.kinds import workload_words
 
     stdin = sys.stdin.buffer.read() if "-" in sources.files else None
     state = origins.state_of(sources, namespace=namespace, stdin=stdin)
     for source in sources.devices:
         if source != "cluster":
             state = _published(source, release or state.release).merged(state)
-    where = None if everywhere else namespace
-    if not sources.live:
-        return state, where, {}
-    from dractl.cluster import live
-
-    try:
-        words = workload_words(sources.names)
-        login = live.Login(context, kubeconfig)
-        cluster = live.read(login, namespace=namespace, everywhere=everywhere, workloads=words, tell=terminal.progress)
-    finally:
-        terminal.progress("")
-    for note in cluster.notes:
-        terminal.notice(note)
-    where = None if everywhere else namespace or cluster.namespace
-    return cluster.state.merged(state), where, cluster.kinds
+    return state
 
 
 def _published(source: str, release: str | None) -> ClusterState:

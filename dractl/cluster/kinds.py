@@ -57,17 +57,41 @@ def not_found(
     names; ``otherwise`` is the hint if there are none."""
     noun = " or ".join(kind.lower() for kind in kinds)
     where = f" in namespace {namespace}" if namespace and kinds != ("Node",) else ""
+    hidden = state.rights.hidden(*kinds)
+    if hidden:
+        resources = " and ".join(one.resource.partition(".")[0] for one in hidden)
+        return InputError(
+            f"no {noun} {name}{where} can be seen: {resources} may not be read",
+            hint=f"an administrator can allow it: {state.rights.grant}",
+        )
+    return InputError(f"no {noun} {name}{where}", hint=_instead(state, kinds, name, namespace) or otherwise)
+
+
+def _instead(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: str | None) -> str | None:
+    """What there is: the name in another namespace, names that begin with it, near names."""
     elsewhere = [key for kind in kinds for key in state.all(kind) if key[1] == name]
-    names = {key[1]: key for kind in kinds for key in state.all(kind) if namespace in (None, key[0]) or not key[0]}
-    near = nearest_names(name, names)
     if elsewhere:
-        hint: str | None = f"there is {'/'.join(elsewhere[0])}"
-    elif near:
-        hint = f"there is {', '.join('/'.join(filter(None, names[n])) for n in near)}"
-    elif kinds == ("Node",) and names:
-        hint = f"there are {', '.join(list(names)[:8])}"
-    elif not any(state.has(kind) for kind in kinds):
-        hint = f"the input has no {' and no '.join(kinds)} at all"
-    else:
-        hint = otherwise
-    return InputError(f"no {noun} {name}{where} in the input", hint=hint)
+        return f"there is {'/'.join(elsewhere[0])}"
+    here = [(kind, key) for kind in kinds for key in state.all(kind) if namespace in (None, key[0]) or not key[0]]
+    longer = [f"{kind.lower()}/{key[1]}" for kind, key in here if key[1].startswith(name) and len(name) > 1]
+    if longer:
+        more = f" and {len(longer) - 3} more" if len(longer) > 3 else ""
+        return f"there is {', '.join(longer[:3])}{more}{_whole(state, name, namespace)}"
+    names = {key[1]: key for _, key in here}
+    near = nearest_names(name, names)
+    if near:
+        return f"there is {', '.join('/'.join(filter(None, names[n])) for n in near)}"
+    if kinds == ("Node",) and names:
+        return f"there are {', '.join(list(names)[:8])}"
+    if not any(state.has(kind) for kind in kinds):
+        return f"there is no {' and no '.join(kinds)} at all"
+    return None
+
+
+def _whole(state: ClusterState, name: str, namespace: str | None) -> str:
+    """The workload of a name, as people type it."""
+    for kind in state.kinds:
+        if kind not in GROUPS and any(key[1] == name and namespace in (None, key[0]) for key in state.all(kind)):
+            word = next((word for word, known in KINDS.items() if known == kind), kind.lower())
+            return f"; {word}/{name} asks about all of its pods"
+    return ""

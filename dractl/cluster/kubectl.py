@@ -20,20 +20,28 @@ if TYPE_CHECKING:
 
 _TIMEOUT = 60  # seconds for each kubectl; it gives up by itself after --request-timeout
 _AT_ONCE = 6
+# k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage
+_REFUSED = re.compile(r'User "(?P<user>[^"]*)" cannot list resource "(?P<resource>[^"]+)"')
+_LOG = re.compile(r"[EWI]\d{4} |Warning: ")  # klog's lines, and warnings of the API server
 _LIMITS = ("--chunk-size=500", "--request-timeout=30s", "--ignore-not-found")
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """The cluster to ask: ``--context`` and ``--kubeconfig`` of kubectl; None leaves the choice to kubectl."""
+    """The cluster to ask, and as whom: kubectl's ``--context``, ``--kubeconfig``, ``--as`` and ``--as-group``. None
+    leaves the choice to kubectl."""
 
     context: str | None = None
     kubeconfig: str | None = None
+    user: str | None = None
+    groups: tuple[str, ...] = ()
 
     @property
     def arguments(self) -> list[str]:
-        chosen = {"--context": self.context, "--kubeconfig": self.kubeconfig}
-        return [word for option, value in chosen.items() if value for word in (option, value)]
+        """The options of kubectl."""
+        chosen = [("--context", self.context), ("--kubeconfig", self.kubeconfig), ("--as", self.user)]
+        chosen += [("--as-group", group) for group in self.groups]
+        return [word for option, value in chosen if value for word in (option, value)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,24 @@ class Result:
 
     @property
     def forbidden(self) -> bool:
+        """True if the API server refused to show something."""
         return self.code != 0 and "Forbidden" in self.errors
+
+    @property
+    def refused(self) -> frozenset[str]:
+        """The resources (plural, without their group) that the API server refused to list, if that is all that failed;
+        kubectl has printed the others."""
+        lines = [line for line in self.errors.splitlines() if line.strip() and not _LOG.match(line)]
+        found = [_REFUSED.search(line) for line in lines]
+        if self.code == 0 or not all(found):
+            return frozenset()
+        return frozenset(match["resource"] for match in found if match is not None)
+
+    @property
+    def user(self) -> str:
+        """Whom the API server refused."""
+        found = _REFUSED.search(self.errors)
+        return "" if found is None else found["user"]
 
     @property
     def unknown_type(self) -> bool:
@@ -154,7 +179,7 @@ def unreachable(errors: str) -> bool:
 
 def failed(task: str, errors: str) -> InputError:
     """One clear error from what kubectl wrote to standard error."""
-    lines = [line.strip() for line in errors.splitlines() if line.strip() and not re.match(r"^[EWI]\d{4} ", line)]
+    lines = [line.strip() for line in errors.splitlines() if line.strip() and not _LOG.match(line)]
     last = (lines or [line.strip() for line in errors.splitlines() if line.strip()] or ["no error message"])[-1]
     last = last.removeprefix("error: ").removeprefix("Error from server ")
     hint = next((hint for mark, hint in _UNREACHABLE if mark in errors), None)

@@ -1,6 +1,7 @@
 """A live cluster as a :class:`ClusterState`, read through kubectl in a few parallel calls.
 
-What the verdict depends on must be readable; what only adds to the answer may be forbidden, and a note then says so.
+What may not be listed in the whole cluster is read in one namespace; what may not be listed there either is missing.
+``ClusterState.rights`` has both.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from dractl.cluster import kubectl
 from dractl.cluster.kinds import KINDS
 from dractl.cluster.kubectl import Login, Result
 from dractl.cluster.podgroups import resource_of
+from dractl.cluster.rights import Rights, Unread
 from dractl.cluster.state import ClusterState, add, maps_at, text_at
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dractl.cluster.state import Key
 
@@ -27,8 +29,8 @@ __all__ = ["Live", "Login", "read"]
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """A cluster's objects. ``namespace`` is that of the kubeconfig, ``notes`` name what may not be read, and ``kinds``
-    maps the words of the question to the kinds that the cluster has for them."""
+    """A cluster's objects. ``namespace`` is that of the kubeconfig, ``notes`` name what else may not be read, and
+    ``kinds`` maps the words of the question to the kinds that the cluster has for them."""
 
     state: ClusterState
     namespace: str
@@ -38,18 +40,18 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class _Resource:
-    """One resource to read. ``vital``: there is no verdict without it; ``without``: what the answer lacks else."""
+    """A resource to read: its name with its group, its kind, and what a note calls it. ``vital``: without it devices
+    cannot be compared."""
 
     name: str
-    without: str = ""
+    kind: str
+    called: str = ""
     namespaced: bool = True
-
-    @property
-    def vital(self) -> bool:
-        return not self.without
+    vital: bool = False
 
     @property
     def plural(self) -> str:
+        """The name without its group."""
         return self.name.partition(".")[0]
 
 
@@ -64,46 +66,48 @@ class _Call:
 _OTHER_PODS = "pods of other namespaces: what they use on a node is not counted"
 # Warnings of the scheduler repeat the pod's condition; those of kubelets about containers have nothing to do with DRA.
 _NOISE = ("FailedScheduling", "BackOff", "Unhealthy", "FailedMount")
+_EVENTS = _Resource("events", "Event", "events")
 _CALLS = (
     _Call(
         (
-            _Resource("resourceslices.resource.k8s.io", namespaced=False),
-            _Resource("resourceclaims.resource.k8s.io"),
-            _Resource("deviceclasses.resource.k8s.io", namespaced=False),
-            _Resource("resourceclaimtemplates.resource.k8s.io", "templates"),
+            _Resource("resourceslices.resource.k8s.io", "ResourceSlice", namespaced=False, vital=True),
+            _Resource("resourceclaims.resource.k8s.io", "ResourceClaim", vital=True),
+            _Resource("deviceclasses.resource.k8s.io", "DeviceClass", namespaced=False, vital=True),
+            _Resource("resourceclaimtemplates.resource.k8s.io", "ResourceClaimTemplate", "templates"),
         )
     ),
     _Call(
         (
-            _Resource("nodes", namespaced=False),
-            _Resource("pods", _OTHER_PODS),
-            _Resource("namespaces", "labels of namespaces", namespaced=False),
-            _Resource("resourcequotas", "quotas"),
-            _Resource("limitranges", "LimitRanges"),
-            _Resource("persistentvolumeclaims", "volume claims"),
-            _Resource("persistentvolumes", "volumes", namespaced=False),
-            _Resource("storageclasses.storage.k8s.io", "StorageClasses", namespaced=False),
-            _Resource("priorityclasses.scheduling.k8s.io", "PriorityClasses", namespaced=False),
-            _Resource("poddisruptionbudgets.policy", "PodDisruptionBudgets"),
+            _Resource("nodes", "Node", namespaced=False, vital=True),
+            _Resource("pods", "Pod", _OTHER_PODS),
+            _Resource("namespaces", "Namespace", "labels of namespaces", namespaced=False),
+            _Resource("resourcequotas", "ResourceQuota", "quotas"),
+            _Resource("limitranges", "LimitRange", "LimitRanges"),
+            _Resource("persistentvolumeclaims", "PersistentVolumeClaim", "volume claims"),
+            _Resource("persistentvolumes", "PersistentVolume", "volumes", namespaced=False),
+            _Resource("storageclasses.storage.k8s.io", "StorageClass", "StorageClasses", namespaced=False),
+            _Resource("priorityclasses.scheduling.k8s.io", "PriorityClass", "PriorityClasses", namespaced=False),
+            _Resource("poddisruptionbudgets.policy", "PodDisruptionBudget", "PodDisruptionBudgets"),
         )
     ),
     _Call(
         (
-            _Resource("deployments.apps", "Deployments"),
-            _Resource("replicasets.apps", "ReplicaSets"),
-            _Resource("statefulsets.apps", "StatefulSets"),
-            _Resource("daemonsets.apps", "DaemonSets"),
-            _Resource("jobs.batch", "Jobs"),
-            _Resource("cronjobs.batch", "CronJobs"),
+            _Resource("deployments.apps", "Deployment", "Deployments"),
+            _Resource("replicasets.apps", "ReplicaSet", "ReplicaSets"),
+            _Resource("statefulsets.apps", "StatefulSet", "StatefulSets"),
+            _Resource("daemonsets.apps", "DaemonSet", "DaemonSets"),
+            _Resource("jobs.batch", "Job", "Jobs"),
+            _Resource("cronjobs.batch", "CronJob", "CronJobs"),
         )
     ),
-    _Call((_Resource("devicetaintrules.resource.k8s.io", "DeviceTaintRules", namespaced=False),)),
     _Call(
-        (_Resource("events", "events"),),
-        (f"--field-selector=type=Warning,{','.join(f'reason!={reason}' for reason in _NOISE)}",),
+        (_Resource("devicetaintrules.resource.k8s.io", "DeviceTaintRule", "DeviceTaintRules", namespaced=False),),
     ),
-    _Call((_Resource("events", "events"),), ("--field-selector=reason=DeviceTaintManagerEviction",)),
+    _Call((_EVENTS,), (f"--field-selector=type=Warning,{','.join(f'reason!={reason}' for reason in _NOISE)}",)),
+    _Call((_EVENTS,), ("--field-selector=reason=DeviceTaintManagerEviction",)),
 )
+_VITAL = frozenset(resource.kind for call in _CALLS for resource in call.resources if resource.vital)
+_SPOKEN_OF = _VITAL | {"Pod", "ResourceClaimTemplate", "DeviceTaintRule"}
 _VERSION = ("version", "-o", "json")
 _NAMESPACE = ("config", "view", "--minify", "-o", "jsonpath={..namespace}")
 _GENERATIONS = 4  # of owners between a workload and its pods: RayJob, RayCluster; CronJob, Job
@@ -114,6 +118,7 @@ def read(
     *,
     namespace: str | None = None,
     everywhere: bool = False,
+    partly: bool = False,
     workloads: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _: None,
 ) -> Live:
@@ -121,7 +126,10 @@ def read(
     ``everywhere``; ``workloads`` are words for custom kinds that are asked about (``lws``): these are read too, and the
     kinds between them and their pods. ``tell`` is called with what is being read.
 
-    Raises InputError, with what to do, if kubectl is missing, cannot log in, or may not read what the verdict needs.
+    ``partly``: the caller answers from what may be read (``state.rights``). Else what devices are compared with must be
+    readable in the whole cluster.
+
+    Raises InputError, with what to do, if kubectl is missing, cannot log in, or may not read what is needed.
     """
     tell("reading the cluster")
     calls = [kubectl.get_command(",".join(r.name for r in call.resources), None, *call.options) for call in _CALLS]
@@ -129,10 +137,11 @@ def read(
     if version.code != 0 and kubectl.unreachable(version.errors):
         raise kubectl.failed("reach the cluster", version.errors)
     where = namespace or configured.output.decode(errors="replace").strip() or "default"
-    reading = _Reading(login, where, {}, [], [])
-    for call, result in zip(_CALLS, results, strict=True):
-        reading.take(call, result)
-    scope = None if everywhere else where
+    reading = _Reading(login, where, {}, {}, [], [])
+    reading.take(_CALLS, results)
+    rights = Rights(tuple(reading.unread), next(iter(reading.users), ""))
+    _check(rights, where, partly=partly)
+    scope = None if everywhere and not rights.narrow("Pod") else where
     named: dict[str, str] = {}
     for word in workloads:
         if KINDS.get(word.lower()) is not None:
@@ -143,54 +152,115 @@ def read(
     reading.owners(scope, tell)
     for resource in dict.fromkeys(filter(None, map(resource_of, reading.kinds.get("Pod", {}).values()))):
         reading.optional(resource, scope)
-    refused = [f"not allowed to read {', '.join(dict.fromkeys(reading.refused))}"] if reading.refused else []
-    notes = (*refused, *dict.fromkeys(reading.notes))
-    return Live(ClusterState(reading.kinds, release=_release(version.output)), where, notes, named)
+    notes = dict.fromkeys((*_notes(rights, partly=partly), *reading.notes))
+    state = ClusterState(reading.kinds, release=_release(version.output), rights=rights)
+    return Live(state, where, tuple(notes), named)
+
+
+def _check(rights: Rights, namespace: str, *, partly: bool) -> None:
+    """Raises InputError if what may be read is too little."""
+    vital = [one for one in rights.unread if one.kind in _VITAL]
+    if partly and len(rights.hidden("Pod", "ResourceClaim")) == 2:
+        raise InputError(
+            f"neither pods nor claims may be read in namespace {namespace}",
+            hint=f"-n NAMESPACE asks about another one; an administrator can allow it: {rights.grant}",
+        )
+    if partly or not vital:
+        return
+    names = ", ".join(one.resource.partition(".")[0] for one in vital)
+    raise InputError(
+        f"{_user(rights)} may not list {names} in the whole cluster, which the answer needs",
+        hint=f"an administrator can allow it: {rights.grant}",
+    )
+
+
+def _user(rights: Rights) -> str:
+    return f"user {rights.user}" if rights.user else "this user"
+
+
+def _notes(rights: Rights, *, partly: bool) -> list[str]:
+    """What may not be read, but for what an answer from what may be read (``partly``) speaks of itself."""
+    if partly and rights.narrow("Pod"):
+        (pods,) = rights.narrow("Pod")
+        notes = [f"only namespace {pods.namespace} is looked at: pods of other namespaces may not be read"]
+    else:
+        notes = []
+    hidden = {one.kind for one in rights.unread if not one.namespace or one.kind == "Pod"}
+    refused = [
+        resource.called
+        for call in _CALLS
+        for resource in call.resources
+        if resource.kind in hidden and resource.called and not (partly and resource.kind in _SPOKEN_OF)
+    ]
+    return [*notes, *([f"not allowed to read {', '.join(dict.fromkeys(refused))}"] if refused else [])]
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What has been read so far, and what may not be read (``refused``); they grow with each answer."""
+    """What has been read so far, what may not be read, whom the API server refused, and notes; they grow with each
+    answer."""
 
     login: Login
     namespace: str
     kinds: dict[str, dict[Key, Mapping[str, Any]]]
-    refused: list[str]
+    unread: dict[Unread, None]
+    users: list[str]
     notes: list[str]
 
-    def take(self, call: _Call, result: Result) -> None:
-        """Adds what one call printed; if it failed, asks for each of its resources alone to learn which."""
-        if result.code == 0:
-            self._add(kubectl.items(call.resources[0].plural, result))
-            return
-        results = [result]
-        if len(call.resources) > 1:
-            commands = [kubectl.get_command(resource.name, None, *call.options) for resource in call.resources]
-            results = kubectl.run(self.login, *commands)
-        for resource, one in zip(call.resources, results, strict=True):
-            self._take_one(resource, one, call.options)
+    def take(self, calls: Sequence[_Call], results: Sequence[Result]) -> None:
+        """Adds what the calls printed. What may not be listed in the whole cluster is asked for in one namespace."""
+        narrower: list[_Call] = []
+        for call, result in zip(calls, results, strict=True):
+            left = self._take(call, result)
+            if left.resources:
+                narrower.append(left)
+        commands = [
+            kubectl.get_command(",".join(r.name for r in call.resources), self.namespace, *call.options)
+            for call in narrower
+        ]
+        for call, result in zip(narrower, kubectl.run(self.login, *commands) if commands else (), strict=True):
+            self._take_narrow(call, result)
 
-    def _take_one(self, resource: _Resource, result: Result, options: tuple[str, ...]) -> None:
-        if result.unknown_type:
-            if resource.vital:
-                raise InputError(
-                    f"the cluster serves no {resource.plural}: dynamic resource allocation is off, or its API group "
-                    "is not enabled",
-                    hint="kubectl api-resources --api-group=resource.k8s.io lists what it serves",
-                )
-            return  # this release does not have the resource
-        if result.forbidden and not resource.vital:
-            self.refused.append(resource.without)
-            if not resource.namespaced:
-                return
-            (result,) = kubectl.run(self.login, kubectl.get_command(resource.name, self.namespace, *options))
-            if result.forbidden:
-                return
-        if result.forbidden:
-            raise _forbidden(resource, result)
-        if result.code != 0:
+    def _take(self, call: _Call, result: Result) -> _Call:
+        """Adds what one call printed, and returns what is to be read in one namespace. If it failed for another reason
+        than that something is forbidden, asks for each of its resources alone to learn which."""
+        if result.code == 0 or result.refused:
+            self._add(kubectl.items(call.resources[0].plural, result))
+            if result.refused:
+                self.users.append(result.user)
+            refused = [resource for resource in call.resources if resource.plural in result.refused]
+            self._refuse(resource for resource in refused if not resource.namespaced)
+            return _Call(tuple(resource for resource in refused if resource.namespaced), call.options)
+        if len(call.resources) == 1:
+            self._fail(call.resources[0], result)
+            return _Call(())
+        alone = [_Call((resource,), call.options) for resource in call.resources]
+        results = kubectl.run(
+            self.login, *(kubectl.get_command(each.resources[0].name, None, *each.options) for each in alone)
+        )
+        left = [self._take(each, one) for each, one in zip(alone, results, strict=True)]
+        return _Call(tuple(resource for each in left for resource in each.resources), call.options)
+
+    def _take_narrow(self, call: _Call, result: Result) -> None:
+        if result.code != 0 and not result.refused:
+            raise kubectl.failed(f"read {call.resources[0].plural} in namespace {self.namespace}", result.errors)
+        self._add(kubectl.items(call.resources[0].plural, result))
+        self._refuse(resource for resource in call.resources if resource.plural in result.refused)
+        self._refuse((r for r in call.resources if r.plural not in result.refused), self.namespace)
+
+    def _refuse(self, resources: Iterable[_Resource], namespace: str = "") -> None:
+        self.unread.update((Unread(resource.kind, resource.name, namespace), None) for resource in resources)
+
+    def _fail(self, resource: _Resource, result: Result) -> None:
+        """Raises InputError unless this release does not have the resource and can do without it."""
+        if not result.unknown_type:
             raise kubectl.failed(f"read {resource.plural}", result.errors)
-        self._add(kubectl.items(resource.plural, result))
+        if resource.vital:
+            raise InputError(
+                f"the cluster serves no {resource.plural}: dynamic resource allocation is off, or its API group "
+                "is not enabled",
+                hint="kubectl api-resources --api-group=resource.k8s.io lists what it serves",
+            )
 
     def optional(self, resource: str, scope: str | None) -> list[dict[str, Any]]:
         """Reads all objects of a resource; none if the cluster does not have it or it may not be read."""
@@ -229,16 +299,6 @@ class _Reading:
     def _add(self, objects: Sequence[dict[str, Any]]) -> None:
         for item in objects:
             add(self.kinds, item, self.namespace)
-
-
-def _forbidden(resource: _Resource, result: Result) -> InputError:
-    error = kubectl.failed(f"read {resource.plural}", result.errors)
-    needed = ",".join(r.name for call in _CALLS for r in call.resources if r.vital)
-    return InputError(
-        error.message,
-        hint="the verdict needs these in the whole cluster; an administrator can allow it: kubectl create clusterrole "
-        f"dractl --verb=get,list --resource={needed},pods",
-    )
 
 
 def _release(output: bytes) -> str | None:

@@ -1,7 +1,7 @@
 """The objects that explain works on, as one immutable value: from a dump, from manifests, or from a live cluster.
 
 Objects stay the mappings that they were read as; what the allocator needs is decoded when it is asked for, once. A kind
-that the source lacks is *not in the source*, which is another thing than that no object of it exists.
+that the input lacks is *not in the input*, which is another thing than that no object of it exists.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from dractl.cluster.rights import WHOLE, Rights
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,19 +64,24 @@ _NONE: Mapping[Key, Mapping[str, Any]] = MappingProxyType({})
 
 
 class ClusterState:
-    """The objects of a cluster by kind and name. It never changes: :meth:`replace` makes another one."""
+    """The objects of a cluster by kind and name. It never changes: :meth:`replace` makes another one.
 
-    __slots__ = ("_decoded", "_kinds", "release")
+    ``rights`` tells which objects could not be read; those that are missing for that reason may exist.
+    """
+
+    __slots__ = ("_decoded", "_kinds", "release", "rights")
 
     def __init__(
         self,
         kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]],
         decoded: dict[int, tuple[Any, Any]] | None = None,
         release: str | None = None,
+        rights: Rights = WHOLE,
     ) -> None:
         self._kinds = kinds
         self._decoded: dict[int, tuple[Any, Any]] = {} if decoded is None else decoded
         self.release = release
+        self.rights = rights
 
     @classmethod
     def from_documents(cls, documents: Iterable[Document], *, namespace: str | None = None) -> ClusterState:
@@ -102,7 +108,7 @@ class ClusterState:
         return self._kinds.get(kind, {}).get(key)
 
     def has(self, kind: str) -> bool:
-        """Whether the source holds any object of this kind."""
+        """True if the input holds an object of this kind."""
         return bool(self._kinds.get(kind))
 
     @property
@@ -116,23 +122,24 @@ class ClusterState:
             objects.pop(key, None)
         else:
             objects[key] = value
-        return ClusterState({**self._kinds, kind: objects}, self._decoded, self.release)
+        return ClusterState({**self._kinds, kind: objects}, self._decoded, self.release, self.rights)
 
     def with_objects(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
         """The state with further objects, which replace those of the same names."""
         changed = {kind: {**self._kinds.get(kind, {}), **objects} for kind, objects in kinds.items() if objects}
-        return ClusterState({**self._kinds, **changed}, self._decoded, self.release)
+        return ClusterState({**self._kinds, **changed}, self._decoded, self.release, self.rights)
 
     def only(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
         """The state with these objects of these kinds alone; other kinds stay."""
-        return ClusterState({**self._kinds, **kinds}, self._decoded, self.release)
+        return ClusterState({**self._kinds, **kinds}, self._decoded, self.release, self.rights)
 
     def merged(self, other: ClusterState) -> ClusterState:
         """Both states' objects; where both have one, that of ``other``."""
         kinds = dict(self._kinds)
         for kind in other.kinds:
             kinds[kind] = {**kinds.get(kind, {}), **other.all(kind)}
-        return ClusterState(kinds, {**self._decoded, **other._decoded}, self.release or other.release)
+        rights = self.rights if self.rights.unread else other.rights
+        return ClusterState(kinds, {**self._decoded, **other._decoded}, self.release or other.release, rights)
 
     # -- objects as the allocator takes them --
 

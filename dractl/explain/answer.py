@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dractl.cluster.devices import Holder
     from dractl.explain.fixes.steps import Step
     from dractl.explain.next_steps import NextStep
+    from dractl.explain.unread import Blind
 
 
 Verdict = Literal["allocated", "allocatable", "unallocatable", "blocked", "error", "undecided"]
@@ -240,6 +241,7 @@ class Explanation:
     drivers: tuple[DriverStatus, ...] = ()
     alike: tuple[str, ...] = ()  # other pods of ``workload`` that get the same answer
     workload: str = ""  # kind namespace/name
+    unread: tuple[Blind, ...] = ()  # what may not be read, so that the answer lacks something
 
     @property
     def title(self) -> str:

@@ -93,16 +93,17 @@ def made_pods(workload: Question) -> Iterator[Question]:
         yield Question("Pod", workload.key, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
 
 
-def everything(state: ClusterState, namespace: str | None) -> list[Question]:
+def everything(state: ClusterState, namespace: str | None, within: ClusterState | None = None) -> list[Question]:
     """Every pending pod that DRA concerns, every unallocated claim that none of these uses, and workloads of manifests
-    whose pods do not exist yet."""
+    whose pods do not exist yet. ``within``: only objects that are there too."""
     from dractl.allocation import IMPLICIT_PREFIX
     from dractl.scheduler.extended import provided, wanted
 
     named = provided(state.classes)
+    files = state if within is None else within
     found: list[Question] = []
     used: set[Key] = set()
-    for key, pod in state.all("Pod").items():
+    for key, pod in files.all("Pod").items():
         if not is_pending(pod) or not _in(namespace, key):
             continue
         if maps_at(pod, "spec", "resourceClaims") or any(
@@ -110,10 +111,10 @@ def everything(state: ClusterState, namespace: str | None) -> list[Question]:
         ):
             found.append(Question("Pod", key, pod))
             used |= set(_claim_keys(key[0], pod))
-    for kind in state.kinds:
+    for kind in files.kinds:
         if kind in GROUPS:
             continue
-        for key, value in state.all(kind).items():
+        for key, value in files.all(kind).items():
             workload = Question(kind, key, value)
             if not _in(namespace, key) or text_at(value, "metadata", "uid") or any(owned_pods(state, kind, key)):
                 continue
@@ -121,13 +122,13 @@ def everything(state: ClusterState, namespace: str | None) -> list[Question]:
                 if maps_at(made.value, "spec", "resourceClaims"):
                     found.append(Question(kind, key, made.value))
                     used |= set(_claim_keys(key[0], made.value))
-    for key, claim in state.all("ResourceClaim").items():
+    for key, claim in files.all("ResourceClaim").items():
         if _in(namespace, key) and key not in used and not map_at(claim, "status", "allocation"):
             found.append(Question("ResourceClaim", key, claim))
     if not found:
         found = [
             Question("ResourceClaimTemplate", key, value)
-            for key, value in state.all("ResourceClaimTemplate").items()
+            for key, value in files.all("ResourceClaimTemplate").items()
             if _in(namespace, key) and not text_at(value, "metadata", "uid")
         ]
     return found

@@ -13,6 +13,7 @@ from dractl.explain.causes import (
     STOPPED,
     Mixed,
     NodeFilter,
+    NotReadable,
     OtherScheduler,
     PinnedNode,
     SelectorFalse,
@@ -20,7 +21,8 @@ from dractl.explain.causes import (
     WouldFitNow,
 )
 from dractl.explain.diagnose import pods
-from dractl.explain.diagnose.between import spanning
+from dractl.explain.diagnose.between import not_tried, siblings, spanning
+from dractl.explain.unread import sentences
 from dractl.explain.wording import Scope, first
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.wording import of_nodes, unchecked
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
     from dractl.explain.diagnose.nodes import NodeFindings
+    from dractl.explain.unread import Blind
     from dractl.scheduler.verdict import Attempt
 
     Raw = Mapping[str, Any]
@@ -133,7 +136,7 @@ def _search_notes(case: Case) -> Iterator[str]:
     for n in case.judgement.nodes:
         if n.victims:
             yield f"on {n.name} the scheduler ends pods of lower priority first: {', '.join(n.victims[:3])}"
-    if not case.state.has("Node"):
+    if not case.state.has("Node") and not case.state.rights.hidden("Node"):
         yield (
             "the input has no Node objects; node names come from the ResourceSlices and node filters were not checked"
         )
@@ -163,27 +166,44 @@ def outside(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
     """What the pod itself shows besides: another scheduler, binding conditions, a condition that no longer holds."""
     pod = case.question.value
     notes = [*said.notes, *pods.undeclared_features(case), *placed.unused(pod, case.judgement.claims)]
-    refused = pods.not_created(case)
+    said = replace(said, notes=tuple(notes))
+    refused = _without_pod(case, said)
     if refused is not None:
-        causes = (refused, *said.causes)
-        return Said("blocked", f"there is no pod: {case.say(refused)}", causes, None, tuple(notes), said.ranked)
+        return refused
     bug = pods.known_bug(case)
     if bug is not None:
         said = replace(said, headline=case.say(bug), causes=(bug, *said.causes))
-    scheduler = text_at(pod, "spec", "schedulerName") or DEFAULT_SCHEDULER
-    if scheduler != DEFAULT_SCHEDULER:
-        return Said(
-            "blocked",
-            f"kube-scheduler does not schedule this pod; {scheduler} is to do so",
-            (OtherScheduler(plugin=scheduler, schedulers=(scheduler,)), *said.causes),
-            case.judgement.message if case.judgement.stopped else None,
-            tuple(notes),
-            said.ranked,
-        )
+    foreign = _of_other_scheduler(case, said)
+    if foreign is not None:
+        return foreign
     binding = pods.awaited(case) if said.fits else None
     if binding is not None:
         return Said("blocked", case.say(binding), (binding,), said.scheduler_message, tuple(notes))
     return _conditioned(case, found, replace(said, notes=(*notes, *pods.unchecked_volumes(case))))
+
+
+def _without_pod(case: Case, said: Said) -> Said | None:
+    """The answer about a pod that its workload cannot create."""
+    refused = pods.not_created(case)
+    if refused is None:
+        return None
+    headline = f"there is no pod: {case.say(refused)}"
+    return Said("blocked", headline, (refused, *said.causes), None, said.notes, said.ranked)
+
+
+def _of_other_scheduler(case: Case, said: Said) -> Said | None:
+    """The answer about a pod that names another scheduler."""
+    scheduler = text_at(case.question.value, "spec", "schedulerName") or DEFAULT_SCHEDULER
+    if scheduler == DEFAULT_SCHEDULER:
+        return None
+    return Said(
+        "blocked",
+        f"kube-scheduler does not schedule this pod; {scheduler} is to do so",
+        (OtherScheduler(plugin=scheduler, schedulers=(scheduler,)), *said.causes),
+        case.judgement.message if case.judgement.stopped else None,
+        said.notes,
+        said.ranked,
+    )
 
 
 def _conditioned(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
@@ -219,6 +239,56 @@ def _conditioned(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
         message or None,
         said.notes,
     )
+
+
+# -- what may not be read --
+
+_GLOSS = (
+    '"cannot allocate all claims" means that on these nodes too few devices match the claims of the pod, or too few of '
+    "those are free"
+)
+
+
+def stated(case: Case, said: Said) -> Said:
+    """The answer about a pod whose devices were not compared, after what the pod itself shows."""
+    other = _without_pod(case, said) or _of_other_scheduler(case, said)
+    binding = None if case.judgement.stopped or other is not None else pods.awaited(case)
+    if binding is not None:
+        return Said("blocked", case.say(binding), (binding,), said.scheduler_message, said.notes)
+    return other or said
+
+
+def unseen(case: Case, blind: tuple[Blind, ...]) -> Said:
+    """The answer where devices cannot be compared: what the scheduler says, and why nothing can be added to it."""
+    message = text_at(pods.condition_of(case.question.value), "message")
+    behind = tuple(not_tried(case))
+    cause = NotReadable(missing=tuple(sentences(blind)), quote=message.partition(". ")[0].rstrip("."))
+    gloss = (_GLOSS,) if "cannot allocate all claims" in cause.quote else ()
+    notes = (*gloss, *siblings(case), *pods.unchecked_volumes(case), *map(case.say, behind))
+    return Said("undecided", _open(case, cause), (cause,), message or None, notes, (), behind)
+
+
+def doubted(case: Case, found: Sequence[NodeFindings], said: Said, blind: tuple[Blind, ...]) -> Said:
+    """The answer with what it lacks: what fits may not fit for what may not be read, never the other way round."""
+    if not blind:
+        return said
+    missing = tuple(sentences(blind))
+    placeless = case.state.rights.hidden("Node") and any(not item.spec.node_name for item in case.judge.slices)
+    promising = said.fits or (bool(said.causes) and isinstance(said.causes[0], WouldFitNow))
+    if not promising and not (placeless and said.verdict == "unallocatable"):
+        return replace(said, notes=(*said.notes, *missing))
+    message = text_at(pods.condition_of(case.question.value), "message")
+    nodes = tuple(node.name for node in found if node.verdict == "allocatable") if promising else ()
+    cause = NotReadable(missing=missing, quote=message.partition(". ")[0].rstrip("."), nodes=nodes, fitting=bool(nodes))
+    causes = (cause, *(said.causes if not promising else ()))
+    headline = _open(case, cause)
+    return replace(said, verdict="undecided", headline=headline, causes=causes, scheduler_message=message or None)
+
+
+def _open(case: Case, cause: NotReadable) -> str:
+    """The headline of an answer that is left open."""
+    said = case.say(cause)
+    return said if cause.quote or cause.fitting else f"cannot be decided: {said}"
 
 
 def _held_back(case: Case, fitting: Sequence[NodeFindings], foreign: Sequence[tuple[int | None, str]]) -> Said | None:

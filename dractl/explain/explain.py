@@ -8,25 +8,28 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.devices import Devices
 from dractl.cluster.pods import ended, event_about, is_pending
 from dractl.cluster.state import at, maps_at, text_at
+from dractl.errors import InputError
 from dractl.explain import inventory, placed
 from dractl.explain.answer import Explanation, NodeAnswer, Subject
 from dractl.explain.ask import Question, claim_question, pods_using
 from dractl.explain.case import case_of
 from dractl.explain.causes import ClaimDeleting, NoConsumer, PlacedByHand
-from dractl.explain.conclude import Said, attempt_of, outside, spanned
+from dractl.explain.conclude import Said, attempt_of, doubted, outside, spanned, stated, unseen
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.nodes import allocation_of, findings, over_nodes
 from dractl.explain.diagnose.together import conflict_on
 from dractl.explain.fixes import Found, Problem, find_fixes
 from dractl.explain.fixes.owners import Owners
 from dractl.explain.funnel import funnel, having, whole
-from dractl.explain.next_steps import Asked, next_steps, of_placed
+from dractl.explain.next_steps import Asked, NextStep, next_steps, of_placed
 from dractl.explain.rank import rank
+from dractl.explain.unread import blind_to, both, compares_devices, founded, sentences
 from dractl.explain.wording import Names, say
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import failure, without_allocation
-from dractl.scheduler.extended import as_written, granted
+from dractl.scheduler.extended import as_written, granted, wanted
 from dractl.scheduler.preenqueue import enter
+from dractl.scheduler.verdict import Attempt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,9 +40,8 @@ if TYPE_CHECKING:
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
     from dractl.explain.diagnose.nodes import NodeFindings
-    from dractl.explain.next_steps import NextStep
+    from dractl.explain.unread import Blind
     from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.verdict import Attempt
 
     Raw = Mapping[str, Any]
 
@@ -69,7 +71,7 @@ class Explainer:
         """The answer to one question: a pod, a claim, a template, or a node. ``attempt`` is the scheduler's attempt to
         place the pod, where it has been made already."""
         if question.kind == "Node":
-            return inventory.node(self.judge, self.devices, question, assumed=self.options.release_assumed)
+            return self._node(question)
         if question.kind in _CLAIMS:
             return self._claim(question)
         return self._pod(question, attempt=attempt)
@@ -87,6 +89,8 @@ class Explainer:
         """The answer about a pod; ``about`` is the claim that was asked about, where the pod uses it."""
         if not is_pending(question.value):
             return self._placed(question)
+        if self._blind_for(question):
+            return self._unseen(question, about, notes)
         judgement = self.judge.pod(question.value) if attempt is None else attempt
         released = judgement.given_back(text_at(question.value, "metadata", "uid"))
         if released is not None:
@@ -97,6 +101,8 @@ class Explainer:
         said = outside(case, found, spanned(case, found, said))
         if about is not None:
             said = _focused(case, said, "/".join((about.namespace, about.name)))
+        blind = self._blind(question, judgement)
+        said = doubted(case, found, said, blind)
         fixes = self._fixes(case, found, said)
         return self._explanation(
             question,
@@ -106,6 +112,57 @@ class Explainer:
             found=found,
             fixes=fixes.fixes,
             notes=(*self._refused(question), *notes, *said.notes, *fixes.notes),
+            blind=blind,
+        )
+
+    def _blind_for(self, question: Question) -> bool:
+        """True if devices cannot be compared for a pod, or what seems not to exist may not be read."""
+        rights = self.state.rights
+        if not rights.unread:
+            return False
+        entry = enter(self.state, question.value)
+        seen = founded(entry.stops, rights)
+        if compares_devices(rights) and not rights.hidden("Node"):
+            return len(seen) < len(entry.stops)
+        return len(seen) < len(entry.stops) or not compares_devices(rights) or not self.judge.nodes
+
+    def _blind(self, question: Question, judgement: Attempt) -> tuple[Blind, ...]:
+        """What the answer about a subject lacks."""
+        allocates = bool(judgement.stopped) or not all(claim.allocated for claim in judgement.claims)
+        return blind_to(self.state, question, allocates=allocates)
+
+    def _unseen(self, question: Question, about: Subject | None, notes: Sequence[str]) -> Explanation:
+        """The answer about a pod whose devices cannot be compared: its claims, gates and volumes, the node filters if
+        nodes may be read, and what the scheduler says."""
+        pod = question.value
+        entry = enter(self.state, pod)
+        stops = founded(entry.stops, self.state.rights)
+        mapped = self.state.rights.hidden("DeviceClass") and wanted(pod)
+        if stops or mapped:  # a class that may not be read may provide the extended resource
+            attempt = Attempt(entry.claims, stops, message=entry.condition)
+        else:
+            attempt = self.judge.beside_claims(pod, entry.claims)
+        blind = blind_to(
+            self.state,
+            question,
+            allocates=bool(entry.stops or mapped) or not all(claim.allocated for claim in entry.claims),
+        )
+        case = case_of(self.judge, self.devices, question, self._on_node(attempt))
+        found = findings(case)
+        if attempt.stopped or (attempt.nodes and not attempt.fits):
+            said = attempt_of(case, found, self._ranked(case, found), one_node=self.options.node is not None)
+            said = doubted(case, found, spanned(case, found, said), blind)
+        else:
+            said = unseen(case, blind)
+        said = stated(case, said)
+        return self._explanation(
+            question,
+            _subject(question, entry.claims) if about is None else about,
+            said,
+            case=case,
+            found=found,
+            notes=(*self._refused(question), *notes, *said.notes),
+            blind=blind,
         )
 
     def _after_release(
@@ -159,6 +216,32 @@ class Explainer:
         problem = Problem(case, (cause,), Owners(self.state, question.key))
         return find_fixes(problem, self.options.fixes, self._without_fixes) if self.options.fixes else Found()
 
+    # -- nodes --
+
+    def _node(self, question: Question) -> Explanation:
+        """A node's devices. Raises InputError if they may not be read."""
+        rights = self.state.rights
+        hidden = rights.hidden("ResourceSlice", "ResourceClaim")
+        if hidden:
+            names = both([one.resource.partition(".")[0] for one in hidden])
+            raise InputError(
+                f"the devices of node {question.key[1]} cannot be listed: {names} may not be read",
+                hint=f"an administrator can allow it: {rights.grant}",
+            )
+        found = inventory.node(self.judge, self.devices, question, assumed=self.options.release_assumed)
+        blind = blind_to(self.state, question, allocates=True)
+        if not blind:
+            return found
+        return replace(
+            found,
+            verdict="undecided" if found.verdict == "allocatable" else found.verdict,
+            headline=f"as far as can be read: {found.headline}",
+            notes=(*found.notes, *sentences(blind)),
+            drivers=tuple(replace(driver, restartable=False) for driver in found.drivers),
+            unread=blind,
+            next=self._granting(blind),
+        )
+
     # -- claims and templates --
 
     def _claim(self, question: Question) -> Explanation:
@@ -173,13 +256,23 @@ class Explainer:
             cause = ClaimDeleting(claim=claim.full_name, asked=True)
             said = Said("blocked", say(cause, Names()), (cause,))
             return self._explanation(question, subject, said, notes=self._refused(question))
-        case = case_of(self.judge, self.devices, question, self._on_node(self.judge.claim(claim)))
+        blind = blind_to(self.state, question, allocates=True)
+        seen = compares_devices(self.state.rights) and bool(self.judge.nodes or not self.state.rights.hidden("Node"))
+        attempt = self.judge.claim(claim) if seen else Attempt((claim,))
+        case = case_of(self.judge, self.devices, question, self._on_node(attempt))
         found = findings(case)
+        if not seen:
+            said = unseen(case, blind)
+            notes = (*self._refused(question), *said.notes)
+            return self._explanation(question, subject, said, case=case, found=found, notes=notes, blind=blind)
         said = attempt_of(case, found, self._ranked(case, found), one_node=self.options.node is not None)
         said = _unused(question, claim, replace(said, scheduler_message=None))
+        said = doubted(case, found, said, blind)
         fixes = self._fixes(case, found, said)
         notes = (*self._refused(question), *said.notes, *fixes.notes)
-        return self._explanation(question, subject, said, case=case, found=found, fixes=fixes.fixes, notes=notes)
+        return self._explanation(
+            question, subject, said, case=case, found=found, fixes=fixes.fixes, notes=notes, blind=blind
+        )
 
     def _allocated_claim(self, question: Question, subject: Subject, claim: PodClaim) -> Explanation:
         selector = at(claim.value, "status", "allocation", "nodeSelector")
@@ -237,6 +330,12 @@ class Explainer:
         """The answer to a question about another cluster; no fixes are looked for."""
         return Explainer(state, self.features, Options(fixes=0)).explain(question)
 
+    def _granting(self, blind: tuple[Blind, ...]) -> tuple[NextStep, ...]:
+        """The step after which everything may be read."""
+        if not blind:
+            return ()
+        return (NextStep("have an administrator allow reading the rest", self.state.rights.grant),)
+
     def _refused(self, question: Question) -> tuple[str, ...]:
         """What the API server would say to manifests that it has not seen: claims and templates."""
         from dractl.model import Target
@@ -276,6 +375,7 @@ class Explainer:
         fixes: tuple[Fix, ...] = (),
         steps: tuple[NextStep, ...] = (),
         notes: tuple[str, ...] = (),
+        blind: tuple[Blind, ...] = (),
     ) -> Explanation:
         reason = case.reason if case is not None else _reason
         surveyed = [(case.surveys[n.name], n.count) for n in found if n.name in case.surveys] if case else []
@@ -283,6 +383,11 @@ class Explainer:
         nearest = _nearest(case, said, conflict) if case is not None else None
         volumes = tuple(pods.volumes_of(case)) if case is not None else ()
         asked = Asked(question.kind, *question.key, volumes)
+        answers = nodes or tuple(
+            NodeAnswer(n.name, n.verdict, tuple(map(reason, n.causes)), n.funnel, n.allocation, n.like) for n in found
+        )
+        if blind and said.verdict == "undecided":
+            answers = tuple(map(_open, answers))
         return Explanation(
             subject,
             said.verdict,
@@ -291,22 +396,24 @@ class Explainer:
             headline=said.headline,
             scheduler_message=said.scheduler_message,
             reasons=tuple(map(reason, said.causes)),
-            nodes=nodes
-            or tuple(
-                NodeAnswer(n.name, n.verdict, tuple(map(reason, n.causes)), n.funnel, n.allocation, n.like)
-                for n in found
-            ),
+            nodes=answers,
             funnel=funnel(self.devices, whole(surveyed), case.names.request, having(surveyed)) if case else (),
             conflict=conflict,
             fixes=fixes,
-            next=steps or next_steps(asked, (*said.causes, *said.behind), fixes),
+            next=(*(steps or next_steps(asked, (*said.causes, *said.behind), fixes)), *self._granting(blind)),
             notes=notes,
+            unread=blind,
             age=text_at(question.value, "metadata", "creationTimestamp") or None,
             phase=text_at(question.value, "status", "phase") or None,
             devices=inventory.of_node(self.judge, self.devices, nearest, case.surveys[nearest])
             if case is not None and nearest is not None
             else (),
         )
+
+
+def _open(node: NodeAnswer) -> NodeAnswer:
+    """A node that fits as far as can be read: which devices it would be is not known."""
+    return replace(node, verdict="undecided", allocation=()) if node.verdict == "allocatable" else node
 
 
 def _reason(cause: Cause) -> Any:

@@ -170,6 +170,15 @@ def _claim_missing(cause: causes.ClaimMissing, asked: Asked) -> Iterator[NextSte
     )
 
 
+@_for(causes.TemplateMissing)
+def _template_missing(cause: causes.TemplateMissing, asked: Asked) -> Iterator[NextStep]:
+    name = cause.template.rpartition("/")[2]
+    text = f"create template {name}, or correct its name where the pod is written"
+    if cause.nearest:
+        text = f"replace the name {name} by {cause.nearest} where the pod is written, and recreate the pod"
+    yield NextStep(text, f"kubectl get resourceclaimtemplates -n {asked.namespace}")
+
+
 @_for(causes.PlacedByHand)
 def _placed_by_hand(cause: causes.PlacedByHand, asked: Asked) -> Iterator[NextStep]:
     node = cause.nodes[0] if cause.nodes else "NODE"

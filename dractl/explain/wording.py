@@ -1,14 +1,14 @@
 """Sentences: the one place where causes are put into words.
 
 A sentence names the request first, then what is wrong, what was found, and what is allowed or nearest. ``brief`` leaves
-out who holds the devices, which tables show elsewhere.
+out what tables show elsewhere: who holds the devices, and what may not be read.
 """
 # ruff: noqa: ARG001 (all sentences are made by functions of one signature)
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -81,6 +81,8 @@ class Names:
 def say(cause: Cause, names: Names, scope: Scope = Scope.ONE, *, brief: bool = False) -> str:
     """The sentence about a cause."""
     kind = next(kind for kind in type(cause).__mro__ if kind in _SENTENCES)
+    if brief and isinstance(cause, causes.NotReadable):
+        cause = replace(cause, missing=() if cause.quote else cause.missing)
     sentence = _SENTENCES[kind](cause, names, scope)
     holders: Sequence[Holder] = getattr(cause, "holders", ())
     if holders and not brief and isinstance(cause, _NAMES_HOLDERS) and getattr(cause, "exists", True):
@@ -755,3 +757,12 @@ def _no_node_has_all(cause: causes.NoNodeHasAll, names: Names, scope: Scope) -> 
 @_says(causes.PodsNotCreated)
 def _pods_not_created(cause: causes.PodsNotCreated, names: Names, scope: Scope) -> str:
     return f"{cause.owner} cannot create its pods: {cause.event}"
+
+
+@_says(causes.NotReadable)
+def _not_readable(cause: causes.NotReadable, names: Names, scope: Scope) -> str:
+    where = f"may fit on {first(cause.nodes)}" if cause.fitting else ""
+    quote = f'the scheduler says "{cause.quote}"' if cause.quote else ""
+    told = ", but ".join(filter(None, (where, quote)))
+    missing = "; ".join(cause.missing)
+    return f"{told}{'; ' if quote else ', but '}{missing}" if told and missing else told or missing

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from dractl.explain.answer import Explanation
     from dractl.explain.groups import Group
+    from dractl.explain.unread import Blind
 
 SCHEMA = "dractl/explain/v1"
 
@@ -64,15 +65,21 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
                 "changes": plain(f.changes),
                 **({"tried": plain(f.tried)} if f.tried else {}),
                 **({"commands": [str(step) for step in f.steps]} if f.steps else {}),
-                "verified": True,
+                "verified": not e.unread,
                 "nodes": list(f.nodes),
             }
             for f in e.fixes
         ],
         **({"next": plain(e.next)} if e.next else {}),
         "notes": list(e.notes),
+        **({"unread": [_unread(one) for one in e.unread]} if e.unread else {}),
         **({"devices": plain(e.devices), "drivers": plain(e.drivers)} if e.subject.kind == "Node" else {}),
     }
+
+
+def _unread(one: Blind) -> dict[str, Any]:
+    where = {"namespace": one.namespace} if one.namespace else {}
+    return {"resource": one.resource, **where, "effect": one.effect}
 
 
 def _stage(stage: Any) -> dict[str, Any]:

@@ -65,6 +65,8 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
         counts["fit" if e.fits else e.verdict] += 1 + len(e.alike)
     told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (*SEVERITY, "fit") if counts[verdict])
     lines += ["", *_wrap(f"{plural(counts.total(), 'subject')} for {_release(answers[0])}: {told}", canvas.width)]
+    for note in dict.fromkeys(f"{blind.what} may not be read: {blind.effect}" for e in answers for blind in e.unread):
+        lines += _wrapped("  note: ", note, canvas, hanging=8)
     return canvas.plain("\n".join(lines)) + "\n"
 
 
@@ -116,7 +118,7 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
             yield canvas.paint(node.name, "1") + (f" and {len(node.like)} like it" if node.like else "")
             yield from _funnel(node.funnel, canvas)
     if not e.unchecked:
-        yield from _fixes(e.fixes, canvas)
+        yield from _fixes(e.fixes, canvas, "by allocating again" if not e.unread else "with what may be read")
     yield from _next(e, canvas)
 
 
@@ -275,11 +277,11 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:shown]) + (f" +{len(names) - shown}" if len(names) > shown else "")
 
 
-def _fixes(fixes: Sequence[Fix], canvas: Canvas) -> Iterator[str]:
+def _fixes(fixes: Sequence[Fix], canvas: Canvas, how: str) -> Iterator[str]:
     if not fixes:
         return
     yield ""
-    head, note = "To make it fit", "each checked by allocating again"
+    head, note = "To make it fit", f"each checked {how}"
     yield canvas.paint(head, "1") + note.rjust(canvas.width - len(head))
     places = [_names(fix.nodes) for fix in fixes]
     wide = min(max(map(len, places)), _NAME)
@@ -307,7 +309,8 @@ def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
     if not e.next:
         return
     yield ""
-    yield canvas.paint("Next" if e.fixes or e.fits else "No change of objects was found that makes it fit. Next", "1")
+    sought = not (e.fixes or e.fits or e.unread)
+    yield canvas.paint("No change of objects was found that makes it fit. Next" if sought else "Next", "1")
     for step in e.next:
         yield from _wrapped("  ", step.text, canvas, hanging=4)
         if step.command:

@@ -116,6 +116,16 @@ class Scheduler:
         """The attempt for a claim by itself, as if a pod without any other wish used it."""
         return self._attempt(None, (claim,))
 
+    def beside_claims(self, pod: Raw, claims: tuple[PodClaim, ...]) -> Attempt:
+        """The attempt for a pod as if every claim that is still to be allocated could be, on any node: its volumes, the
+        node filters, and where allocated claims can be used."""
+        unusable = self.volumes(pod).stop
+        if unusable is not None:
+            return Attempt(claims, (unusable,), message=unusable.text)
+        if not self.nodes:
+            return Attempt(claims)
+        return self._attempt(pod, tuple(claim for claim in claims if claim.allocated))
+
     def refusals(self, pod: Raw, node: str) -> tuple[Rejection, ...]:
         """Every filter before DRA that refuses a node; the scheduler itself reports the first."""
         if node not in self.snapshot.nodes:

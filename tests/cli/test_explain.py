@@ -253,12 +253,12 @@ def test_html_escapes_what_the_cluster_says(tmp_path: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("arguments", "code", "message", "hint"),
     [
-        (["pod/train-1"], 3, "no pod train-1 in the input", "there is ml/train-0"),
+        (["pod/train-1"], 3, "no pod train-1", "there is ml/train-0"),
         (["pdo/train-0"], 2, "unknown kind 'pdo'", "kinds:"),
         (["claim/train-0"], 3, "no resourceclaim train-0", ""),
         (["--node", "node-9"], 3, "no such node", "node-1"),
-        (["-n", "default", "node/node-9"], 3, "no node node-9 in the input", "there is node-1"),
-        (["pod", "train-1"], 3, "no pod train-1 in the input", "there is ml/train-0"),
+        (["-n", "default", "node/node-9"], 3, "no node node-9", "there is node-1"),
+        (["pod", "train-1"], 3, "no pod train-1", "there is ml/train-0"),
         (["--patch", "-o", "json"], 2, "--patch prints a shell script", "-o json has the changes"),
         (["-o", "yaml"], 2, "--output does not know 'yaml'", "text, json, html"),
         (["--kubernetes-version", "1.33"], 3, "1.33", "1.34"),

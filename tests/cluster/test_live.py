@@ -155,6 +155,51 @@ def test_what_the_verdict_needs_must_be_readable(kubectl: Kubectl) -> None:
     assert "kubectl create clusterrole" in (raised.value.hint or "")
 
 
+ONE_NAMESPACE = {
+    name: {"err": FORBIDDEN.format(name), "code": 1, "only_all": True}
+    for name in ("pods", "resourceclaims", "resourceclaimtemplates")
+}
+
+
+def test_what_may_be_read_is_read(kubectl: Kubectl) -> None:
+    """A user of one namespace: the cluster's resources are missing, those of the namespace are read there."""
+    hidden = ("resourceslices", "deviceclasses", "nodes", "devicetaintrules")
+    refused = {name: {"err": FORBIDDEN.format(name), "code": 1} for name in hidden}
+    kubectl.answers(**refused, **ONE_NAMESPACE)
+    found = live.read(live.Login(), namespace="team", partly=True)
+    rights = found.state.rights
+    assert {one.kind for one in rights.hidden("ResourceSlice", "DeviceClass", "Node", "DeviceTaintRule")} == {
+        "ResourceSlice",
+        "DeviceClass",
+        "Node",
+        "DeviceTaintRule",
+    }
+    assert {(one.kind, one.namespace) for one in rights.narrow("Pod", "ResourceClaim", "ResourceClaimTemplate")} == {
+        ("Pod", "team"),
+        ("ResourceClaim", "team"),
+        ("ResourceClaimTemplate", "team"),
+    }
+    assert rights.user == "me"
+    assert found.notes == ("only namespace team is looked at: pods of other namespaces may not be read",)
+    assert len(kubectl.calls) <= 12
+
+
+def test_neither_pods_nor_claims(kubectl: Kubectl) -> None:
+    kubectl.answers(
+        **{name: {"err": FORBIDDEN.format(name), "code": 1} for name in ("pods", "resourceclaims", "events")}
+    )
+    with pytest.raises(InputError, match="neither pods nor claims may be read in namespace team") as raised:
+        live.read(live.Login(), namespace="team", partly=True)
+    assert "--user=me" in (raised.value.hint or "")
+
+
+def test_somebody_else_is_asked_for(kubectl: Kubectl) -> None:
+    kubectl.answers()
+    live.read(live.Login(user="jane", groups=("ml", "dev")))
+    who = ["--as", "jane", "--as-group", "ml", "--as-group", "dev"]
+    assert all(call[: len(who)] == who for call in kubectl.calls)
+
+
 def test_pods_of_other_namespaces_may_be_forbidden(kubectl: Kubectl) -> None:
     kubectl.answers(pods={"err": FORBIDDEN.format("pods"), "code": 1, "only_all": True})
     found = live.read(live.Login(), namespace="team")

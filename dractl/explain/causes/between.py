@@ -255,3 +255,24 @@ class PodsNotCreated(Cause):
 
     owner: str
     event: str = ""
+
+
+@value
+class NotReadable(Cause):
+    """What may not be read decides whether the subject fits: ``missing`` are sentences about it. ``quote`` is what the
+    scheduler says; ``fitting`` nodes have room as far as can be read."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "not-readable",
+        "what decides whether it fits may not be read",
+        "The user of the kubeconfig may not list everything that the scheduler looks at: ResourceSlices, DeviceClasses "
+        "and nodes, or the claims of other namespaces, whose devices then look free.",
+        "kubectl auth can-i list resourceslices; kubectl auth can-i list resourceclaims -A",
+        "Ask an administrator for the ClusterRole that explain prints, or ask somebody who may read the whole cluster.",
+        STOPPED,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"missing": "found"}
+
+    missing: tuple[str, ...] = ()
+    quote: str = ""
+    fitting: bool = False

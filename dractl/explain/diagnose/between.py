@@ -31,6 +31,7 @@ from dractl.explain.causes import (
     UnknownNodes,
 )
 from dractl.model.nearest import nearest
+from dractl.scheduler.preenqueue import enter
 from dractl.scheduler.rejection import LabelUnmet
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ _MOST = 8  # nodes with one label that are compared
 def spanning(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> tuple[Cause, ...]:
     """The causes behind the causes, the one to begin with first."""
     if case.judgement.fits:
-        return tuple(_not_tried(case))
+        return tuple(not_tried(case))
     makers = (_old_template, _lost_nodes, _terminating, _evicted, _replicas, _unknown_nodes, _absent, _apart, _added)
     return tuple(cause for make in makers for cause in make(case, found, ranked))
 
@@ -107,6 +108,34 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
             yield OwnReplicas(
                 owner=f"CronJob {namespace}/{cron}", pods=tuple(n for n, _ in theirs), ends=True, earlier=runs[0]
             )
+
+
+def siblings(case: Case) -> Iterator[str]:
+    """A note about pods of the same workload that hold devices, where nothing else can be said of devices."""
+    pod, namespace = case.question.value, case.question.key[0]
+    owner = workload(pod)
+    if owner is None:
+        return
+    same = [
+        (name, other)
+        for (where, name), other in case.state.all("Pod").items()
+        if where == namespace and workload(other) == owner and text_at(other, "spec", "nodeName")
+    ]
+    holding = [(name, other) for name, other in same if any(c.allocated for c in enter(case.state, other).claims)]
+    if not holding:
+        return
+    own = text_at(controller(pod), "name")
+    older = [name for name, other in holding if text_at(controller(other), "name") != own]
+    held = "hold devices" if len(holding) > 1 else "holds devices"
+    if owner[0] != "Deployment" or not older:
+        yield f"{len(holding)} other pod{'s' if len(holding) > 1 else ''} of {owner[0]} {owner[1]} {held}"
+        return
+    rolling = map_at(case.state.get("Deployment", (namespace, owner[1])), "spec", "strategy", "rollingUpdate")
+    told = ", ".join(f"{key} {rolling[key]}" for key in ("maxSurge", "maxUnavailable") if key in rolling)
+    yield (
+        f"{len(older)} old replica{'s hold' if len(older) > 1 else ' holds'} devices while Deployment {owner[1]} is "
+        f"updated{f' ({told})' if told else ''}: if devices are short, the rolling update waits for itself"
+    )
 
 
 def _cron(case: Case, namespace: str, job: str) -> str:
@@ -273,7 +302,7 @@ def _old_template(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Ca
         )
 
 
-def _not_tried(case: Case) -> Iterator[Cause]:
+def not_tried(case: Case) -> Iterator[Cause]:
     """A pod of a cluster that the scheduler has not looked at."""
     pod = case.question.value
     if case.question.kind != "Pod" or not text_at(pod, "metadata", "uid") or ended(pod):

@@ -1,0 +1,55 @@
+"""What may be read of a cluster: the resources that its authorizer withholds, and the commands that grant them."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+_SERVICE_ACCOUNT = "system:serviceaccount:"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A resource that may not be listed in the whole cluster. ``namespace`` is the only one in which it may be; empty
+    if it may be listed nowhere."""
+
+    kind: str
+    resource: str
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """The resources that may not be read, and the user who may not, as the API server names them."""
+
+    unread: tuple[Unread, ...] = ()
+    user: str = ""
+
+    def hidden(self, *kinds: str) -> tuple[Unread, ...]:
+        """Those of ``kinds`` that may be read nowhere."""
+        return tuple(one for one in self.unread if one.kind in kinds and not one.namespace)
+
+    def narrow(self, *kinds: str) -> tuple[Unread, ...]:
+        """Those of ``kinds`` that may be read in one namespace only."""
+        return tuple(one for one in self.unread if one.kind in kinds and one.namespace)
+
+    @property
+    def grant(self) -> str:
+        """The commands with which an administrator allows all of it; empty if nothing is missing."""
+        if not self.unread:
+            return ""
+        resources = ",".join(dict.fromkeys(one.resource.partition(".")[0] for one in self.unread))
+        role = f"kubectl create clusterrole dractl --verb=get,list --resource={resources}"
+        return f"{role} && kubectl create clusterrolebinding {self._binding}"
+
+    @property
+    def _binding(self) -> str:
+        account = self.user.removeprefix(_SERVICE_ACCOUNT)
+        if account != self.user and ":" in account:
+            return f"dractl-{account.replace(':', '-')} --clusterrole=dractl --serviceaccount={shlex.quote(account)}"
+        if self.user:
+            return f"dractl --clusterrole=dractl --user={shlex.quote(self.user)}"
+        return "dractl --clusterrole=dractl --user=NAME"
+
+
+WHOLE = Rights()

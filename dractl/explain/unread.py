@@ -1,0 +1,117 @@
+"""What may not be read of a cluster, and what the answer about a subject lacks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dractl.cluster.state import maps_at, text_at
+from dractl.scheduler import stops
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.cluster.rights import Rights, Unread
+    from dractl.cluster.state import ClusterState
+    from dractl.explain.ask import Question
+    from dractl.scheduler.stops import Stop
+
+DEVICES = ("ResourceSlice", "DeviceClass", "ResourceClaim")
+
+# What is missing from an answer: kinds that may be read nowhere, and kinds that may be read in one namespace only.
+_NOWHERE = {
+    "ResourceSlice": ("ResourceSlices", "devices were not compared"),
+    "DeviceClass": ("DeviceClasses", "devices were not compared"),
+    "ResourceClaim": ("ResourceClaims", "devices were not compared"),
+    "ResourceClaimTemplate": ("ResourceClaimTemplates", "the template was not looked at"),
+    "Node": ("nodes", "their labels, taints and free resources were not checked"),
+    "DeviceTaintRule": ("DeviceTaintRules", "taints that they put on devices were not applied"),
+    "ResourceQuota": ("quotas", "they were not checked"),
+}
+_ELSEWHERE = {
+    "ResourceClaim": ("claims of other namespaces", "devices that they hold look free"),
+    "Pod": ("pods of other namespaces", "what they use on a node is not counted"),
+}
+
+# The kind of the object that a stop says does not exist.
+_EVIDENCE: dict[type[Stop], str] = {
+    stops.NoSuchTemplate: "ResourceClaimTemplate",
+    stops.NoSuchClaim: "ResourceClaim",
+    stops.NoSuchClass: "DeviceClass",
+    stops.NoNodes: "Node",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Blind:
+    """A resource that may not be read, or in one ``namespace`` only, and the ``effect`` on the answer. ``what`` is what
+    people call it."""
+
+    resource: str
+    namespace: str
+    what: str
+    effect: str
+
+
+def blind_to(state: ClusterState, question: Question, *, allocates: bool) -> tuple[Blind, ...]:
+    """What the answer to a question lacks; empty where everything that it depends on may be read. ``allocates``: there
+    are claims to allocate, or claims that could not be read."""
+    rights = state.rights
+    if not rights.unread:
+        return ()
+    hidden = {one.kind: one for one in rights.hidden(*_relevant(state, question, allocates=allocates))}
+    found = [Blind(one.resource, "", *_NOWHERE[kind]) for kind, one in hidden.items()]
+    if allocates and compares_devices(rights):
+        found += [_elsewhere(one) for one in rights.narrow("ResourceClaim")]
+    if "Node" not in hidden and question.kind == "Pod":
+        found += [_elsewhere(one) for one in rights.narrow("Pod")]
+    return tuple(found)
+
+
+def compares_devices(rights: Rights) -> bool:
+    """True if the devices that a claim wants can be compared with those of the cluster, at least in part."""
+    return not rights.hidden(*DEVICES)
+
+
+def decided(rights: Rights) -> bool:
+    """True if everything may be read that decides whether a pod fits."""
+    return not any(one.kind in (*DEVICES, "Node", "Pod", "DeviceTaintRule") for one in rights.unread)
+
+
+def _elsewhere(one: Unread) -> Blind:
+    return Blind(one.resource, one.namespace, *_ELSEWHERE[one.kind])
+
+
+def _relevant(state: ClusterState, question: Question, *, allocates: bool) -> Iterator[str]:
+    """The kinds that the answer depends on."""
+    if allocates:
+        yield from DEVICES
+        if compares_devices(state.rights):
+            yield "DeviceTaintRule"
+    if question.kind == "Pod":
+        yield "Node"
+        made = {text_at(status, "name") for status in maps_at(question.value, "status", "resourceClaimStatuses")}
+        waits = [r for r in maps_at(question.value, "spec", "resourceClaims") if text_at(r, "name") not in made]
+        if any(text_at(reference, "resourceClaimTemplateName") for reference in waits):
+            yield from ("ResourceClaimTemplate", "ResourceQuota")
+
+
+def founded(found: tuple[Stop, ...], rights: Rights) -> tuple[Stop, ...]:
+    """The stops that do not come from objects that may exist and may not be read."""
+    missing = {one.kind for one in rights.hidden(*_EVIDENCE.values())}
+    return tuple(stop for stop in found if _EVIDENCE.get(type(stop)) not in missing)
+
+
+def sentences(blind: tuple[Blind, ...]) -> Iterator[str]:
+    """A sentence for each effect: ``ResourceSlices may not be read, so devices were not compared``."""
+    by_effect: dict[str, list[str]] = {}
+    for one in blind:
+        by_effect.setdefault(one.effect, []).append(one.what)
+    for effect, what in by_effect.items():
+        yield f"{both(what)} may not be read, so {effect}"
+
+
+def both(words: list[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,272 @@
+"""What explain says where not everything may be read: as much as it can, and no more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.allocation import Features
+from dractl.cluster.rights import Rights, Unread
+from dractl.cluster.state import ClusterState
+from dractl.errors import InputError
+from dractl.explain import Explainer, Explanation, find
+from dractl.report import explain_json, explain_text
+from dractl.report.canvas import Canvas
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+
+PLURALS = {
+    "ResourceSlice": "resourceslices.resource.k8s.io",
+    "DeviceClass": "deviceclasses.resource.k8s.io",
+    "ResourceClaim": "resourceclaims.resource.k8s.io",
+    "ResourceClaimTemplate": "resourceclaimtemplates.resource.k8s.io",
+    "Node": "nodes",
+    "Pod": "pods",
+    "DeviceTaintRule": "devicetaintrules.resource.k8s.io",
+    "ResourceQuota": "resourcequotas",
+}
+CLUSTER = ("ResourceSlice", "DeviceClass", "Node", "DeviceTaintRule")  # what a user of one namespace may not read
+SAYS = "0/2 nodes are available: 2 cannot allocate all claims. preemption: 0/2 nodes are available."
+GPU = {"name": "g", "resourceClaimName": "mine"}
+SLICES = [slice_of("gpu.example.com", name, device("gpu-0"), device("gpu-1")) for name in ("node-1", "node-2")]
+WHOLE = [node("node-1"), node("node-2"), device_class("gpu", "true"), *SLICES]
+
+
+def seen(*objects: dict[str, Any], hidden: tuple[str, ...] = (), narrow: tuple[str, ...] = ()) -> ClusterState:
+    """A cluster as its user sees it: nothing of the kinds ``hidden``, of ``narrow`` only what is in ml."""
+    kinds: dict[str, Any] = {}
+    whole = state_of(*objects)
+    for kind in whole.kinds:
+        if kind not in hidden:
+            kinds[kind] = {k: v for k, v in whole.all(kind).items() if kind not in narrow or k[0] == "ml"}
+    unread = [Unread(kind, PLURALS[kind]) for kind in hidden] + [Unread(kind, PLURALS[kind], "ml") for kind in narrow]
+    return ClusterState(kinds, rights=Rights(tuple(unread), "system:serviceaccount:ml:dev"))
+
+
+def answer(state: ClusterState, name: str = "pod/train-0") -> Explanation:
+    (question,) = find(state, name, "ml")
+    return Explainer(state, Features.for_release("1.37")).explain(question)
+
+
+def waiting(*claims: dict[str, str], says: str = SAYS, **more: Any) -> dict[str, Any]:
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": says}
+    status = {"phase": "Pending", "conditions": [condition], **more.pop("status", {})}
+    metadata = {"uid": "uid-train-0", "creationTimestamp": "2026-01-01T00:00:00Z", **more.pop("metadata", {})}
+    return pod("train-0", *(claims or (GPU,)), status=status, metadata=metadata, **more)
+
+
+MINE = claim("mine", request("r", "gpu", 2))
+
+
+# -- devices cannot be compared --
+
+
+def test_the_scheduler_is_quoted_where_devices_cannot_be_compared() -> None:
+    found = answer(seen(*WHOLE, MINE, waiting(), hidden=CLUSTER, narrow=("ResourceClaim", "Pod")))
+    assert found.verdict == "undecided"
+    assert 'the scheduler says "0/2 nodes are available: 2 cannot allocate all claims"' in found.headline
+    assert "ResourceSlices and DeviceClasses may not be read, so devices were not compared" in found.headline
+    assert found.scheduler_message == SAYS
+    assert found.reasons[0].code == "not-readable"
+    assert {one.resource for one in found.unread} == {
+        PLURALS[kind] for kind in ("ResourceSlice", "DeviceClass", "Node")
+    }
+    assert "--serviceaccount=ml:dev" in found.next[-1].command
+    assert not found.fixes
+
+
+def test_a_pod_that_the_scheduler_has_not_looked_at() -> None:
+    fresh = pod("train-0", GPU, metadata={"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"})
+    found = answer(seen(*WHOLE, MINE, fresh, hidden=CLUSTER))
+    assert found.headline.startswith("cannot be decided: ResourceSlices")
+    assert any("the scheduler has not looked at the pod" in note for note in found.notes)
+    assert any("kube-scheduler" in step.command for step in found.next)
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "said"),
+    [
+        ({"spec": {"schedulingGates": [{"name": "example.com/gate"}]}}, "scheduling-gated", "example.com/gate"),
+        ({"spec": {"schedulerName": "volcano"}}, "scheduler-bypass", "volcano is to do so"),
+    ],
+    ids=["gate", "scheduler"],
+)
+def test_what_the_pod_itself_shows(changed: dict[str, Any], code: str, said: str) -> None:
+    found = answer(seen(*WHOLE, MINE, waiting(**changed), hidden=CLUSTER))
+    assert (found.verdict, found.reasons[0].code) == ("blocked", code)
+    assert said in found.headline
+
+
+def test_a_template_of_the_namespace_that_does_not_exist() -> None:
+    other = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "two-gpus", "namespace": "ml"},
+        "spec": {"spec": {"devices": {"requests": [request("r", "gpu")]}}},
+    }
+    uses = waiting({"name": "g", "resourceClaimTemplateName": "two-gpu"})
+    found = answer(seen(*WHOLE, other, uses, hidden=CLUSTER))
+    assert (found.verdict, found.reasons[0].code) == ("blocked", "template-missing")
+    assert "two-gpus" in found.next[0].text
+    assert any("devices were not compared" in note for note in found.notes)
+
+
+def test_a_template_that_may_not_be_read_is_not_missing() -> None:
+    uses = waiting({"name": "g", "resourceClaimTemplateName": "two-gpus"})
+    found = answer(seen(*WHOLE, uses, hidden=(*CLUSTER, "ResourceClaimTemplate")))
+    assert found.verdict == "undecided"
+    assert "does not exist" not in found.headline
+    assert "ResourceClaimTemplates may not be read, so the template was not looked at" in found.headline
+
+
+def test_a_claim_that_may_not_be_read_is_not_missing() -> None:
+    found = answer(seen(*WHOLE, MINE, waiting(), hidden=(*CLUSTER, "ResourceClaim")))
+    assert found.verdict == "undecided"
+    assert "does not exist" not in found.headline
+
+
+def test_a_class_that_may_not_be_read_is_not_missing() -> None:
+    found = answer(seen(*WHOLE, MINE, waiting(), hidden=("DeviceClass",)))
+    assert found.verdict == "undecided"
+    assert "DeviceClasses may not be read" in found.headline
+
+
+def test_node_filters_are_asked_where_nodes_may_be_read() -> None:
+    picky = waiting(spec={"nodeSelector": {"pool": "gpu"}})
+    found = answer(seen(*WHOLE, MINE, picky, hidden=("ResourceSlice", "DeviceClass")))
+    assert (found.verdict, found.reasons[0].code) == ("blocked", "node-filter")
+    assert "pool=gpu" in found.headline
+
+
+def test_a_volume_claim_of_the_namespace_that_does_not_exist() -> None:
+    data = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    other = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "date", "namespace": "ml"},
+        "spec": {},
+    }
+    found = answer(seen(*WHOLE, MINE, other, waiting(spec={"volumes": [data]}), hidden=CLUSTER))
+    assert (found.verdict, found.reasons[0].code) == ("blocked", "node-filter")
+    assert 'persistentvolumeclaim "data" not found' in found.headline
+
+
+def test_an_extended_resource_may_be_provided_by_a_class_that_may_not_be_read() -> None:
+    wants = pod("train-0", requests={"example.com/gpu": "1"})
+    found = answer(seen(*WHOLE, wants, hidden=("DeviceClass",)))
+    assert found.verdict == "undecided"
+    assert "Insufficient" not in found.headline
+
+
+def test_old_replicas_of_a_rollout_are_named() -> None:
+    def of(replica_set: str) -> dict[str, Any]:
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"web-{replica_set}", "controller": True}
+        return {"ownerReferences": [owner], "labels": {"pod-template-hash": replica_set}}
+
+    held = claim("held", request("r", "gpu", 2), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="old"))
+    old = pod("old", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "node-1"}, metadata=of("1"))
+    found = answer(seen(*WHOLE, MINE, held, old, waiting(metadata=of("2")), hidden=CLUSTER))
+    assert any("1 old replica holds devices while Deployment web is updated" in note for note in found.notes)
+
+
+def test_a_pod_whose_claims_are_allocated_needs_no_slices() -> None:
+    shared = claim("mine", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="other"))
+    found = answer(seen(*WHOLE, shared, waiting(), hidden=("ResourceSlice", "DeviceClass")))
+    assert not found.unread
+    assert all(reason.code != "not-readable" for reason in found.reasons)
+
+
+def test_a_claim_by_itself() -> None:
+    found = answer(seen(*WHOLE, MINE, hidden=CLUSTER), "claim/mine")
+    assert found.verdict == "undecided"
+    assert "devices were not compared" in found.headline
+
+
+# -- devices can be compared in part --
+
+
+def busy() -> list[dict[str, Any]]:
+    """A namespace that cannot be seen holds all devices."""
+    both = [
+        claim(
+            f"other-{name}",
+            request("r", "gpu", 2),
+            namespace="eval",
+            status=allocation(name, ("gpu.example.com", "gpu-0"), ("gpu.example.com", "gpu-1"), pod="o"),
+        )
+        for name in ("node-1", "node-2")
+    ]
+    return [*WHOLE, MINE, *both]
+
+
+def test_devices_of_other_namespaces_look_free_and_that_is_said() -> None:
+    found = answer(seen(*busy(), waiting(), narrow=("ResourceClaim", "Pod")))
+    assert found.verdict == "undecided"
+    assert not found.fits
+    assert found.headline.startswith("may fit on node-1, node-2, but the scheduler says")
+    assert "claims of other namespaces may not be read, so devices that they hold look free" in found.headline
+    assert {each.verdict for each in found.nodes} == {"undecided"}
+    assert not any(each.allocation for each in found.nodes)
+    shown = explain_json.as_json(found)
+    assert shown["unread"][0] == {
+        "resource": "resourceclaims.resource.k8s.io",
+        "namespace": "ml",
+        "effect": "devices that they hold look free",
+    }
+
+
+def test_without_a_condition_it_is_as_open() -> None:
+    found = answer(seen(*busy(), pod("train-0", GPU), narrow=("ResourceClaim",)))
+    assert found.verdict == "undecided"
+    assert found.headline.startswith("may fit on node-1, node-2, but claims of other namespaces")
+
+
+@pytest.mark.parametrize(("hidden", "narrow"), [(("DeviceTaintRule",), ()), (("Node",), ()), ((), ("Pod",))])
+def test_nothing_fits_for_sure_while_something_may_not_be_read(
+    hidden: tuple[str, ...], narrow: tuple[str, ...]
+) -> None:
+    found = answer(seen(*WHOLE, MINE, pod("train-0", GPU), hidden=hidden, narrow=narrow))
+    assert found.verdict == "undecided"
+
+
+def test_what_cannot_fit_whatever_others_hold_is_decided() -> None:
+    found = answer(
+        seen(*WHOLE, claim("mine", request("r", "gpu", 9)), waiting(), narrow=("ResourceClaim", "Pod")),
+    )
+    assert found.verdict == "unallocatable"
+    assert any("claims of other namespaces" in note for note in found.notes)
+    assert found.fixes
+    assert not any(fix["verified"] for fix in explain_json.as_json(found)["fixes"])
+    assert "each checked with what may be read" in explain_text.render([found], Canvas(unicode=False))
+
+
+def test_slices_that_name_no_node_need_nodes() -> None:
+    everywhere = slice_of("net.example.com", "x", device("nic-0"))
+    everywhere["spec"].pop("nodeName")
+    everywhere["spec"]["allNodes"] = True
+    lonely = [device_class("gpu", "true"), everywhere, claim("mine", request("r", "gpu", 9)), waiting()]
+    found = answer(seen(*lonely, hidden=("Node",)))
+    assert found.verdict == "undecided"
+    assert "no nodes available" not in found.headline
+
+
+# -- what cannot be answered at all --
+
+
+def test_a_node_whose_devices_may_not_be_read() -> None:
+    state = seen(*WHOLE, hidden=("ResourceSlice",))
+    with pytest.raises(InputError, match="resourceslices may not be read") as raised:
+        answer(state, "node/node-1")
+    assert "kubectl create clusterrole" in (raised.value.hint or "")
+
+
+def test_a_driver_of_a_node_is_not_said_to_be_idle() -> None:
+    found = answer(seen(*busy(), narrow=("ResourceClaim",)), "node/node-1")
+    assert found.verdict == "undecided"
+    assert not any(driver.restartable for driver in found.drivers)
+    assert any("look free" in note for note in found.notes)
+
+
+def test_what_may_not_be_read_is_not_said_to_be_missing() -> None:
+    with pytest.raises(InputError, match="no node node-1 can be seen: nodes may not be read"):
+        find(seen(*WHOLE, hidden=("Node",)), "node/node-1", "ml")

@@ -1,0 +1,96 @@
+"""explain for a user who may read one namespace, against a real API server with RBAC."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.live.test_explain import SMALL, cluster, dractl, one_gpu, set_up, tear_down, wait  # noqa: F401
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+OWN = "pods,resourceclaims,resourceclaimtemplates,events,persistentvolumeclaims,resourcequotas"
+AS = ("--as", "system:serviceaccount:ml:dev", "-n", "ml")
+
+
+@pytest.fixture
+def user(cluster: Any) -> Iterator[Any]:  # noqa: F811
+    """Two GPUs, one of them held in a namespace that ml:dev does not see, and a pod of ml that wants both."""
+    both = {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu", "count": 2}}]}
+    template = {**SMALL[-1], "metadata": {"name": "two", "namespace": "ml"}, "spec": {"spec": {"devices": both}}}
+    theirs = {**SMALL[-1], "metadata": {"name": "one", "namespace": "eval"}}
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "eval"}}
+    set_up(cluster, [*SMALL, space, template, theirs, pod("eval", "holder", "one")], ("ml", "train-0"))
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps(pod("ml", "train-0", "two")))
+    assert not wait(cluster, "ml", "train-0", scheduled=False)
+    cluster.kubectl("create", "serviceaccount", "dev", "-n", "ml", check=False)
+    cluster.kubectl("create", "role", "dev", "-n", "ml", "--verb=get,list", f"--resource={OWN}")
+    cluster.kubectl("create", "rolebinding", "dev", "-n", "ml", "--role=dev", "--serviceaccount=ml:dev")
+    yield cluster
+    for kind in ("clusterrole", "clusterrolebinding"):
+        names = cluster.kubectl("get", kind, "-o", "name").stdout.split()
+        for name in names:
+            if "/dractl" in name or name.endswith("/devices"):
+                cluster.kubectl("delete", name)
+    cluster.kubectl("delete", "role,rolebinding", "dev", "-n", "ml")
+    tear_down(cluster)
+
+
+def pod(namespace: str, name: str, template: str) -> dict[str, Any]:
+    spec = one_gpu()
+    spec["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": template}]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}, "spec": spec}
+
+
+def answer(cluster: Any, name: str = "pod/train-0") -> dict[str, Any]:  # noqa: F811
+    code, out = dractl(cluster, "explain", name, *AS, "-o", "json")
+    assert code == 1
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def test_one_namespace_and_nothing_of_the_cluster(user: Any) -> None:
+    found = answer(user)
+    assert found["verdict"] == "undecided"
+    assert "0/1 nodes are available: 1 cannot allocate all claims" in found["headline"]
+    assert "ResourceSlices and DeviceClasses may not be read" in found["headline"]
+    assert [one["resource"] for one in found["unread"]] == [
+        "resourceslices.resource.k8s.io",
+        "deviceclasses.resource.k8s.io",
+        "nodes",
+    ]
+
+
+def test_what_lies_in_the_namespace_is_found(user: Any) -> None:
+    user.kubectl("create", "-f", "-", stdin=json.dumps(pod("ml", "typo", "twoo")))
+    found = answer(user, "pod/typo")
+    assert (found["verdict"], found["reasons"][0]["code"]) == ("blocked", "template-missing")
+    assert found["reasons"][0]["nearest"] == "two"
+
+
+def test_claims_of_other_namespaces_hold_devices_that_look_free(user: Any) -> None:
+    user.kubectl("create", "clusterrole", "devices", "--verb=get,list", "--resource=resourceslices,deviceclasses,nodes")
+    user.kubectl("create", "clusterrolebinding", "devices", "--clusterrole=devices", "--serviceaccount=ml:dev")
+    found = answer(user)
+    assert found["verdict"] == "undecided"
+    assert found["headline"].startswith("may fit on node-1, but the scheduler says")
+    narrow = [one["resource"] for one in found["unread"] if one.get("namespace") == "ml"]
+    assert narrow == ["resourceclaims.resource.k8s.io", "pods"]
+
+
+def test_the_printed_commands_allow_the_whole_answer(user: Any) -> None:
+    for command in answer(user)["next"][-1]["command"].split(" && "):
+        user.kubectl(*shlex.split(command)[1:])
+    found = answer(user)
+    assert "unread" not in found
+    assert found["verdict"] == "unallocatable"
+    assert found["reasons"][0]["holders"][0]["pod"] == "eval/holder"
