@@ -123,7 +123,7 @@ def _of_machine(machine: Machine, name: str, option: str, target: Target, driver
     from dractl.drivers import Options, render
 
     rendering = render(machine, Options(node_name=name.lower(), target=target), drivers, device_classes=True)
-    for notice in rendering.notices:
+    for notice in rendering.remarks:
         terminal.notice(notice)
     for driver, why in rendering.unpublished.items():
         terminal.notice(f"{driver} publishes nothing here: {why}")

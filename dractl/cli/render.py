@@ -122,11 +122,11 @@ def command(
         settings=_settings(driver_option or ()),
     )
     rendering = _render(machine, options, drivers, nodes, device_classes=device_classes)
-    for notice in rendering.notices:
+    for notice in rendering.remarks:
         terminal.notice(notice)
     for driver_name, why in rendering.unpublished.items():
         terminal.complain(f"{driver_name} publishes nothing: {why}")
-    if not (rendering.slices or rendering.notices or rendering.unpublished):
+    if not (rendering.slices or rendering.remarks or rendering.unpublished):
         wanted = ", ".join(drivers) if drivers else "any driver that is rendered by default"
         terminal.notice(f"nothing to publish: no hardware found for {wanted}")
     if diff is not None:

@@ -22,14 +22,6 @@ NET_DRIVERS = frozenset({"dra.net"})
 _ADDRESSES = (PCI_BUS_ID, "dra.net/pciAddress", "pciAddress")
 _ADDRESS_IN_NAME = re.compile(r"(?<![0-9a-f])([0-9a-f]{4,8})-([0-9a-f]{2})-([0-9a-f]{2})-([0-7])(?![0-9a-f])")
 
-_BDF = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
-# How drivers' notices begin: "0000:3b:00.0: why", "DRIVER: 0000:3b:00.0 is not published: why", "DRIVER: not published,
-# why: 0000:3b:00.0, 0000:3b:00.1".
-_ABOUT_ONE = re.compile(
-    rf"(?:[a-z0-9.-]+: )?(?P<bdf>{_BDF})(?: is not published| is left out)?: (?:not published, )?(?P<why>.*)"
-)
-_ABOUT_SEVERAL = re.compile(rf"[a-z0-9.-]+: not published, (?P<why>[^:]*): (?P<bdfs>{_BDF}(?:, {_BDF})*)")
-
 
 @dataclass(frozen=True, slots=True)
 class Published:
@@ -111,7 +103,7 @@ def publication(rendering: Rendering, machine: Machine) -> Publication:
     from dractl.drivers.registry import find
 
     devices = tuple(_published(rendering, machine))
-    left_out, notices = _sorted_notices(rendering.notices)
+    left_out = {bdf: why for functions in rendering.left_out.values() for bdf, why in functions.items()}
     taken = {device.bdf for device in devices}
     return Publication(
         drivers={name: find(name).catalogue.released for name in dict.fromkeys(d.driver for d in devices)},
@@ -121,7 +113,7 @@ def publication(rendering: Rendering, machine: Machine) -> Publication:
             **{bdf: why for bdf, why in _assumed(machine, rendering.unpublished).items() if bdf not in taken},
             **left_out,
         },
-        notices=notices,
+        notices=rendering.notices,
     )
 
 
@@ -183,18 +175,3 @@ def _kind(driver: str, attributes: Mapping[str, Any], bdf: str | None) -> str:
     if driver in NET_DRIVERS:
         return "nic" if bdf else "interface"
     return "other"
-
-
-def _sorted_notices(notices: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Notices about functions that are not published, by address, and the others."""
-    by_function: dict[str, str] = {}
-    others: list[str] = []
-    for notice in notices:
-        one, several = _ABOUT_ONE.fullmatch(notice), _ABOUT_SEVERAL.fullmatch(notice)
-        if one:
-            by_function[one["bdf"]] = one["why"]
-        elif several:
-            by_function.update((bdf, several["why"]) for bdf in several["bdfs"].split(", "))
-        else:
-            others.append(notice)
-    return by_function, tuple(others)

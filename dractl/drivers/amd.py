@@ -1,84 +1,27 @@
-"""``gpu.amd.com``: AMD GPUs as a whole. Partitions and VFIO devices are not rendered.
+"""``gpu.amd.com``: AMD GPUs, their partitions, and GPUs for virtual machines.
 
-Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (deviceinfo.go, discovery.go), pkg/amdgpu. It has no releases:
-versions here are the months of its sources.
+Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (deviceinfo.go, discovery.go, driver.go), pkg/amdgpu/amdgpu.go;
+the versions are those of :mod:`dractl.drivers.amd_catalogue`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers import amd_partitions
-from dractl.drivers.profile import (
-    Attribute,
-    Capacity,
-    Catalogue,
-    Inventory,
-    Options,
-    device_class,
-    one_slice,
-    version_index,
-)
-from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT, bus_id, numa_node, pcie_root
-from dractl.drivers.values import binary_quantity, typed, version
+from dractl.drivers import amd_partitions, amd_vfio
+from dractl.drivers.amd_catalogue import CATALOGUE, NAME, VENDOR, since
+from dractl.drivers.amd_devices import Unit, device, kfd_identities
+from dractl.drivers.profile import Inventory, Options, device_class, one_slice, version_index
+from dractl.errors import UsageError
 
 if TYPE_CHECKING:
-    from dractl.topology.machine import Gpu, Machine, PciDevice
+    from collections.abc import Iterator
 
-NAME = "gpu.amd.com"
-VENDOR = "0x1002"
-_MEMORY_WITHOUT_KFD = 80 << 30  # discovery.go getMemoryBytes, of GPUs that KFD does not list
-_PRODUCT_NAME = str.maketrans({" ": "_", "(": None, ")": None})  # pkg/amdgpu/amdgpu.go:206
+    from dractl.drivers.profile import Catalogue
+    from dractl.topology.machine import Amdgpu, Gpu, Machine
 
-CATALOGUE = Catalogue(
-    title="AMD GPUs",
-    source="ROCm/k8s-gpu-dra-driver cmd/gpu-kubeletplugin/deviceinfo.go",
-    versions=("2025.10", "2026.8", "main"),
-    released="2026.8",
-    attributes=(
-        Attribute("type", "string", "kind of device", values=("amdgpu", "amdgpu-partition", "vfio")),
-        Attribute(
-            "productName",
-            "string",
-            "product name with _ for blanks, without parentheses, such as AMD_Instinct_MI300X_OAM; empty if unknown",
-        ),
-        Attribute("numaNode", "int", "the PCI function's NUMA node, -1 where there is none", "2026.8"),
-        Attribute(
-            "driverVersion", "version", "of amdgpu, its first three parts", when="where the module has a version file"
-        ),
-        Attribute("driverVersionFull", "string", "of amdgpu", "2026.8", when="where the module has a version file"),
-        Attribute("deviceID", "string", "the PCI device id; in 2025.10 KFD's unique id, decimal"),
-        Attribute(
-            "partitionProfile",
-            "string",
-            "compute and memory partition, such as spx_nps1",
-            when="where the GPU can be partitioned",
-        ),
-        Attribute(
-            "pciAddr", "string", "PCI address", when="in 2025.10; then of vfio devices and with the gate AutoPartition"
-        ),
-        Attribute("cardIndex", "int", "N of /dev/dri/cardN", removed="2026.8"),
-        Attribute("renderIndex", "int", "N of /dev/dri/renderDN", removed="2026.8"),
-        Attribute("family", "string", "GPU family, as libdrm says (not rendered)", removed="2026.8"),
-        Attribute("driverSrcVersion", "string", "source version of the module (not rendered)", removed="2026.8"),
-        Attribute(PCI_BUS_ID, "string", "the PCI address", "2026.8", when="where it has the common form"),
-        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17", when="where the root can be told"),
-        Attribute(NUMA_NODE, "int", "the PCI function's NUMA node", "main", when="where the function has a NUMA node"),
-        *amd_partitions.ATTRIBUTES,
-    ),
-    capacities=(
-        Capacity("memory", "VRAM as KFD's first memory bank has it; 80Gi if KFD does not list the GPU"),
-        Capacity("computeUnits", "compute units; 0 if KFD does not list the GPU"),
-        Capacity("simdUnits", "SIMD units; 0 if KFD does not list the GPU"),
-        *amd_partitions.CAPACITIES,
-    ),
-    taints=amd_partitions.TAINTS,
-    notes=(
-        "devices are named gpu-<cardN>-<renderDN>: both numbers can change at a reboot",
-        *amd_partitions.NOTES,
-    ),
-)
+_DOMAIN = 4  # digits: the driver looks for [0-9a-fA-F][0-9a-fA-F][0-9a-fA-F][0-9a-fA-F]:*
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,81 +32,94 @@ class _Amd:
     def present(self, machine: Machine) -> bool:
         return any(gpu.vendor == VENDOR and gpu.amd is not None for gpu in machine.gpus)
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
-        return (device_class(NAME, "device.driver == 'gpu.amd.com'"),)
+    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:
+        own = device_class(NAME, "device.driver == 'gpu.amd.com'")
+        return (own, amd_partitions.SPX_CLASS) if options.flag(NAME, "autoPartition") else (own,)
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
-        release = CATALOGUE.versions[version_index(CATALOGUE, NAME, options.versions.get(NAME))]
-        devices, notices = [], []
-        for gpu in machine.gpus:
-            if gpu.vendor != VENDOR:
-                continue
-            if gpu.amd is None or gpu.amd.card_index is None or gpu.amd.render_minor is None:
-                notices.append(f"{gpu.bdf}: not published, the amdgpu driver shows no card of this GPU")
-            elif gpu.amd.compute_partition not in (None, "spx"):
-                notices.append(
-                    f"{gpu.bdf}: partitioned ({gpu.amd.compute_partition}); dractl does not render partitions"
-                )
-            elif gpu.amd.compute_partition is None and release == "2025.10":
-                notices.append(f"{gpu.bdf}: without partition files; the driver leaves such GPUs out up to 2025.10")
+        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+        automatic, passed = (options.flag(NAME, setting) for setting in ("autoPartition", "vfioPassthrough"))
+        for setting, given in (("autoPartition", automatic), ("vfioPassthrough", passed)):
+            if given and not since(options, "2026.8"):
+                raise UsageError(f"{NAME}: {setting} came after 2025.10", hint=f"--driver-version {NAME}=2026.8")
+        left_out: dict[str, str] = {}
+        identities = kfd_identities(machine)
+        found = [(gpu, gpu.amd) for gpu in _bound(machine, left_out, options)]
+        devices: list[dict[str, Any]] = []
+        counters: list[dict[str, Any]] = []
+        numbered = sorted((pair for pair in found if pair[1] is not None), key=lambda pair: pair[0].bdf or "")
+        for number, (gpu, amd) in enumerate(numbered):
+            assert amd is not None
+            if automatic and amd.compute_partition is not None:
+                devices += amd_partitions.devices(_unit(gpu, amd, machine), number, options)
+                counters.append(amd_partitions.counter_set(number))
             else:
-                pci = machine.pci.get(gpu.bdf) if gpu.bdf is not None else None
-                devices.append(_device(gpu, pci, release))
-        devices.sort(key=lambda device: device["name"])
-        return Inventory(one_slice(devices), notices=tuple(notices))
+                parts = [] if automatic else list(_partitions(gpu, amd, machine, options))
+                units = (_unit(gpu, amd, machine), *parts)
+                devices += (device(unit, options, identities[gpu.bdf or ""]) for unit in units)
+        if passed:
+            devices += amd_vfio.devices(machine, options)
+            for one in devices:
+                left_out.pop(one["attributes"].get("pciAddr", {}).get("string", ""), None)
+        devices.sort(key=lambda one: one["name"])
+        slices = amd_partitions.slices(devices, counters, options) if counters else one_slice(devices)
+        return Inventory(slices, left_out=left_out)
 
 
 PROFILE = _Amd()
 
 
-def _device(gpu: Gpu, pci: PciDevice | None, release: str) -> dict[str, Any]:
-    amd = gpu.amd
-    assert amd is not None
-    profile = (
-        f"{amd.compute_partition}_{amd.memory_partition}" if amd.compute_partition and amd.memory_partition else None
-    )
-    full = gpu.driver_version
-    found: dict[str, Any] = {
-        "type": "amdgpu",
-        "productName": (gpu.name or "").translate(_PRODUCT_NAME),
-        "partitionProfile": profile,
-    }
-    if release == "2025.10":
-        found |= {
-            "pciAddr": gpu.bdf,
-            "cardIndex": amd.card_index,
-            "renderIndex": amd.render_minor,
-            "deviceID": _decimal(amd.unique_id) if gpu.source == "kfd" else "",
-            # As it is: the API server refuses 6.12.12.31400000, and the empty string where amdgpu has no version file.
-            "driverVersion": {"version": full or ""},
-        }
-    else:
-        found |= {
-            "numaNode": -1 if pci is None or pci.numa_node is None else pci.numa_node,
-            "driverVersion": version(".".join(full.split(".")[:3])) if full else None,
-            "driverVersionFull": full,
-            "deviceID": pci.device if pci is not None else None,
-            **bus_id(pci),
-        }
-    found |= pcie_root(pci)
-    if release == "main":
-        found |= numa_node(pci)
+def _bound(machine: Machine, left_out: dict[str, str], options: Options) -> Iterator[Gpu]:
+    """GPUs of which the driver makes devices (discoverAMDGPUs): those of amdgpu with a card and a render node."""
+    for gpu in machine.gpus:
+        if gpu.vendor != VENDOR or gpu.bdf is None:
+            continue
+        amd = gpu.amd
+        if amd is None or amd.card_index is None or amd.render_minor is None:
+            left_out[gpu.bdf] = "the amdgpu driver shows no card of this GPU"
+        elif len(gpu.bdf.partition(":")[0]) != _DOMAIN:
+            left_out[gpu.bdf] = "its PCI domain has more than four digits"
+        elif amd.compute_partition is None and not since(options, "2026.8"):
+            left_out[gpu.bdf] = "it has no partition files; the driver leaves such GPUs out up to 2025.10"
+        elif since(options, "2026.8") and (amd.compute_partition is None) != (amd.memory_partition is None):
+            left_out[gpu.bdf] = "only one of its two partition files is there"
+        elif since(options, "2026.8") and amd.compute_partition not in (None, "spx") and gpu.source != "kfd":
+            left_out[gpu.bdf] = f"it is partitioned ({amd.compute_partition}) and KFD does not list it"
+        else:
+            yield gpu
+
+
+def _unit(gpu: Gpu, amd: Amdgpu, machine: Machine) -> Unit:
+    """The GPU's own PCI function: the whole GPU, or its first partition."""
+    assert amd.card_index is not None
+    assert amd.render_minor is not None
     in_kfd = gpu.source == "kfd"
-    capacity = {
-        "memory": gpu.memory_bytes if in_kfd and gpu.memory_bytes else _MEMORY_WITHOUT_KFD,
-        "computeUnits": amd.simd_count // amd.simd_per_cu if in_kfd and amd.simd_count and amd.simd_per_cu else 0,
-        "simdUnits": (amd.simd_count or 0) if in_kfd else 0,
-    }
-    return {
-        "name": f"gpu-{amd.card_index}-{amd.render_minor}",
-        "attributes": typed(found),
-        "capacity": {name: {"value": binary_quantity(number)} for name, number in capacity.items()},
-    }
+    return Unit(
+        gpu=gpu,
+        amd=amd,
+        pci=machine.pci.get(gpu.bdf) if gpu.bdf is not None else None,
+        card_index=amd.card_index,
+        render_minor=amd.render_minor,
+        memory_bytes=gpu.memory_bytes if in_kfd and amd.memory_bank is not False else None,
+        simd_count=amd.simd_count if in_kfd else None,
+        simd_per_cu=amd.simd_per_cu if in_kfd else None,
+    )
 
 
-def _decimal(unique: str | None) -> str | None:
-    """KFD's unique_id, which is decimal; sysfs has the same number in hexadecimal (amdgpu.go topoUniqueIdRe)."""
-    try:
-        return None if unique is None else str(int(unique, 16))
-    except ValueError:
-        return None
+def _partitions(gpu: Gpu, amd: Amdgpu, machine: Machine, options: Options) -> Iterator[Unit]:
+    """Partitions that are platform devices. The driver takes those of GPUs with a NUMA node, in 2025.10 those that have
+    their GPU's id.
+    """
+    whole = _unit(gpu, amd, machine)
+    if whole.pci is None or whole.pci.numa_node is None:
+        return
+    for part in amd.partitions:
+        if since(options, "2026.8") or part.kfd_id == amd.kfd_id:
+            yield replace(
+                whole,
+                card_index=part.card_index,
+                render_minor=part.render_minor,
+                memory_bytes=part.memory_bytes,
+                simd_count=part.simd_count,
+                simd_per_cu=part.simd_per_cu,
+            )

@@ -1,44 +1,100 @@
-"""What ``gpu.amd.com`` publishes of partitions and of GPUs for virtual machines, as data: dractl does not render them.
+"""``gpu.amd.com`` with the gate AutoPartition: a device for every mode that a GPU can be put into.
 
-Source: ROCm/k8s-gpu-dra-driver docs/driver-attributes.md, cmd/gpu-kubeletplugin/deviceinfo.go (2025.10: parents of
-partitions).
+Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (deviceinfo.go SyntheticPartitionDevice, discovery.go
+enumerateAllPossibleDevices, driver.go buildSyntheticPartitionResources), pkg/consts (ValidPartitionConfigs).
 """
 
 from __future__ import annotations
 
-from dractl.drivers.profile import Attribute, Capacity, Taint
+from typing import TYPE_CHECKING, Any
 
-_PARTITION, _VFIO = "amdgpu-partition", "vfio"
-_AUTO = "with the gate AutoPartition, of GPUs that can be partitioned"
+from dractl.drivers.amd_catalogue import GPU, PARTITION, since
+from dractl.drivers.amd_devices import module_version, place, product_name
+from dractl.drivers.profile import Slice, device_class
+from dractl.drivers.values import binary_quantity, decimal_quantity, typed
 
-ATTRIBUTES = (
-    Attribute("parentPciAddr", "string", "PCI address of the GPU", removed="2026.8", devices=(_PARTITION,)),
-    Attribute("parentDeviceID", "string", "unique id of the GPU", removed="2026.8", devices=(_PARTITION,)),
-    Attribute("computePartition", "string", "compute mode", "2026.8", when=_AUTO, values=("spx", "dpx", "qpx", "cpx")),
-    Attribute("memoryPartition", "string", "memory mode", "2026.8", when=_AUTO, values=("nps1", "nps2", "nps4")),
-    Attribute("gpuIndex", "int", "number of the GPU in the order of PCI addresses", "2026.8", when=_AUTO),
-    Attribute("iommuGroup", "string", "number of the IOMMU group", "2026.8", devices=(_VFIO,)),
-    Attribute("isVF", "bool", "true for virtual functions, false for whole GPUs", "2026.8", devices=(_VFIO,)),
-    Attribute("vendorID", "string", "PCI vendor id, 0x1002", "2026.8", when="where it is known", devices=(_VFIO,)),
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dractl.drivers.amd_devices import Unit
+    from dractl.drivers.profile import Options
+
+# Compute mode, memory mode, partitions.
+_MODES = (
+    ("spx", "nps1", 1),
+    ("dpx", "nps1", 2),
+    ("dpx", "nps2", 2),
+    ("qpx", "nps1", 4),
+    ("cpx", "nps1", 8),
+    ("cpx", "nps4", 8),
 )
+_DEVICES, _COUNTER_SETS = 64, 8  # the API's limits for a slice
 
-CAPACITIES = (
-    Capacity("partitions", "how many partitions the mode makes: 1, 2 or 8; a request takes 1", "2026.8", when=_AUTO),
+SPX_CLASS = device_class(
+    "gpu.amd.com-spx",
+    "device.driver == 'gpu.amd.com' && (!has(device.attributes['gpu.amd.com'].computePartition) || "
+    "device.attributes['gpu.amd.com'].computePartition == 'spx')",
+    extendedResourceName="amd.com/gpu",
 )
+"""The class that serves amd.com/gpu, which must be a whole GPU (docs/device-plugin-to-dra-partitions.md)."""
 
-TAINTS = (
-    Taint(
-        "gpu.amd.com/memory-partition-conflict",
-        ("NoExecute",),
-        "a claim that is in use on the node has set another memory mode",
-        since="2026.8",
-        when="with the gate AutoPartition",
-    ),
-)
 
-NOTES = (
-    "partitions that exist have the pciBusID of their GPU: matchAttribute on it gives several of one GPU",
-    "with the gate AutoPartition a GPU is a device for each mode, such as gpu-0-cpx-nps4, and one of them is in use",
-    "with the gate VFIOPassthrough a GPU is also a device of type vfio, and one of both is in use",
-    "partitions and vfio devices are not rendered",
-)
+def devices(unit: Unit, number: int, options: Options) -> Iterator[dict[str, Any]]:
+    """The devices of one GPU that can be partitioned; ``number`` is its place in the order of addresses."""
+    totals = {
+        "memory": (unit.memory_bytes or 0, binary_quantity),
+        "computeUnits": (unit.compute_units, decimal_quantity),
+        "simdUnits": (unit.simd_count or 0, decimal_quantity),
+    }
+    shared = {
+        "gpuIndex": number,
+        "productName": product_name(unit.gpu.name),
+        "pciAddr": unit.gpu.bdf,
+        **module_version(unit.gpu),
+        "deviceID": unit.pci.device if unit.pci is not None else None,
+        **place(unit.pci, options),
+    }
+    for compute, memory, count in _MODES:
+        found = {
+            "type": GPU if compute == "spx" else PARTITION,
+            "computePartition": compute,
+            "memoryPartition": memory,
+            **shared,
+        }
+        sizes = {
+            "partitions": (1, decimal_quantity),
+            **{k: (total // count, show) for k, (total, show) in totals.items()},
+        }
+        device: dict[str, Any] = {
+            "name": f"gpu-{number}-{compute}-{memory}",
+            "attributes": typed(found),
+            "capacity": {name: _capacity(each, count, show) for name, (each, show) in sizes.items()},
+            "consumesCounters": [{"counterSet": f"gpu-{number}-mutex", "counters": {"partition-mode": {"value": "1"}}}],
+        }
+        if count > 1:
+            device["allowMultipleAllocations"] = True
+        yield device
+
+
+def _capacity(each: int, count: int, show: Any) -> dict[str, Any]:
+    """What all partitions have together; a request takes one partition's share, no more and no less."""
+    value: dict[str, Any] = {"value": show(each * count)}
+    if count > 1:
+        value["requestPolicy"] = {"default": show(each), "validValues": [show(each)]}
+    return value
+
+
+def counter_set(number: int) -> dict[str, Any]:
+    """The counter of which each mode takes all, so that a GPU is in one mode."""
+    return {"name": f"gpu-{number}-mutex", "counters": {"partition-mode": {"value": "1"}}}
+
+
+def slices(
+    devices: Sequence[dict[str, Any]], counters: Sequence[dict[str, Any]], options: Options
+) -> tuple[Slice, ...]:
+    """Devices first, then counter sets; main splits both at the API's limits, 2026.8 does not."""
+    most, sets = (_DEVICES, _COUNTER_SETS) if since(options, "main") else (len(devices), len(counters))
+    return (
+        *(Slice(devices=tuple(devices[at : at + most])) for at in range(0, len(devices), most)),
+        *(Slice(counter_sets=tuple(counters[at : at + sets])) for at in range(0, len(counters), sets)),
+    )

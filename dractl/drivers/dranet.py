@@ -38,6 +38,7 @@ _IGNORED = frozenset({"cilium_net", "cilium_host", "docker0"})  # ignoredInterfa
 _NO_NETDEV = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"})  # nonNetdevDrivers
 # sysfs.go's own expression knows domains of four digits; ghw lists those of five too.
 _FOUR_DIGITS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
+_UNBOUND = "no kernel driver that makes an interface is bound"
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _MAX_TEXT = 64  # resourceapi.DeviceAttributeMaxValueLength
 _KINDS = {"tun": "tuntap"}  # vishvananda/netlink Tuntap.Type; the other kinds are called as the kernel calls them
@@ -177,11 +178,7 @@ class _Dranet:
             if facts.get("dra.net/ifName") not in left_out
         ]
         comments = {name: text for name, pci in described.items() if (text := _other_names(pci)) is not None}
-        notices: tuple[str, ...] = ()
-        if unbound:
-            shown = ", ".join(unbound[:4]) + (f" and {len(unbound) - 4} more" if len(unbound) > 4 else "")
-            notices = (f"{NAME}: not published, no kernel driver makes an interface of them: {shown}",)
-        return Inventory(one_slice(devices), comments, notices)
+        return Inventory(one_slice(devices), comments, dict.fromkeys(unbound, _UNBOUND))
 
 
 PROFILE = _Dranet()
@@ -304,14 +301,15 @@ def _rdma(machine: Machine, found: dict[str, dict[str, Any]], as_of: _Version) -
     interfaces = {interface.name: interface for interface in machine.net_interfaces}
     by_function = {rdma.bdf: rdma.name for rdma in reversed(machine.rdma_devices) if rdma.bdf is not None}
     for facts in found.values():
-        name, interface = facts.get("dra.net/rdmaDevice"), facts.get("dra.net/ifName")
+        interface = facts.get("dra.net/ifName")
+        name = facts.get("dra.net/rdmaDevice") if as_of.since("main") else None
         if name is None and interface is not None:
             name = interfaces[interface].rdma_device
         elif name is None:
             name = by_function.get(facts.get("dra.net/pciAddress", ""))
         facts["dra.net/rdma"] = name is not None
         # Up to 1.4 only of functions without interface; from 1.1 on at all.
-        if as_of.since("1.1") and (as_of.since("main") or interface is None):
+        if name is not None and as_of.since("1.1") and (as_of.since("main") or interface is None):
             facts["dra.net/rdmaDevice"] = name
 
 

@@ -81,17 +81,17 @@ class _Gaudi:
         naming = options.setting(NAME, "namingStyle") or _NAMING[0]
         if naming not in _NAMING:
             raise UsageError(f"{NAME}: namingStyle must be {' or '.join(_NAMING)}, not {naming!r}")
-        devices, notices = [], []
+        devices, left_out = [], {}
         for pci in sorted(machine.pci_devices, key=lambda pci: pci.bdf):
             if not _is_gaudi(pci):
                 continue
             accel = next((name for name in pci.names if name.startswith("accel")), None)
             if accel is None and naming == "classic":
-                notices.append(f"{NAME}: {pci.bdf} is not published: it has no accel device")
+                left_out[pci.bdf] = "it has no accel device"
                 continue
             name = f"{pci.bdf.replace(':', '-').replace('.', '-')}-{pci.device}"
             devices.append(_device(pci, accel if naming == "classic" and accel else name))
-        return Inventory(one_slice(devices), notices=tuple(notices))
+        return Inventory(one_slice(devices), left_out=left_out)
 
 
 PROFILE = _Gaudi()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,5 +31,11 @@ def is_network(pci: PciDevice) -> bool:
 
 
 def numa_node(pci: PciDevice, machine: Machine) -> int | None:
-    """The function's NUMA node; None on machines of one node (pkg/topology: architecture SMP) or without file."""
-    return None if len(machine.numa_nodes) == 1 else pci.numa_node
+    """The function's NUMA node; None without one, and on machines that ghw takes for SMP, as having one node.
+
+    ghw stops at the first node that it cannot read, which is any where the kernel has no huge pages (pkg/topology
+    topologyNodes, pkg/memory AreaForNode). With no node left it takes the machine for NUMA.
+    """
+    nodes = sorted(machine.numa_nodes, key=lambda node: str(node.id))
+    read = list(takewhile(lambda node: node.hugetlb is not False, nodes))
+    return None if len(read) == 1 else pci.numa_node

@@ -141,22 +141,24 @@ class _Intel:
         healthy = options.flag(NAME, "healthMonitoring")
         memory = {gpu.bdf: gpu.memory_bytes for gpu in machine.gpus}
         devices = []
-        notices = []
+        left_out = {}
         unknown = []
         for pci in machine.pci_devices:
             if not _is_gpu(pci):
                 continue
             why = _why_not(pci)
             if why is not None:
-                notices.append(f"{NAME}: {pci.bdf} is not published: {why}")
+                left_out[pci.bdf] = why
                 continue
             devices.append(_device(pci, memory.get(pci.bdf), managed=managed, healthy=healthy))
             if "memory" not in devices[-1]["capacity"]:
                 unknown.append(pci.bdf)
-        if unknown:
-            shown = ", ".join(unknown)
-            notices.append(f"{NAME}: memory of {shown} is left out: only its kernel driver or xpumd knows it, not /sys")
-        return Inventory(one_slice(devices), notices=tuple(notices))
+        notices = (
+            (f"{NAME}: memory of {', '.join(unknown)} is left out: only its kernel driver or xpumd knows it, not /sys",)
+            if unknown
+            else ()
+        )
+        return Inventory(one_slice(devices), left_out=left_out, notices=notices)
 
 
 PROFILE = _Intel()
@@ -171,6 +173,9 @@ def _manages_binding(options: Options) -> bool:
 
 def _is_gpu(device: PciDevice) -> bool:
     return device.vendor == _VENDOR and device.class_code in _CLASSES and device.device is not None
+
+
+_PLAIN = len("0000:00:00.0")
 
 
 def _why_not(device: PciDevice) -> str | None:
@@ -200,6 +205,7 @@ def _device(device: PciDevice, memory: int | None, *, managed: bool, healthy: bo
     root = published(device)
     sriov = device.sriov
     virtual = sriov is not None and sriov.physical_function is not None and sriov.total_vfs is None
+    virtual = virtual and len(device.bdf) == _PLAIN  # deduceVfIdx compares the length of virtfn's link
     can_share = sriov is not None and bool(sriov.total_vfs) and sriov.drivers_autoprobe is True
     found: dict[str, Any] = {
         "name": f"{device.bdf.replace(':', '-').replace('.', '-')}-{device.device}",

@@ -97,7 +97,7 @@ class _Memory:
         if slices:
             notices.append(f"{NAME}: the driver's own device names end in six random characters, not in a number")
         apart = tuple(Slice(tuple(slices[page])) for page in sorted(slices))
-        return Inventory(apart, comments, tuple(notices))
+        return Inventory(apart, comments, notices=tuple(notices))
 
 
 PROFILE = _Memory()

@@ -80,7 +80,7 @@ class _Nvidia:
         if managed:
             found.notices.append(f"{NAME}: partition1 to partition8 are left out: Fabric Manager alone knows them")
         slices = _by_gpu(found, machine, options) if dynamic else one_slice(found.others)
-        return Inventory(slices, found.comments, tuple(found.notices))
+        return Inventory(slices, found.comments, found.left_out, tuple(found.notices))
 
 
 PROFILE = _Nvidia()
@@ -95,6 +95,7 @@ class _Found:
     per_gpu: list[tuple[list[dict[str, Any]], dict[str, Any] | None]] = field(default_factory=list)
     others: list[dict[str, Any]] = field(default_factory=list)
     comments: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)
     partial: int = 0
@@ -134,9 +135,7 @@ def _add(
         devices = [shared(static_mig(gpu, mig, machine, pci, options)) for mig in gpu.mig_devices]
         if not devices:
             what = "no more than a vfio device" if vfio else "nothing"
-            found.notices.append(
-                f"{gpu.bdf}: in MIG mode without a MIG device; the driver publishes {what} of this GPU"
-            )
+            found.left_out[gpu.bdf or ""] = f"in MIG mode without a MIG device: the driver publishes {what} of this GPU"
     else:
         devices = [shared(full(gpu, machine, pci, options))]
     if dynamic:
@@ -151,10 +150,10 @@ def _known_to_pci(found: _Found, gpu: Gpu, machine: Machine, options: Options, *
     bound = pci.driver if pci is not None else None
     if bound not in (None, "nvidia"):
         what = "it is published for passthrough only" if vfio else "the driver does not see this GPU"
-        found.notices.append(f"{gpu.bdf}: bound to {bound}, not to nvidia; {what}")
+        found.left_out[gpu.bdf or ""] = f"bound to {bound}, not to nvidia: {what}"
         return None
     if machine.nvidia is not None:
-        found.notices.append(f"{gpu.bdf}: not published, NVML does not list this GPU")
+        found.left_out[gpu.bdf or ""] = "NVML does not list this GPU"
         return None
     number = next(n for n in range(len(machine.gpus)) if n not in found.taken)
     found.taken.add(number)

@@ -81,6 +81,7 @@ class _Nvme:
         version_index(CATALOGUE, NAME, options.versions.get(NAME))
         devices: list[dict[str, Any]] = []
         comments: dict[str, str] = {}
+        left_out: dict[str, str] = {}
         notices: list[str] = []
         # A namespace is of the controller that its name begins with, as the driver looks for them.
         disks = {space.name: space for controller in machine.nvme_controllers for space in controller.namespaces}
@@ -89,7 +90,10 @@ class _Nvme:
             pci = machine.pci.get(controller.bdf) if controller.bdf is not None else None
             why = _why_not(pci, spaces, disks)
             if pci is None or why is not None:
-                notices.append(f"{NAME}: {controller.name} is not published: {why}")
+                if controller.bdf is None:
+                    notices.append(f"{NAME}: {controller.name} is not published: {why}")
+                else:
+                    left_out[controller.bdf] = f"{controller.name}: {why}"
                 continue
             device, unknown = _device(controller, pci, spaces, machine)
             devices.append(device)
@@ -102,7 +106,7 @@ class _Nvme:
                     f"{NAME}: {controller.name} is published, although LVM or RAID holds a disk of it as a whole: "
                     "the driver looks at partitions only"
                 )
-        return Inventory(one_slice(devices), comments, tuple(notices))
+        return Inventory(one_slice(devices), comments, left_out, tuple(notices))
 
 
 PROFILE = _Nvme()

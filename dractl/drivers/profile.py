@@ -142,13 +142,15 @@ class Slice:
 class Inventory:
     """What a driver would publish for a node, in its own order.
 
-    ``comments`` explain single devices, by name; ``notices`` are for the user. ``unpublished`` says why the driver
-    publishes nothing at all: it does not start on this machine. It is None where the driver runs, even if there is no
-    device. (That the API server refuses a slice is found by :func:`dractl.drivers.render`.)
+    ``comments`` explain single devices, by name; ``left_out`` says of PCI functions of the driver, by address, why they
+    are not published; ``notices`` are for the user. ``unpublished`` says why the driver publishes nothing at all: it
+    does not start on this machine. It is None where the driver runs, even if there is no device. (That the API server
+    refuses a slice is found by :func:`dractl.drivers.render`.)
     """
 
     slices: tuple[Slice, ...] = ()
     comments: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     unpublished: str | None = None
 

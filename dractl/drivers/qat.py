@@ -57,19 +57,20 @@ class _Qat:
     def inventory(self, machine: Machine, options: Options) -> Inventory:
         version_index(CATALOGUE, NAME, options.versions.get(NAME))
         devices: list[dict[str, Any]] = []
+        left_out: dict[str, str] = {}
         notices: list[str] = []
         for card in machine.pci_devices:
             if not _is_card(card):
                 continue
             services = _services(card.qat_services)
             if services is None:
-                notices.append(f"{NAME}: {card.bdf} is left out: its services are {card.qat_services or 'unknown'}")
+                left_out[card.bdf] = f"its services are {card.qat_services or 'unknown'}"
                 continue
             functions = [pci for pci in machine.pci_devices if pci.sriov and pci.sriov.physical_function == card.bdf]
             if not functions:
                 notices.append(f"{NAME}: {card.bdf} has no virtual functions; the driver makes them when it starts")
             devices += ({"name": _name(pci), "attributes": typed({"services": services})} for pci in functions)
-        return Inventory(one_slice(devices), notices=tuple(notices))
+        return Inventory(one_slice(devices), left_out=left_out, notices=tuple(notices))
 
 
 PROFILE = _Qat()

@@ -18,20 +18,23 @@ if TYPE_CHECKING:
     from dractl.topology.machine import Machine
 
 _MAX_NAME = 253
+_SHOWN = 4  # addresses in one remark
 
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
     """Objects of ``resource.k8s.io/v1``.
 
-    ``comments`` are lines for objects by name, ``notices`` are for the user. ``unpublished`` are the drivers that
-    publish nothing at all on this machine, each with the reason: it does not start, or the API server refuses its
-    slices. They have no slice here.
+    ``comments`` are lines for objects by name. ``left_out`` maps a driver to the PCI functions that it does not publish
+    and the reason for each; ``notices`` are its other remarks. ``unpublished`` maps the drivers that publish nothing at
+    all on this machine to the reason: the driver does not start, or the API server refuses its slices. They have no
+    slice here.
     """
 
     slices: tuple[dict[str, Any], ...] = ()
     device_classes: tuple[dict[str, Any], ...] = ()
     comments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    left_out: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     unpublished: Mapping[str, str] = field(default_factory=dict)
 
@@ -39,6 +42,18 @@ class Rendering:
     def objects(self) -> tuple[dict[str, Any], ...]:
         """The DeviceClasses, then the slices."""
         return self.device_classes + self.slices
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """One line for each driver and reason to leave functions out, then the notices."""
+        lines = []
+        for driver, functions in self.left_out.items():
+            for why in dict.fromkeys(functions.values()):
+                alike = [bdf for bdf, reason in functions.items() if reason == why]
+                more = f" and {len(alike) - _SHOWN} more" if len(alike) > _SHOWN else ""
+                verb = "are" if len(alike) > 1 else "is"
+                lines.append(f"{driver}: {', '.join(alike[:_SHOWN])}{more} {verb} not published: {why}")
+        return (*lines, *self.notices)
 
 
 def render(
@@ -61,17 +76,20 @@ def render(
     slices: list[dict[str, Any]] = []
     classes: list[dict[str, Any]] = []
     comments: dict[str, tuple[str, ...]] = {}
+    left_out: dict[str, Mapping[str, str]] = {}
     notices: list[str] = []
     unpublished: dict[str, str] = {}
     for profile in chosen:
         inventory = profile.inventory(machine, options)
         notices += inventory.notices
+        if inventory.left_out:
+            left_out[profile.name] = inventory.left_out
         published = _objects(profile, inventory, options, notices)
         why = inventory.unpublished or _refusal(published, options)
         if why is not None:
             unpublished[profile.name] = why
         else:
-            if not inventory.devices:
+            if not (inventory.devices or inventory.left_out):
                 notices.append(f"{profile.name}: no device to publish on this node")
             slices += published
             comments |= _comments(published, inventory)
@@ -79,7 +97,7 @@ def render(
             for item in profile.device_classes(options):
                 classes.append(item)
                 drop_fields(item["spec"], "class", options.target, f"DeviceClass {item['metadata']['name']}", notices)
-    return Rendering(tuple(slices), tuple(classes), comments, tuple(dict.fromkeys(notices)), unpublished)
+    return Rendering(tuple(slices), tuple(classes), comments, left_out, tuple(dict.fromkeys(notices)), unpublished)
 
 
 def _with_gates(options: Options) -> Options:

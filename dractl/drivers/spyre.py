@@ -75,12 +75,10 @@ class _Spyre:
         version_index(CATALOGUE, NAME, options.versions.get(NAME))
         cards = [pci for pci in machine.pci_devices if _is_spyre(pci)]
         bound = [pci for pci in cards if pci.driver == "vfio-pci"]
-        notices = tuple(
-            f"{NAME}: {pci.bdf} is not published: it is bound to {pci.driver or 'no driver'}, not to vfio-pci"
-            for pci in cards
-            if pci not in bound
-        )
-        return Inventory(one_slice(_device(number, pci) for number, pci in enumerate(bound)), notices=notices)
+        left_out = {
+            pci.bdf: f"it is bound to {pci.driver or 'no driver'}, not to vfio-pci" for pci in cards if pci not in bound
+        }
+        return Inventory(one_slice(_device(number, pci) for number, pci in enumerate(bound)), left_out=left_out)
 
 
 PROFILE = _Spyre()

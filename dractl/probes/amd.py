@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dractl.probes.classes import AMD
-from dractl.topology.machine import Amdgpu, Gpu, Link
+from dractl.topology.machine import Amdgpu, AmdPartition, Gpu, Link
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.probes.root import SysRoot
     from dractl.topology.machine import PciDevice
 
 _NODES = "sys/class/kfd/kfd/topology/nodes"
+_PLATFORM = "sys/devices/platform"
 _XGMI = 11  # CRAT_IOLINK_TYPE_XGMI
 
 
@@ -37,13 +38,13 @@ def probe(root: SysRoot, devices: Iterable[PciDevice]) -> tuple[dict[str, Gpu], 
     nodes = _nodes(root)
     by_bdf = {_address(node.facts): number for number, node in nodes.items()}
     by_minor = {minor: number for number, node in nodes.items() if (minor := node.facts.get("drm_render_minor"))}
-    version = root.text("sys/module/amdgpu/version")
+    partitions = _partitions(root, {minor: nodes[number] for minor, number in by_minor.items()})
     gpus: dict[str, Gpu] = {}
     for device in devices:
         if device.vendor == AMD and device.kind == "gpu" and device.driver == "amdgpu":
             # By render minor, as AMD's driver (pkg/amdgpu/amdgpu.go): partitions share an address.
             number = by_minor.get(_number(device, "renderD") or 0) if by_minor else by_bdf.get(device.bdf)
-            gpus[device.bdf] = _gpu(root, device, None if number is None else nodes[number], version)
+            gpus[device.bdf] = _gpu(root, device, None if number is None else nodes[number], partitions)
     addresses = {number: _address(node.facts) for number, node in nodes.items()}
     links = tuple(
         Link(addresses[a], addresses[b], "xgmi", count=count, source="kfd")
@@ -69,6 +70,38 @@ def _nodes(root: SysRoot) -> dict[int, _Node]:
     return found
 
 
+def _partitions(root: SysRoot, by_minor: Mapping[int, _Node]) -> dict[str, list[AmdPartition]]:
+    """Partitions that are platform devices, by the address of their GPU. KFD's entry says which GPU that is; amdgpu
+    makes devices also for partitions that the current mode does not have, and those have none.
+    """
+    found: dict[str, list[AmdPartition]] = {}
+    for name in root.names(_PLATFORM):
+        drm = root.names(f"{_PLATFORM}/{name}/drm") if name.startswith("amdgpu_xcp_") else ()
+        card, minor = _numbered(drm, "card"), _numbered(drm, "renderD")
+        node = by_minor.get(minor) if minor is not None else None
+        if card is None or minor is None or node is None:
+            continue
+        partition = AmdPartition(
+            card_index=card,
+            render_minor=minor,
+            simd_count=node.facts.get("simd_count"),
+            simd_per_cu=node.facts.get("simd_per_cu"),
+            memory_bytes=node.memory,
+            kfd_id=_kfd_id(node),
+        )
+        found.setdefault(_slot(_address(node.facts)), []).append(partition)
+    return found
+
+
+def _slot(bdf: str) -> str:
+    """An address without its function: KFD numbers partitions there."""
+    return bdf.rpartition(".")[0]
+
+
+def _kfd_id(node: _Node | None) -> str | None:
+    return f"{node.facts['unique_id']:016x}" if node is not None and "unique_id" in node.facts else None
+
+
 def _properties(root: SysRoot, path: str) -> dict[str, int]:
     pairs = (line.split() for line in (root.text(path) or "").splitlines())
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdecimal() and len(pair[1]) < 24}
@@ -80,11 +113,10 @@ def _address(facts: dict[str, int]) -> str:
     return f"{facts.get('domain', 0):04x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.{location & 7}"
 
 
-def _gpu(root: SysRoot, device: PciDevice, node: _Node | None, version: str | None) -> Gpu:
+def _gpu(root: SysRoot, device: PciDevice, node: _Node | None, partitions: Mapping[str, Sequence[AmdPartition]]) -> Gpu:
     base = f"sys/devices/{device.path}" if device.path else f"sys/bus/pci/devices/{device.bdf}"
-    memory = node.memory if node else None
-    if memory is None:
-        memory = root.integer(f"{base}/mem_info_vram_total")
+    bank = node.memory if node else None
+    memory = root.integer(f"{base}/mem_info_vram_total") if bank is None else bank
     unique = root.text(f"{base}/unique_id")
     return Gpu(
         bdf=device.bdf,
@@ -94,7 +126,7 @@ def _gpu(root: SysRoot, device: PciDevice, node: _Node | None, version: str | No
         minor=None,
         name=root.text(f"{base}/product_name") or None,
         memory_bytes=memory,
-        driver_version=version,
+        driver_version=root.text("sys/module/amdgpu/version") or None,
         amd=Amdgpu(
             card_index=_number(device, "card"),
             render_minor=_number(device, "renderD"),
@@ -102,13 +134,21 @@ def _gpu(root: SysRoot, device: PciDevice, node: _Node | None, version: str | No
             memory_partition=_lower(root.text(f"{base}/current_memory_partition")),
             simd_count=node.facts.get("simd_count") if node else None,
             simd_per_cu=node.facts.get("simd_per_cu") if node else None,
-            unique_id=unique or (f"{node.facts['unique_id']:016x}" if node and "unique_id" in node.facts else None),
+            unique_id=unique or _kfd_id(node),
+            kfd_id=_kfd_id(node),
+            memory_bank=False if node is not None and bank is None else None,
+            source_version=root.text("sys/module/amdgpu/srcversion") or None,
+            partitions=tuple(partitions.get(_slot(device.bdf), ())),
         ),
     )
 
 
 def _number(device: PciDevice, prefix: str) -> int | None:
-    found = (name[len(prefix) :] for name in device.names if name.startswith(prefix))
+    return _numbered(device.names, prefix)
+
+
+def _numbered(names: Iterable[str], prefix: str) -> int | None:
+    found = (name[len(prefix) :] for name in names if name.startswith(prefix))
     return next((int(number) for number in found if number.isdecimal()), None)
 
 

@@ -96,7 +96,7 @@ def _interface(
         master=_master(root, base),
         port_name=port or None,
         representor=bool(port and _REPRESENTOR.match(port)),
-        rdma_device=_rdma(found.name, bdf, rdma),
+        rdma_device=_rdma(found.name, rdma),
         sriov_total_vfs=root.integer(f"{base}/device/sriov_totalvfs"),
         sriov_num_vfs=root.integer(f"{base}/device/sriov_numvfs"),
         virtual_function=root.exists(f"{base}/device/physfn"),
@@ -148,9 +148,8 @@ def _master(root: SysRoot, base: str) -> str | None:
     return link.rpartition("/")[2] if link else None
 
 
-def _rdma(name: str, bdf: str | None, rdma: tuple[RdmaDevice, ...]) -> str | None:
-    named = next((d.name for d in rdma if name in d.net_interfaces), None)
-    return named or next((d.name for d in rdma if bdf is not None and d.bdf == bdf), None)
+def _rdma(name: str, rdma: tuple[RdmaDevice, ...]) -> str | None:
+    return next((device.name for device in rdma if name in device.net_interfaces), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ def _node(
         memory_kind="none" if memory == 0 else None if memory is None else "dram" if cpus else "cpuless",
         distances=row,
         huge_pages=_huge_pages(root, base),
+        hugetlb=None if root.is_directory(f"{base}/hugepages") else False,
     )
 
 

@@ -123,7 +123,8 @@ class NumaNode:
     """A NUMA node. ``distances`` has one entry for each node of :attr:`Machine.numa_nodes`, in that order.
 
     The kernel writes one SLIT column for each *online* node, so node ids must not be used as indices. ``memory_kind``
-    is ``dram``, ``cpuless`` (CXL, HBM, persistent memory), ``gpu`` or ``none``.
+    is ``dram``, ``cpuless`` (CXL, HBM, persistent memory), ``gpu`` or ``none``. ``hugetlb`` is False if the kernel has
+    no huge pages at all (CONFIG_HUGETLBFS), None if it has them or this is unknown.
     """
 
     id: int
@@ -132,6 +133,7 @@ class NumaNode:
     memory_kind: str | None = None
     distances: tuple[int, ...] = ()
     huge_pages: tuple[HugePages, ...] = ()
+    hugetlb: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,8 +351,28 @@ class Fabric:
 
 
 @dataclass(frozen=True, slots=True)
+class AmdPartition:
+    """A compute partition of an AMD GPU that is a device of its own (``/sys/devices/platform/amdgpu_xcp_N``).
+
+    Its first partition is the GPU's PCI function itself. ``kfd_id`` is KFD's unique_id in hexadecimal.
+    """
+
+    card_index: int
+    render_minor: int
+    simd_count: int | None = None
+    simd_per_cu: int | None = None
+    memory_bytes: int | None = None
+    kfd_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Amdgpu:
-    """A GPU as amdgpu and KFD show it in sysfs."""
+    """A GPU as amdgpu and KFD show it in sysfs.
+
+    ``unique_id`` and ``kfd_id`` are hexadecimal: amdgpu's unique_id, or else KFD's, and KFD's alone. ``partitions`` are
+    those besides the PCI function that KFD lists. ``memory_bank`` is False if KFD lists the GPU without a memory bank.
+    ``source_version`` is that of the kernel module.
+    """
 
     card_index: int | None = None
     render_minor: int | None = None
@@ -359,6 +381,10 @@ class Amdgpu:
     simd_count: int | None = None
     simd_per_cu: int | None = None
     unique_id: str | None = None
+    kfd_id: str | None = None
+    memory_bank: bool | None = None
+    source_version: str | None = None
+    partitions: tuple[AmdPartition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,21 +41,11 @@ def test_notices_about_a_function_are_its_reason(mi300x: Machine, rendered: Rend
     assert "amdgpu" in found.left_out["0000:61:00.0"]
 
 
-def test_every_form_of_a_notice_about_functions_is_a_reason(plx: Machine) -> None:
-    notices = (
-        "0000:19:00.0: this GPU is lost",
-        "gpu.amd.com: 0000:1a:00.0 is not published: it has no card",
-        "dra.net: not published, no kernel driver makes an interface of them: 0000:18:00.0, 0000:1b:00.0",
-        "dra.cpu: CPUs 0-1 are not published: no node",
-    )
-    found = publication(Rendering(notices=notices), plx)
-    reasons = {bdf: found.left_out[bdf] for bdf in ("0000:19:00.0", "0000:1a:00.0", "0000:18:00.0", "0000:1b:00.0")}
-    assert list(reasons.values()) == [
-        "this GPU is lost",
-        "it has no card",
-        *["no kernel driver makes an interface of them"] * 2,
-    ]
-    assert found.notices == notices[3:]
+def test_reasons_and_notices_are_the_drivers(plx: Machine) -> None:
+    left_out = {"gpu.nvidia.com": {"0000:19:00.0": "NVML does not list this GPU"}}
+    found = publication(Rendering(left_out=left_out, notices=("dra.cpu: CPUs 0-1 are not published",)), plx)
+    assert found.left_out["0000:19:00.0"] == "NVML does not list this GPU"
+    assert found.notices == ("dra.cpu: CPUs 0-1 are not published",)
 
 
 def test_addresses_come_from_attributes_names_or_kernel_names(plx: Machine) -> None:

@@ -46,7 +46,7 @@ def test_gaudis_in_the_classic_style() -> None:
     without = replace(GAUDI, bdf="0000:1a:00.0", names=())
     found = inventory("gaudi.intel.com", GAUDI, without, namingStyle="classic")
     assert [device["name"] for device in found.devices] == ["accel3"]
-    assert found.notices == ("gaudi.intel.com: 0000:1a:00.0 is not published: it has no accel device",)
+    assert found.left_out == {"0000:1a:00.0": "it has no accel device"}
     with pytest.raises(UsageError, match="namingStyle must be machine or classic, not 'old'"):
         inventory("gaudi.intel.com", GAUDI, namingStyle="old")
 
@@ -73,10 +73,7 @@ def test_quickassist_functions_have_the_services_of_their_card() -> None:
 
 def test_what_the_quickassist_driver_leaves_out() -> None:
     strange = inventory("qat.intel.com", replace(CARD, qat_services="sym;decomp"), FUNCTION)
-    assert (strange.devices, strange.notices) == (
-        (),
-        ("qat.intel.com: 0000:6b:00.0 is left out: its services are sym;decomp",),
-    )
+    assert (strange.devices, strange.left_out) == ((), {"0000:6b:00.0": "its services are sym;decomp"})
     assert inventory("qat.intel.com", CARD).notices == (
         "qat.intel.com: 0000:6b:00.0 has no virtual functions; the driver makes them when it starts",
     )
@@ -116,7 +113,7 @@ def test_a_spyre_card() -> None:
 
 def test_a_spyre_card_that_is_not_passed_through() -> None:
     found = inventory("spyre.ibm.com", replace(SPYRE, driver=None))
-    assert found.notices == ("spyre.ibm.com: 0000:1a:00.0 is not published: it is bound to no driver, not to vfio-pci",)
+    assert found.left_out == {"0000:1a:00.0": "it is bound to no driver, not to vfio-pci"}
 
 
 def test_hami_shares_gpus_by_cores_and_memory() -> None:

@@ -101,7 +101,7 @@ def test_functions_whose_driver_makes_no_interface(driver: str | None) -> None:
     machine = Machine(pci_devices=(replace(NIC, driver=driver),))
     inventory = find("dra.net").inventory(machine, Options("n", Target.of("1.37")))
     assert inventory.devices == ()
-    assert NIC.bdf in inventory.notices[0]
+    assert NIC.bdf in inventory.left_out
 
 
 def test_what_is_not_published() -> None:

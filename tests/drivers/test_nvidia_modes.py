@@ -143,7 +143,7 @@ def test_versions_and_nodes_without_passthrough() -> None:
     assert any("finds no vfio device" in notice for notice in early.notices)
     plain = inventory(MACHINE, "0.4")
     assert plain.devices == ()
-    assert plain.notices == ("0000:65:00.0: bound to vfio-pci, not to nvidia; the driver does not see this GPU",)
+    assert plain.left_out == {"0000:65:00.0": "bound to vfio-pci, not to nvidia: the driver does not see this GPU"}
     # cmd/gpu-kubelet-plugin/vfio-device.go: "IOMMU is not enabled in the kernel"
     off = inventory(replace(drawn("H100"), host=Host(iommu=False)), "0.4", passthroughSupport="true")
     assert off.devices == ()

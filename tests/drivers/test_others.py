@@ -21,7 +21,7 @@ MI300X = Gpu(
     name="AMD Instinct MI300X OAM",
     memory_bytes=206141652992,
     driver_version="6.12.12.1",
-    amd=Amdgpu(1, 128, "spx", "nps1", 1216, 4, "1f2e3d4c5b6a7988"),
+    amd=Amdgpu(1, 128, "spx", "nps1", 1216, 4, "1f2e3d4c5b6a7988", "1f2e3d4c5b6a7988", "ABC"),
 )
 MACHINE = Machine(pci_devices=(PCI,), gpus=(MI300X,))
 
@@ -71,26 +71,28 @@ def test_amd_before_and_after() -> None:
     ("gpu", "word"),
     [
         (replace(MI300X, amd=None), "no card"),
-        (replace(MI300X, amd=replace(MI300X.amd, compute_partition="cpx")), "partitioned (cpx)"),
+        (replace(MI300X, amd=replace(MI300X.amd, memory_partition=None)), "only one of its two partition files"),
+        (replace(MI300X, source="pci", amd=replace(MI300X.amd, compute_partition="cpx")), "KFD does not list it"),
     ],
 )
-def test_amd_gpus_that_are_not_rendered(gpu: Gpu, word: str) -> None:
+def test_amd_gpus_that_are_not_published(gpu: Gpu, word: str) -> None:
     found = amd(replace(MACHINE, gpus=(gpu,)))
     assert found.devices == ()
-    assert word in found.notices[0]
+    assert word in found.left_out[BDF]
 
 
-def test_what_amds_driver_publishes_where_facts_are_missing() -> None:
+@pytest.mark.parametrize(("version", "memory"), [("2025.10", "80Gi"), ("2026.8", "0")])
+def test_what_amds_driver_publishes_where_facts_are_missing(version: str, memory: str) -> None:
     """deviceinfo.go GetDevice, discovery.go getMemoryBytes: numaNode -1, and numbers of its own without KFD."""
     without = replace(
         MI300X, source="pci", name="MI300X (rev1)", amd=replace(MI300X.amd, simd_count=None, simd_per_cu=None)
     )
     nowhere = replace(MACHINE.pci_devices[0], numa_node=None)
-    (device,) = amd(replace(MACHINE, gpus=(without,), pci_devices=(nowhere,))).devices
-    assert device["attributes"]["numaNode"] == {"int": -1}
+    (device,) = amd(replace(MACHINE, gpus=(without,), pci_devices=(nowhere,)), version).devices
+    assert device["attributes"].get("numaNode") == (None if version == "2025.10" else {"int": -1})
     assert device["attributes"]["productName"] == {"string": "MI300X_rev1"}
     assert device["capacity"] == {
-        "memory": {"value": "80Gi"},
+        "memory": {"value": memory},
         "computeUnits": {"value": "0"},
         "simdUnits": {"value": "0"},
     }

@@ -8,6 +8,7 @@ import pytest
 
 from dractl.drivers import Options, by_default, find, names, render
 from dractl.drivers.hardware import as_node, machine
+from dractl.drivers.rendering import Rendering
 from dractl.drivers.values import version
 from dractl.errors import InputError, Unsupported, UsageError
 from dractl.model.releases import Target
@@ -215,3 +216,10 @@ def test_nodes_of_the_same_hardware_have_gpus_of_their_own() -> None:
     uuids = {gpu.uuid for name in ("a", "b") for gpu in as_node(node, name).gpus}
     assert len(uuids) == 4
     assert as_node(node, "a") == as_node(node, "a")
+
+
+def test_functions_that_are_left_out_for_one_reason_are_one_remark() -> None:
+    numbers = [f"0000:0{number}:00.0" for number in range(6)]
+    found = Rendering(left_out={"dra.net": dict.fromkeys(numbers, "no driver is bound")}, notices=("dra.net: more",))
+    named = "0000:00:00.0, 0000:01:00.0, 0000:02:00.0, 0000:03:00.0 and 2 more"
+    assert found.remarks == (f"dra.net: {named} are not published: no driver is bound", "dra.net: more")

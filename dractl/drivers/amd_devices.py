@@ -1,0 +1,113 @@
+"""Devices of ``gpu.amd.com``: whole GPUs and partitions that exist.
+
+Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin/deviceinfo.go (GetDevice), discovery.go, pkg/amdgpu/amdgpu.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.amd_catalogue import GPU, PARTITION, since
+from dractl.drivers.standard import bus_id, numa_node, pcie_root
+from dractl.drivers.values import binary_quantity, typed, version
+
+if TYPE_CHECKING:
+    from dractl.drivers.profile import Options
+    from dractl.topology.machine import Amdgpu, Gpu, Machine, PciDevice
+
+_PRODUCT_NAME = str.maketrans({" ": "_", "(": None, ")": None})
+_UNKNOWN_MEMORY = {GPU: 80 << 30, PARTITION: 20 << 30}  # getMemoryBytes of 2025.10
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A GPU, or a partition of it, that has DRM nodes of its own. Numbers are None where KFD does not list it."""
+
+    gpu: Gpu
+    amd: Amdgpu
+    pci: PciDevice | None
+    card_index: int
+    render_minor: int
+    memory_bytes: int | None
+    simd_count: int | None
+    simd_per_cu: int | None
+
+    @property
+    def compute_units(self) -> int:
+        """Compute units; KFD's simd_count divided by simd_per_cu."""
+        return self.simd_count // self.simd_per_cu if self.simd_count and self.simd_per_cu else 0
+
+
+def product_name(name: str | None) -> str:
+    """The product name as the driver spells it."""
+    return (name or "").strip().translate(_PRODUCT_NAME)
+
+
+def place(pci: PciDevice | None, options: Options) -> dict[str, Any]:
+    """Where a function is, of 2026.8 and later: the driver's own attribute and the standard ones."""
+    return {
+        "numaNode": -1 if pci is None or pci.numa_node is None else pci.numa_node,
+        **bus_id(pci),
+        **pcie_root(pci),
+        **(numa_node(pci) if since(options, "main") else {}),
+    }
+
+
+def module_version(gpu: Gpu) -> dict[str, Any]:
+    """SemverDriverVersion: the API takes three parts of a version only."""
+    full = gpu.driver_version
+    return {"driverVersion": version(".".join(full.split(".")[:3])) if full else None, "driverVersionFull": full}
+
+
+def kfd_identities(machine: Machine) -> dict[str, str]:
+    """KFD's unique id of each GPU, decimal. For a GPU that KFD does not list, GetAMDGPUs of 2025.10 keeps the id of the
+    GPU before.
+    """
+    found, last = {}, ""
+    for gpu in sorted((gpu for gpu in machine.gpus if gpu.amd is not None), key=lambda gpu: gpu.bdf or ""):
+        assert gpu.amd is not None
+        if gpu.amd.kfd_id and gpu.source == "kfd":
+            last = str(int(gpu.amd.kfd_id, 16))
+        found[gpu.bdf or ""] = last
+    return found
+
+
+def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
+    """The device of a GPU or a partition that exists. ``identity`` is that of :func:`kfd_identities`."""
+    kind = GPU if unit.amd.compute_partition in (None, "spx") else PARTITION
+    current = since(options, "2026.8")
+    modes = (unit.amd.compute_partition, unit.amd.memory_partition)
+    found: dict[str, Any] = {
+        "type": kind,
+        "productName": product_name(unit.gpu.name),
+        "partitionProfile": "_".join(mode or "" for mode in modes) if unit.amd.compute_partition else None,
+    }
+    if current:
+        device_id = unit.pci.device if unit.pci is not None else None
+        found |= {**module_version(unit.gpu), "deviceID": device_id, **place(unit.pci, options)}
+    else:
+        found |= _of_2025(unit, kind, identity)
+    memory = unit.memory_bytes or (0 if current else _UNKNOWN_MEMORY[kind])
+    capacity = {"memory": memory, "computeUnits": unit.compute_units, "simdUnits": unit.simd_count or 0}
+    return {
+        "name": f"gpu-{unit.card_index}-{unit.render_minor}",
+        "attributes": typed(found),
+        "capacity": {name: {"value": binary_quantity(number)} for name, number in capacity.items()},
+    }
+
+
+def _of_2025(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
+    """What only 2025.10 publishes. The module's version goes out as it is, and is refused by the API server if it has
+    four parts or is empty; GetDriverVersion has both versions or none.
+    """
+    own, source = unit.gpu.driver_version, unit.amd.source_version
+    prefix = "parentPciAddr parentDeviceID" if kind == PARTITION else "pciAddr deviceID"
+    return {
+        **dict(zip(prefix.split(), (unit.gpu.bdf, identity), strict=True)),
+        "cardIndex": unit.card_index,
+        "renderIndex": unit.render_minor,
+        "driverVersion": {"version": own if own and source else ""},
+        "driverSrcVersion": source if own and source else "",
+        **pcie_root(unit.pci),
+    }
