@@ -58,6 +58,8 @@ class View:
         raw = self.device.mapping.get("attributes")
         if not raw:
             return None
+        if type(raw) is not dict:
+            return self._fault(list_values)  # DecodeError
         for value in raw.values():
             if type(value) is dict and len(value) == 1:
                 ((kind, content),) = value.items()
@@ -167,7 +169,8 @@ class View:
                 return _MISSING
             if type(value) is dict and len(value) == 1:
                 ((key, content),) = value.items()
-                return key, content if type(content) is not list else tuple(content)
+                if type(content) in _HASHABLE:
+                    return key, content
             return repr(value)
         return repr(sorted((getattr(self, kind).get(domain) or {}).items()))
 
@@ -184,6 +187,7 @@ def _key(raw: Mapping[str, Any], driver: str, domain: str, name: str) -> str:
 
 
 _PLAIN: dict[str, type] = {"string": str, "int": int, "bool": bool}
+_HASHABLE = (str, int, bool, float)
 _VERSIONS: dict[str, Version] = {}
 
 

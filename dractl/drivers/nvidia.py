@@ -146,7 +146,10 @@ def _add(
 
 def _known_to_pci(found: _Found, gpu: Gpu, machine: Machine, options: Options, *, vfio: bool) -> dict[str, Any] | None:
     """A GPU that NVML was not asked about. None where the driver does not see it."""
-    pci = machine.pci.get(gpu.bdf) if gpu.bdf is not None else None
+    if gpu.bdf is None:
+        found.notices.append("a GPU without an address: not published, nothing says where it is")
+        return None
+    pci = machine.pci.get(gpu.bdf)
     bound = pci.driver if pci is not None else None
     if bound not in (None, "nvidia"):
         what = "it is published for passthrough only" if vfio else "the driver does not see this GPU"

@@ -60,6 +60,8 @@ def _of_gpu(gpu: Gpu, machine: Machine, options: Options, *, dynamic: bool) -> s
         return _HEALTH[gpu.health].format(gpu.bdf)
     if gpu.source != "nvml":
         return None
+    if gpu.bdf is None:
+        return f"NVML tells no PCI address of GPU {gpu.index}"
     for name, what in _NEEDED.items():
         if getattr(gpu, name) is None:
             return f"NVML tells no {what} of GPU {gpu.bdf}"

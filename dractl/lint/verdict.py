@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dractl.manifests import Document
     from dractl.model import Target
 
+_DOUBLED = frozenset({"duplicate-key", "merged-key"})
 _ROUNDS = 4
 _OF_VERSIONS = frozenset({"not-served", "served-on-demand", "dropped-field"})
 """What the version says that was taken in place of one that is not served."""
@@ -50,8 +51,8 @@ def verdict(
     remarks: list[Remark] = []
     seen: set[tuple[Any, ...]] = set()
     unserved = undecodable = False
+    faults = document.faults
     for round_ in range(_ROUNDS):
-        faults = document.faults if round_ == 0 else ()
         violations = validate(draft.value, target, namespaces=namespaces, faults=faults)
         written = [violation._replace(path=draft.written(violation.path)) for violation in violations]
         for violation in merged(written, seen):
@@ -66,7 +67,10 @@ def verdict(
         hiding = [violation for violation in violations if violation.rule in HIDING]
         unserved = unserved or any(violation.rule == "not-served" for violation in hiding)
         undecodable = undecodable or any(violation.rule in ("not-served", "wrong-type") for violation in hiding)
-        if not hiding or not draft.improve(hiding, target):
+        doubled = any(violation.rule in _DOUBLED for violation in hiding)
+        if doubled:
+            faults = ()  # reported; the last value of a key counts
+        if not (draft.improve(hiding, target) or doubled):
             break
     return Verdict(tuple(remarks), draft.document if undecodable else document)
 

@@ -186,10 +186,10 @@ def compose(text: str, chunk: Chunk) -> Any:
         composer = make(part)
         try:
             node = composer.get_node() if composer.check_node() else None
+        except yaml.composer.ComposerError:
+            node = _compose_events(make(part), shift)
         finally:
             composer.dispose()
-    except yaml.composer.ComposerError:
-        node = _compose_events(make(part), shift)
     except yaml.MarkedYAMLError as error:
         marked: Any = error
         mark = marked.problem_mark or marked.context_mark

@@ -99,7 +99,10 @@ def _convert(hint: Any, value: object, path: str) -> Any:
     if is_dataclass(hint):
         return decode(typing.cast("type[Any]", hint), value, path)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise _wrong(path, value, "a number of at most 1.8e308") from None
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
         raise _wrong(path, value, {str: "a string", int: "an integer", bool: "true or false", float: "a number"}[hint])
     # A snapshot can come from anywhere: nothing in it may send control sequences to the terminal that shows it.

@@ -24,13 +24,15 @@ from dractl.explain.fixes.registry import fix_for
 from dractl.objects import newest, slice_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dractl.allocation import PoolFault
     from dractl.allocation.survey import RequestSurvey
     from dractl.explain.fixes.candidates import Problem
 
 _SHOWN = 5
+_CREATED = 128
+"""The most missing slices that are created to try an allocation. Nothing bounds the count that a slice announces."""
 
 
 @fix_for(OfPool)
@@ -44,7 +46,9 @@ def complete(problem: Problem, cause: OfPool) -> Iterator[Candidate]:
     ]
     corrects = isinstance(problem.first, OfPool) and cause.pool == problem.first.pool
     if isinstance(cause, PoolIncomplete) and slices:
-        yield replace(_missing(cause, pool, slices), corrects=corrects)
+        missing = _missing(cause, slices)
+        if missing <= _CREATED:
+            yield replace(_restart(cause, pool, slices, missing), corrects=corrects)
     elif isinstance(cause, PoolObsolete) and slices:
         yield replace(_same_generation(cause, slices), corrects=corrects)
     elif isinstance(cause, PoolInvalid):
@@ -58,13 +62,21 @@ def _fault(problem: Problem, driver: str, pool: str) -> PoolFault | None:
     return next((p.fault for p in pools if (p.driver, p.pool) == (driver, pool) and p.fault is not None), None)
 
 
-def _missing(cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]]]) -> Candidate:
+def _current(slices: list[tuple[Any, Mapping[str, Any]]]) -> Sequence[Mapping[str, Any]]:
     (current,) = newest((value for _, value in slices), lambda value: slice_of(value).identity).values()
-    model = current[0]
-    want, have = int(cause.want or 0), int(cause.have or 0)
-    # Where the counts disagree (kubernetes#141117) the slices of the whole cluster count.
+    return current
+
+
+def _missing(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]]) -> int:
+    """Slices that the pool lacks. Where the counts disagree (kubernetes#141117), those of the whole cluster count."""
+    return max(int(cause.want or 0) - max(int(cause.have or 0), len(_current(slices))), 1)
+
+
+def _restart(cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]]], missing: int) -> Candidate:
+    model = _current(slices)[0]
+    announced = int(cause.want or 0)
     creates = []
-    for number in range(max(want - max(have, len(current)), 1)):
+    for number in range(missing):
         spec = {k: v for k, v in map_at(model, "spec").items() if k not in ("devices", "sharedCounters")}
         creates.append(
             Create(
@@ -72,7 +84,11 @@ def _missing(cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]
                     "apiVersion": model.get("apiVersion"),
                     "kind": "ResourceSlice",
                     "metadata": {"name": f"zz-missing-{number + 1}-{pool.replace('/', '-')}"},
-                    "spec": {**spec, "pool": {**map_at(spec, "pool"), "resourceSliceCount": want}, "devices": []},
+                    "spec": {
+                        **spec,
+                        "pool": {**map_at(spec, "pool"), "resourceSliceCount": announced},
+                        "devices": [],
+                    },
                 }
             )
         )
