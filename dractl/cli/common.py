@@ -10,6 +10,7 @@ import typer
 
 from dractl.cli import terminal
 from dractl.errors import InputError, UsageError
+from dractl.report.plain import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,6 +77,7 @@ def write_report(text: str, output_file: Path | None) -> None:
     """The report, to standard output or to ``--output-file``."""
     import sys
 
+    text = harmless(text)
     if text and not text.endswith("\n"):
         text += "\n"
     if output_file is None:

@@ -8,6 +8,8 @@ import shutil
 import sys
 from typing import Literal, TextIO
 
+from dractl.report.plain import harmless
+
 ColorChoice = Literal["auto", "always", "never"]
 
 
@@ -86,7 +88,7 @@ def complain(message: str, *, hint: str | None = None) -> None:
 
 def _say(line: str) -> None:
     try:
-        print(line, file=sys.stderr, flush=True)
+        print(harmless(line), file=sys.stderr, flush=True)
     except OSError:  # a full disk, a closed terminal: there is nobody to tell, and Python is not to try again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 

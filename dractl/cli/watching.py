@@ -6,6 +6,8 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from dractl.report.plain import harmless
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -54,11 +56,11 @@ def repeat(report: Callable[[], str], pause: float = 5.0, wait: Callable[[float]
     import sys
 
     if sys.stdout.isatty():
-        _live(report, pause, wait)
+        _live(lambda: harmless(report()), pause, wait)
         return
     last: str | None = None
     while True:
-        text = report()
+        text = harmless(report())
         if text != last:
             sys.stdout.write(text if last is None else f"---\n{text}")
             sys.stdout.flush()

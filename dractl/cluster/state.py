@@ -7,7 +7,7 @@ that the input lacks is *not in the input*, which is another thing than that no 
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from dractl.cluster.rights import WHOLE, Rights
 from dractl.errors import InputError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from dractl.manifests import Document
     from dractl.model import DeviceClass, DeviceTaintRule, Node, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+    from dractl.model.reader import Path
 
 Key = tuple[str, str]  # namespace ("" for what is cluster-scoped), name
 T = TypeVar("T")
@@ -93,8 +94,12 @@ class ClusterState:
         kinds: dict[str, dict[Key, Mapping[str, Any]]] = {}
         for document in documents:
             value = document.value
-            if isinstance(value, dict) and not add(kinds, value, namespace or DEFAULT_NAMESPACE):
+            if not isinstance(value, dict):
+                continue
+            if not add(kinds, value, namespace or DEFAULT_NAMESPACE):
                 raise _unnamed(document)
+            if (path := _unprintable(value)) is not None:
+                raise _no_name(document, path)
         return cls(kinds, release=_kubelet_release(kinds.get("Node", {}).values()))
 
     # -- objects as they were read --
@@ -218,6 +223,35 @@ def _unnamed(document: Document) -> InputError:
         what = f"metadata.name of this {document.kind} is {kind}, not a text"
         hint = "put it in quotes: without them YAML reads n, no, off and 1 as other things than texts"
     return InputError(what, place=f"{place.file}:{place.line}:{place.column}", hint=hint)
+
+
+def _unprintable(value: Mapping[str, Any]) -> Path | None:
+    """Where an object has a name that no API server takes because of its characters. A dump can come from anywhere, and
+    names end up on terminals, in logs of CI and in commands to paste."""
+    named: list[tuple[Path, object]] = [(path, at(value, *path)) for path in _NAMES]
+    if value.get("kind") == "ResourceSlice":
+        devices = at(value, "spec", "devices")
+        for index, device in enumerate(devices if isinstance(devices, list) else ()):
+            name = device.get("name") if isinstance(device, dict) else None
+            if isinstance(name, str) and not name.isprintable():
+                return ("spec", "devices", index, "name")
+        named += [(path, at(value, *path)) for path in _NAMES_OF_SLICES]
+    return next((path for path, name in named if isinstance(name, str) and not name.isprintable()), None)
+
+
+_NAMES: Final[tuple[Path, ...]] = (("metadata", "name"), ("metadata", "generateName"), ("metadata", "namespace"))
+_NAMES_OF_SLICES: Final[tuple[Path, ...]] = (("spec", "driver"), ("spec", "nodeName"), ("spec", "pool", "name"))
+
+
+def _no_name(document: Document, path: Path) -> InputError:
+    from dractl.validation.violation import dotted
+
+    place = document.locate(path)
+    return InputError(
+        f"{dotted(path)} of this {document.kind} holds control characters; no API server takes such a name",
+        place=f"{place.file}:{place.line}:{place.column}",
+        hint="dractl lint says what is allowed in a name",
+    )
 
 
 def _has_pod_template(value: Mapping[str, Any]) -> bool:

@@ -24,7 +24,7 @@ class DecodeError(InputError):
 
     def __init__(self, path: Path, message: str) -> None:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
-        super().__init__(message, place=place or None)
+        super().__init__(message, place=place or None, hint="dractl lint names the object, and what is allowed there")
         self.path = path
 
 
@@ -37,7 +37,7 @@ def _word(value: object) -> str:
         case int() | float():
             return "a number"
         case str():
-            return "text"
+            return "a string"
         case Mapping():
             return "a map"
         case _:
@@ -64,7 +64,7 @@ class Reader:
         value = self.mapping.get(name)
         if value is None or isinstance(value, str):
             return value
-        raise self._wrong(name, "text", value)
+        raise self._wrong(name, "a string", value)
 
     def text(self, name: str) -> str:
         """The text, or "" where there is none."""
@@ -100,13 +100,13 @@ class Reader:
         return tuple(self._items(name, bool, "true or false", False))
 
     def texts(self, name: str) -> tuple[str, ...]:
-        return tuple(self._items(name, str, "text", ""))
+        return tuple(self._items(name, str, "a string", ""))
 
     def text_map(self, name: str) -> Mapping[str, str]:
         found = self._map(name)
         for key, value in found.items():
             if value is not None and not isinstance(value, str):
-                raise DecodeError((*self.path, name, key), f"must be text, not {_word(value)}")
+                raise DecodeError((*self.path, name, key), f"must be a string, not {_word(value)}")
         return {key: value or "" for key, value in found.items()}
 
     def raw_map(self, name: str) -> Mapping[str, Any] | None:

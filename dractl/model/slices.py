@@ -141,7 +141,7 @@ class Device:
         name = mapping.get("name")
         if not isinstance(name, str):
             if name is not None:
-                raise DecodeError((*path, "name"), "must be text")
+                raise DecodeError((*path, "name"), "must be a string")
             name = ""
         self.name: str = name
         self.mapping = mapping

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+from dractl.report.plain import printable
+
 if TYPE_CHECKING:
     from dractl.lint.finding import Finding, Report
 
@@ -38,8 +40,8 @@ def _case(finding: Finding) -> str:
         "\n".join(
             part
             for part in (
-                f"{place.file}:{place.line}:{place.column}",
-                f"{finding.object}  {finding.path}".strip(),
+                printable(f"{place.file}:{place.line}:{place.column}"),
+                printable(f"{finding.object}  {finding.path}".strip()),
                 finding.message,
                 finding.help or "",
             )

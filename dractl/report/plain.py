@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+_HARMFUL = "\x1b(?!\\[[0-9;]*m)|\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 def printable(text: str) -> str:
@@ -16,6 +17,12 @@ def printable(text: str) -> str:
 def _escaped(match: re.Match[str]) -> str:
     number = ord(match[0])
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
+
+
+def harmless(text: str) -> str:
+    """A report, of whatever format, without control characters other than line breaks, tabs and ANSI styles: the last
+    gate for what came from a file, a node or a cluster. JSON and YAML read the escapes back."""
+    return re.sub(_HARMFUL, lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def plural(count: int, noun: str) -> str:

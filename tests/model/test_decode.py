@@ -271,7 +271,7 @@ def test_classes_and_taint_rules() -> None:
         (
             resource("ResourceClaim", {"devices": {"requests": [{"name": 1}]}}),
             "spec.devices.requests[0].name",
-            "must be text, not a number",
+            "must be a string, not a number",
         ),
         (
             resource("ResourceClaim", {"devices": {"requests": [{"exactly": {"count": 1.5}}]}}),
@@ -286,12 +286,16 @@ def test_classes_and_taint_rules() -> None:
         (
             resource("ResourceClaim", {"devices": {"requests": [{"name": "a", "adminAccess": "yes"}]}}, "v1beta1"),
             "spec.devices.requests[0].exactly.adminAccess",
-            "must be true or false, not text",
+            "must be true or false, not a string",
         ),
         (published({}), "spec.devices", "must be a list, not a map"),
-        (published(["a"]), "spec.devices[0]", "must be a map, not text"),
-        (published([{"name": ["a"]}]), "spec.devices[0].name", "must be text"),
-        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a": 1}}}, "metadata.labels.a", "must be text"),
+        (published(["a"]), "spec.devices[0]", "must be a map, not a string"),
+        (published([{"name": ["a"]}]), "spec.devices[0].name", "must be a string"),
+        (
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a": 1}}},
+            "metadata.labels.a",
+            "must be a string",
+        ),
         ({"apiVersion": "v1", "kind": "ConfigMap"}, None, "no object that dractl reads"),
         ({"apiVersion": ["v1"], "kind": {}}, None, "no object that dractl reads"),
     ],
