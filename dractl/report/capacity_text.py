@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from dractl.report.plain import printable
 from dractl.report.table import table
 
 if TYPE_CHECKING:
@@ -101,8 +102,8 @@ def _problems(problems: Sequence[Problem], canvas: Canvas) -> str:
         return ""
     lines = ["", canvas.paint("To clean up", "1")]
     for problem in problems[:_SHOWN]:
-        lines.append(f"  {canvas.paint(problem.code, '33')}  {problem.message}")
-        lines += [f"    {canvas.glyph('→', '->')} {step.command or step.text}" for step in problem.next]
+        lines.append(f"  {canvas.paint(problem.code, '33')}  {printable(problem.message)}")
+        lines += [f"    {canvas.glyph('→', '->')} {printable(step.command or step.text)}" for step in problem.next]
     if len(problems) > _SHOWN:
         lines.append(f"  and {len(problems) - _SHOWN} more: -o json lists them all")
     return canvas.plain("\n".join(lines) + "\n")
@@ -159,7 +160,7 @@ def fit(
     lines += ["", *_nodes(found)]
     if stops:
         lines += ["", "The next copy stays pending:"]
-        lines += [f"  {reason.short}" for reason in stops[:4]]
+        lines += [f"  {printable(reason.short)}" for reason in stops[:4]]
     elif found.preempts:
         node, pods = found.preempts[0]
         others = f", or pods on {len(found.preempts) - 1} other nodes" if len(found.preempts) > 1 else ""
@@ -168,9 +169,9 @@ def fit(
             f"For the next copy kube-scheduler ends pods of lower priority: {_some(pods, 4)} on {node}{others}",
         ]
     elif found.stopped.message:
-        lines += ["", f"The next copy stays pending: {found.stopped.message}"]
+        lines += ["", f"The next copy stays pending: {printable(found.stopped.message)}"]
     if stranded:
-        lines += ["", "Free, but of no use to this shape:", *_stranded(stranded)]
+        lines += ["", "Free, but of no use to this shape:", *map(printable, _stranded(stranded))]
     return canvas.plain("\n".join(wrapped for line in lines for wrapped in _wrap(line, canvas.width))) + "\n"
 
 
