@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dractl.cli.app import SUBCOMMANDS, command_line
+from dractl.cli.app import command_line
+from dractl.cli.subcommands import SUBCOMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "dractl.1"

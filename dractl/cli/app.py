@@ -1,31 +1,25 @@
-"""The command line: which subcommands there are."""
+"""The whole command line as typer has it: for help, completions, and command lines that
+:func:`dractl.cli.options.read` leaves to it."""
 
 from __future__ import annotations
 
-from importlib import import_module
+from functools import update_wrapper
+from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.main
 from typer.completion import completion_init  # type: ignore[attr-defined]  # re-exported, but not in name
 
+from dractl.cli.options import Option, parameters
+from dractl.cli.subcommands import SUBCOMMANDS, function
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from typer.core import TyperGroup
 
-# In the order of the work: see a node, render it, check manifests, explain what is stuck.
-SUBCOMMANDS = {
-    "discover": "What is in this node, and how is it wired.",
-    "render": "The ResourceSlices (and DeviceClasses) that drivers would publish for it.",
-    "lint": "What is wrong in these manifests.",
-    "explain": "Why is this claim or pod not allocated, and what would make it fit.",
-    "devices": "What the cluster has, who holds it, and what has to be cleaned up.",
-    "fit": "How many more copies of this fit, where, and what is stranded.",
-    "migrate": "Device-plugin requests in these manifests, turned into claims.",
-    "cel": "What a device selector means: verdict, type, cost, and its result on devices.",
-    "lsp": "Findings, hovers, completions and fixes in an editor (Language Server Protocol).",
-    "rule": "What a lint rule, a reason or a driver's attributes mean.",
-    "completion": "The completion script of a shell.",
-}
+    from dractl.cli.options import Argument
 
 
 def _root(
@@ -60,7 +54,7 @@ def _version(verbose: bool) -> str:
 
 def command_line(invoked: str | None = None) -> TyperGroup:
     """The command line as one command: with all subcommands, or with ``invoked`` alone where that is one of them, which
-    spares a run the making of the other five."""
+    spares a run the making of the others."""
     completion_init()  # the scripts of completions/ ask through the environment; without it typer knows no shell
     app = typer.Typer(
         add_completion=False,
@@ -70,6 +64,37 @@ def command_line(invoked: str | None = None) -> TyperGroup:
     )
     app.callback(invoke_without_command=True)(_root)
     for name in [invoked] if invoked in SUBCOMMANDS else SUBCOMMANDS:
-        app.command(name, short_help=SUBCOMMANDS[name])(import_module(f"dractl.cli.{name}").command)
+        app.command(name, short_help=SUBCOMMANDS[name])(_for_typer(function(name)))
     command: Any = typer.main.get_command(app)
     return command  # type: ignore[no-any-return]
+
+
+def _for_typer(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A subcommand whose parameters are declared as typer's."""
+
+    def call(**values: Any) -> Any:
+        return command(**values)
+
+    declared = {parameter.name: _of_typer(parameter.declared) for parameter in parameters(command)}
+    written = signature(command, eval_str=True)
+    changed = [
+        parameter.replace(annotation=Annotated[parameter.annotation.__origin__, declared[name]])
+        for name, parameter in written.parameters.items()
+    ]
+    update_wrapper(call, command)
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in changed}
+    call.__signature__ = written.replace(parameters=changed)  # type: ignore[attr-defined]
+    return call
+
+
+def _of_typer(declared: Option | Argument) -> Any:
+    if not isinstance(declared, Option):
+        return typer.Argument(metavar=declared.metavar, help=declared.help, show_default=declared.show_default)
+    return typer.Option(
+        *declared.names,
+        metavar=declared.metavar,
+        help=declared.help,
+        count=declared.count,
+        min=declared.min,
+        max=declared.max,
+    )

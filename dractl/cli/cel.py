@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dractl.cli import common
+from dractl.cli.options import Argument, Exit, Option
 from dractl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,28 +20,28 @@ FORMATS = ("text", "json")
 _MOST_INPUT = 1 << 20  # bytes of standard input; an expression may have 10,240 bytes
 
 Expression = Annotated[
-    str, typer.Argument(metavar="EXPRESSION|-", help="The expression; - for standard input.", show_default=False)
+    str, Argument(metavar="EXPRESSION|-", help="The expression; - for standard input.", show_default=False)
 ]
 Devices = Annotated[
     list[str] | None,
-    typer.Option("--devices", metavar="FILE|DIR|SNAPSHOT|local|cluster", help="Try it on these devices; repeatable."),
+    Option("--devices", metavar="FILE|DIR|SNAPSHOT|local|cluster", help="Try it on these devices; repeatable."),
 ]
 Hardware = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--hardware", metavar="SPEC,...", help="Try it on the devices of described machines, as in `dractl render`."
     ),
 ]
 Driver = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--driver",
         metavar="NAME,...|all",
         help="Try it on devices of these drivers only; without --devices and --hardware, on every machine that dractl "
         "knows by name. Default: the drivers that the expression names, else all.",
     ),
 ]
-Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help="text or json.")]
+Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help="text or json.")]
 
 
 def command(
@@ -90,7 +89,7 @@ def command(
             color=output_file is None and terminal.use_color(sys.stdout),
         )
         common.write_report(cel_text.render(answer, canvas, verbose=bool(verbose)), output_file)
-    raise typer.Exit(1 if answer.fails else 0)
+    raise Exit(1 if answer.fails else 0)
 
 
 def _read(expression: str) -> str:

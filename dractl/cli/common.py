@@ -6,9 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dractl.cli import terminal
+from dractl.cli.options import Option
 from dractl.errors import InputError, UsageError
 from dractl.report.plain import harmless
 
@@ -18,26 +17,24 @@ if TYPE_CHECKING:
     from dractl.lint.config import Config as Configuration
     from dractl.model import Target
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notices and no progress on standard error.")]
-Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="Say more; may be given twice.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="No notices and no progress on standard error.")]
+Verbose = Annotated[int, Option("--verbose", "-v", count=True, help="Say more; may be given twice.")]
 Color = Annotated[
-    str, typer.Option("--color", metavar="WHEN", help="auto, always or never. NO_COLOR and FORCE_COLOR are honoured.")
+    str, Option("--color", metavar="WHEN", help="auto, always or never. NO_COLOR and FORCE_COLOR are honoured.")
 ]
 OutputFile = Annotated[
     Path | None,
-    typer.Option("--output-file", metavar="FILE", help="Write the report to FILE instead of standard output."),
+    Option("--output-file", metavar="FILE", help="Write the report to FILE instead of standard output."),
 ]
-Config = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="This configuration file and no other.")]
-Isolated = Annotated[bool, typer.Option("--isolated", help="Ignore configuration files and DRACTL_* variables.")]
+Config = Annotated[Path | None, Option("--config", metavar="FILE", help="This configuration file and no other.")]
+Isolated = Annotated[bool, Option("--isolated", help="Ignore configuration files and DRACTL_* variables.")]
 KubernetesVersion = Annotated[
     str | None,
-    typer.Option("--kubernetes-version", metavar="1.NN", help="The Kubernetes release to answer for."),
+    Option("--kubernetes-version", metavar="1.NN", help="The Kubernetes release to answer for."),
 ]
 FeatureGates = Annotated[
     str | None,
-    typer.Option(
-        "--feature-gates", metavar="NAME=BOOL,...", help="Feature gates that differ from the release's defaults."
-    ),
+    Option("--feature-gates", metavar="NAME=BOOL,...", help="Feature gates that differ from the release's defaults."),
 ]
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
-import typer
+from dractl.cli.options import Argument
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
 
 def command(
-    shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish|powershell", help="The shell to complete in.")],
+    shell: Annotated[str, Argument(metavar="bash|zsh|fish|powershell", help="The shell to complete in.")],
 ) -> None:
     """Print the completion script of a shell.
 
@@ -21,7 +22,7 @@ def command(
     from dractl.resources import data_dir
 
     choose("SHELL", shell, SHELLS)
-    typer.echo((data_dir("completions") / file_name(shell)).read_text(encoding="utf-8"), nl=False)
+    sys.stdout.write((data_dir("completions") / file_name(shell)).read_text(encoding="utf-8"))
 
 
 def file_name(shell: str) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dractl.cli import common, source, terminal
+from dractl.cli.options import Argument, Option
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,20 +19,20 @@ STATES = ("free", "held", "shared", "blocked", "tainted", "incomplete", "stale",
 
 Arguments = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False),
+    Argument(metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False),
 ]
-Node = Annotated[str | None, typer.Option("--node", metavar="NAME", help="Only devices of this node.")]
-Driver = Annotated[str | None, typer.Option("--driver", metavar="NAME", help="Only devices of this driver.")]
-Class = Annotated[str | None, typer.Option("--class", metavar="NAME", help="Only devices of this DeviceClass.")]
+Node = Annotated[str | None, Option("--node", metavar="NAME", help="Only devices of this node.")]
+Driver = Annotated[str | None, Option("--driver", metavar="NAME", help="Only devices of this driver.")]
+Class = Annotated[str | None, Option("--class", metavar="NAME", help="Only devices of this DeviceClass.")]
 Selector = Annotated[
-    str | None, typer.Option("--selector", metavar="CEL", help="Only devices for which this CEL expression is true.")
+    str | None, Option("--selector", metavar="CEL", help="Only devices for which this CEL expression is true.")
 ]
 State = Annotated[
-    str | None, typer.Option("--state", metavar="STATE,...", help=f"Only devices in these states: {', '.join(STATES)}.")
+    str | None, Option("--state", metavar="STATE,...", help=f"Only devices in these states: {', '.join(STATES)}.")
 ]
-By = Annotated[str, typer.Option("--by", metavar="GROUP", help=f"Group the table by {', '.join(GROUPS)}.")]
-Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
-Watch = Annotated[bool, typer.Option("--watch", help="Show the table again whenever something changes.")]
+By = Annotated[str, Option("--by", metavar="GROUP", help=f"Group the table by {', '.join(GROUPS)}.")]
+Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+Watch = Annotated[bool, Option("--watch", help="Show the table again whenever something changes.")]
 
 
 def command(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dractl.cli import common
 from dractl.cli.node import From, SysfsRoot, read_node
+from dractl.cli.options import Exit, Option
 from dractl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,20 +21,18 @@ if TYPE_CHECKING:
 FORMATS = ("tree", "matrix", "table", "json", "yaml", "svg", "html")
 _UNLIMITED = 10_000
 
-Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
 Save = Annotated[
     Path | None,
-    typer.Option("--save", metavar="FILE", help="Also write a snapshot, which --from reads on any machine."),
+    Option("--save", metavar="FILE", help="Also write a snapshot, which --from reads on any machine."),
 ]
 Identity = Annotated[
     bool,
-    typer.Option(
-        "--with-identity", help="Keep host name, MAC and IP addresses and serial numbers in reports and snapshots."
-    ),
+    Option("--with-identity", help="Keep host name, MAC and IP addresses and serial numbers in reports and snapshots."),
 ]
 Suggest = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--suggest",
         metavar="SHAPE",
         help="Print the claim with the closest alignment for a shape such as gpu=2,nic=1 (gpu, nic, rdma).",
@@ -43,7 +40,7 @@ Suggest = Annotated[
 ]
 Diff = Annotated[
     tuple[Path, Path] | None,
-    typer.Option(
+    Option(
         "--diff",
         metavar="A B",
         help="Compare two machines, each a snapshot, an archive, a directory or `local`, by meaning and not by name.",
@@ -51,10 +48,10 @@ Diff = Annotated[
 ]
 Check = Annotated[
     bool,
-    typer.Option("--check", help="Check that this node has everything DRA needs; exit code 1 if something is missing."),
+    Option("--check", help="Check that this node has everything DRA needs; exit code 1 if something is missing."),
 ]
 Cluster = Annotated[
-    bool, typer.Option("--cluster", help="With --check: check through kubectl what AI Conformance asks of the cluster.")
+    bool, Option("--cluster", help="With --check: check through kubectl what AI Conformance asks of the cluster.")
 ]
 
 
@@ -91,9 +88,9 @@ def command(
     if diff is not None:
         if sysfs_root is not None or snapshot is not None:
             raise UsageError("--diff names both machines itself: it cannot be combined with --root or --from")
-        raise typer.Exit(_diff(diff, output, output_file))
+        raise Exit(_diff(diff, output, output_file))
     if check:
-        raise typer.Exit(_check(sysfs_root, snapshot, cluster, output, output_file))
+        raise Exit(_check(sysfs_root, snapshot, cluster, output, output_file))
     settings, variables = common.configuration(config, isolated), common.environment(isolated)
     target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
     machine = read_node(sysfs_root, snapshot)
@@ -257,7 +254,7 @@ def _suggest(machine: Machine, shape: str, target: Target, output_file: Path | N
             f"this node's drivers would not publish enough devices for {shape}",
             hint="`dractl discover` shows the node's devices, `dractl render` what drivers would publish",
         )
-        raise typer.Exit(1)
+        raise Exit(1)
     lines = [f"# {suggestion.alignment}", *(f"#   {device}" for device in suggestion.devices)]
     common.write_report("\n".join(lines) + "\n" + yaml.safe_dump(suggestion.claim, sort_keys=False), output_file)
     terminal.notice("the comment lists the devices that the scheduler would choose while all devices are free")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dractl.cli import common, described, source, terminal
+from dractl.cli.options import Argument, Exit, Option
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -22,16 +21,16 @@ FORMATS = ("text", "json", "html")
 
 Names = Annotated[
     list[str] | None,
-    typer.Argument(
+    Argument(
         metavar="[KIND/]NAME | FILE",
         help="A pod, else a claim; or pod/NAME, claim/NAME, deploy/NAME, node/NAME; or a file. Default: all pending.",
         show_default=False,
     ),
 ]
-Node = Annotated[str | None, typer.Option("--node", metavar="NAME", help="Answer for this node alone.")]
+Node = Annotated[str | None, Option("--node", metavar="NAME", help="Answer for this node alone.")]
 Hardware = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--hardware",
         metavar="MACHINE,...",
         help="Which of these described machines would serve it, and why the others would not; as in `dractl render`.",
@@ -39,12 +38,12 @@ Hardware = Annotated[
 ]
 NetworkDevices = Annotated[
     list[str] | None,
-    typer.Option("--network-devices", metavar="FILE", help="Also pools of devices that are attached to a network."),
+    Option("--network-devices", metavar="FILE", help="Also pools of devices that are attached to a network."),
 ]
-Patch = Annotated[bool, typer.Option("--patch", help="Print the first fix as a shell script of kubectl commands.")]
-Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
-Watch = Annotated[bool, typer.Option("--watch", help="Explain again whenever something that matters changes.")]
-ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever the answer is.")]
+Patch = Annotated[bool, Option("--patch", help="Print the first fix as a shell script of kubectl commands.")]
+Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+Watch = Annotated[bool, Option("--watch", help="Explain again whenever something that matters changes.")]
+ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 whatever the answer is.")]
 
 
 def command(
@@ -129,7 +128,7 @@ def command(
     text, fits = once()
     common.write_report(text, output_file)
     if not exit_zero and not fits:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _until_pending(once: Callable[[], tuple[str, bool]]) -> str:

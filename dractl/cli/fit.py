@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
-
 from dractl.cli import common, source, terminal
+from dractl.cli.options import Argument, Exit, Option
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -30,23 +29,23 @@ class _Rest(NamedTuple):
 
 Name = Annotated[
     str | None,
-    typer.Argument(
+    Argument(
         metavar="SHAPE | KIND/NAME | FILE",
         help="gpu=2,nic=1; template/NAME, claim/NAME, pod/NAME, deploy/NAME ...; or a file that holds one of these.",
         show_default=False,
     ),
 ]
 Replicas = Annotated[
-    int | None, typer.Option("--replicas", metavar="N", min=1, help="Exit with 1 if fewer than N fit. Default: 1.")
+    int | None, Option("--replicas", metavar="N", min=1, help="Exit with 1 if fewer than N fit. Default: 1.")
 ]
-Pack = Annotated[bool, typer.Option("--pack", help="Also find the most that any order of placing reaches.")]
+Pack = Annotated[bool, Option("--pack", help="Also find the most that any order of placing reaches.")]
 Without = Annotated[
     list[str] | None,
-    typer.Option("--without", metavar="KIND/[NS/]NAME", help="As if this pod, node or claim were gone; repeatable."),
+    Option("--without", metavar="KIND/[NS/]NAME", help="As if this pod, node or claim were gone; repeatable."),
 ]
 Add = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--add",
         metavar="NODES[*N]",
         help="As if N more nodes were there: a slices file, a snapshot, or hardware such as 8xH100,4xnic.",
@@ -54,9 +53,9 @@ Add = Annotated[
 ]
 Shapes = Annotated[
     str | None,
-    typer.Option("--shapes", metavar="NAME,...", help="A table of several things by node; gpu=2+nic=1 is one shape."),
+    Option("--shapes", metavar="NAME,...", help="A table of several things by node; gpu=2+nic=1 is one shape."),
 ]
-Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
 
 
 def command(
@@ -69,7 +68,7 @@ def command(
     without: Without = None,
     add: Add = None,
     shapes: Shapes = None,
-    node: Annotated[str | None, typer.Option("--node", metavar="NAME", help="Place copies on this node only.")] = None,
+    node: Annotated[str | None, Option("--node", metavar="NAME", help="Place copies on this node only.")] = None,
     context: source.Context = None,
     kubeconfig: source.Kubeconfig = None,
     kubernetes_version: common.KubernetesVersion = None,
@@ -118,7 +117,7 @@ def command(
         text = _text(cluster, found, pack, replicas, to_file=output_file is not None)
     common.write_report(text, output_file)
     if any(fit.fits < (replicas or 1) for fit in found):
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _subject(cluster: Cluster, state: ClusterState, name: str, own: list[str]) -> Subject:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
-import typer
-
 from dractl.cli import common
+from dractl.cli.options import Argument, Exit, Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,49 +24,49 @@ SEVERITIES = ("error", "warning", "info")
 
 Paths = Annotated[
     list[str] | None,
-    typer.Argument(
+    Argument(
         metavar="[PATH]...", help="Files, folders, archives; - for standard input. Default: .", show_default=False
     ),
 ]
-Files = Annotated[list[str] | None, typer.Option("--filename", "-f", metavar="PATH", help="The same as PATH.")]
-StdinName = Annotated[str, typer.Option("--stdin-filename", metavar="NAME", help="Name of standard input in reports.")]
+Files = Annotated[list[str] | None, Option("--filename", "-f", metavar="PATH", help="The same as PATH.")]
+StdinName = Annotated[str, Option("--stdin-filename", metavar="NAME", help="Name of standard input in reports.")]
 Exclude = Annotated[
-    list[str] | None, typer.Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable.")
+    list[str] | None, Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable.")
 ]
 ChangedFiles = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--changed-files",
         help="PATHs are files that changed, as a hook passes them: skip what is excluded or not a Kubernetes object.",
     ),
 ]
 Render = Annotated[
     bool,
-    typer.Option("--render/--no-render", help="Render charts with helm, where it is installed, and lint the result."),
+    Option("--render/--no-render", help="Render charts with helm, where it is installed, and lint the result."),
 ]
-ShowFiles = Annotated[bool, typer.Option("--show-files", help="List the files that would be linted, and stop.")]
+ShowFiles = Annotated[bool, Option("--show-files", help="List the files that would be linted, and stop.")]
 Select = Annotated[
     list[str] | None,
-    typer.Option("--select", metavar="CODES", help="Only these rules: codes, names or prefixes (DRA7), with commas."),
+    Option("--select", metavar="CODES", help="Only these rules: codes, names or prefixes (DRA7), with commas."),
 ]
-Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="CODES", help="Not these rules.")]
+Ignore = Annotated[list[str] | None, Option("--ignore", metavar="CODES", help="Not these rules.")]
 FailOn = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--fail-on", metavar="SEVERITY", help="Lowest severity that sets exit code 1: error (default), warning or info."
     ),
 ]
 FailOnSkipped = Annotated[
-    bool, typer.Option("--fail-on-skipped", help="Exit with 1 if a file was skipped, such as a template.")
+    bool, Option("--fail-on-skipped", help="Exit with 1 if a file was skipped, such as a template.")
 ]
 Baseline = Annotated[
     Path | None,
-    typer.Option("--baseline", metavar="FILE", help="Hide findings already present in an earlier JSON report."),
+    Option("--baseline", metavar="FILE", help="Hide findings already present in an earlier JSON report."),
 ]
-Statistics = Annotated[bool, typer.Option("--statistics", help="Count the findings of each rule.")]
+Statistics = Annotated[bool, Option("--statistics", help="Count the findings of each rule.")]
 Devices = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--devices",
         metavar="FILE|DIR|SNAPSHOT|local|cluster",
         help="Try selectors, constraints and capacities on these devices; repeatable.",
@@ -75,22 +74,22 @@ Devices = Annotated[
 ]
 Hardware = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--hardware",
         metavar="SPEC,...",
         help="Try them on the devices of described machines, such as dgx-h100,p5.48xlarge; repeatable.",
     ),
 ]
-FixFiles = Annotated[bool, typer.Option("--fix", help="Write the safe fixes to the files; report what remains.")]
+FixFiles = Annotated[bool, Option("--fix", help="Write the safe fixes to the files; report what remains.")]
 UnsafeFixes = Annotated[
-    bool, typer.Option("--unsafe-fixes", help="With --fix or --diff: make the fixes too that may not be meant.")
+    bool, Option("--unsafe-fixes", help="With --fix or --diff: make the fixes too that may not be meant.")
 ]
-Diff = Annotated[bool, typer.Option("--diff", help="Show what --fix would change; change nothing.")]
-Watch = Annotated[bool, typer.Option("--watch", help="Lint again whenever a file changes, until interrupted.")]
-ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even if there are findings.")]
+Diff = Annotated[bool, Option("--diff", help="Show what --fix would change; change nothing.")]
+Watch = Annotated[bool, Option("--watch", help="Lint again whenever a file changes, until interrupted.")]
+ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 even if there are findings.")]
 Output = Annotated[
     list[str] | None,
-    typer.Option("--output", "-o", metavar="FORMAT[=FILE]", help=f"{', '.join(FORMATS)}; repeatable with =FILE."),
+    Option("--output", "-o", metavar="FORMAT[=FILE]", help=f"{', '.join(FORMATS)}; repeatable with =FILE."),
 ]
 
 
@@ -362,7 +361,7 @@ def _end(report: Report, *, failed: bool = False, fail_on_skipped: bool = False)
 
     unread = _complain(report.skipped)
     failed = failed or (fail_on_skipped and bool(report.skipped))
-    raise typer.Exit(InputError.exit_code if unread else 1 if failed else 0)
+    raise Exit(InputError.exit_code if unread else 1 if failed else 0)
 
 
 def _inventory(sources: list[str], hardware: list[str], target: Target) -> Inventory | None:

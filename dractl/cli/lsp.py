@@ -7,9 +7,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dractl.cli import common
+from dractl.cli.options import Option
 
 if TYPE_CHECKING:
     from lsprotocol import types
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from dractl.model import Target
 
 UnsafeFixes = Annotated[
-    bool, typer.Option("--unsafe-fixes", help="Offer the fixes too that may not be meant as quick fixes.")
+    bool, Option("--unsafe-fixes", help="Offer the fixes too that may not be meant as quick fixes.")
 ]
 
 

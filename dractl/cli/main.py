@@ -91,19 +91,15 @@ def _command(words: list[str]) -> int:
         print(f"dractl {__version__}")  # asked by scripts at every run: not worth the import of the whole command line
         return 0
 
-    import typer
-
     from dractl.cli import terminal
-    from dractl.cli.app import command_line
+    from dractl.cli.options import Exit
 
     terminal.prepare_streams()
     try:
-        code = command_line(words[0] if words else None).main(words, prog_name=program_name(), standalone_mode=False)
-    except typer.TyperException as error:
-        context = getattr(error, "ctx", None)
-        terminal.complain(error.format_message(), hint=f"see `{context.command_path} --help`" if context else None)
-        return error.exit_code
-    except (typer.Abort, KeyboardInterrupt):
+        code = _subcommand(words)
+    except Exit as done:
+        return done.code
+    except KeyboardInterrupt:
         terminal.complain("interrupted")
         return INTERRUPTED
     except DractlError as error:
@@ -127,6 +123,36 @@ def _command(words: list[str]) -> int:
         )
         return FAILED
     return code if isinstance(code, int) else 0
+
+
+def _subcommand(words: list[str]) -> object:
+    """Runs the subcommand; what it returns is its exit code, if that is a number."""
+    from dractl.cli.options import read
+    from dractl.cli.subcommands import SUBCOMMANDS, function
+
+    if words and words[0] in SUBCOMMANDS:
+        command = function(words[0])
+        values = read(command, words[1:])
+        if values is not None:
+            return command(**values)
+    return _with_typer(words)
+
+
+def _with_typer(words: list[str]) -> object:
+    """Runs a command line that typer has to read: for help, say, or to say what is wrong with it."""
+    import typer
+
+    from dractl.cli import terminal
+    from dractl.cli.app import command_line
+
+    try:
+        return command_line(words[0] if words else None).main(words, prog_name=program_name(), standalone_mode=False)
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        terminal.complain(error.format_message(), hint=f"see `{context.command_path} --help`" if context else None)
+        return error.exit_code
+    except typer.Abort:
+        raise KeyboardInterrupt from None
 
 
 def complete_for_kubectl() -> NoReturn:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dractl.cli import common
+from dractl.cli.options import Argument, Exit, Option
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -25,17 +24,17 @@ _DOMAINS = (
 
 Paths = Annotated[
     list[str],
-    typer.Argument(metavar="PATH...", help="Files, folders; - for standard input.", show_default=False),
+    Argument(metavar="PATH...", help="Files, folders; - for standard input.", show_default=False),
 ]
-Write = Annotated[bool, typer.Option("--write", help="Write the files instead of showing the diff.")]
+Write = Annotated[bool, Option("--write", help="Write the files instead of showing the diff.")]
 KeepRequests = Annotated[
     bool,
-    typer.Option("--keep-requests", help="Print DeviceClasses with extendedResourceName; leave the manifests alone."),
+    Option("--keep-requests", help="Print DeviceClasses with extendedResourceName; leave the manifests alone."),
 ]
 Exclude = Annotated[
-    list[str] | None, typer.Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable.")
+    list[str] | None, Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable.")
 ]
-Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help="text or json.")]
+Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help="text or json.")]
 
 
 def command(
@@ -78,8 +77,8 @@ def command(
         _write(changes, stdin)
     _report(inputs, migrated, changes, target, keep=keep_requests, output=output, file=output_file, write=write)
     if _complain(inputs):
-        raise typer.Exit(InputError.exit_code)
-    raise typer.Exit(1 if changes and not write else 0)
+        raise Exit(InputError.exit_code)
+    raise Exit(1 if changes and not write else 0)
 
 
 def _stdin(paths: list[str]) -> bytes | None:

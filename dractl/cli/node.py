@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from dractl.cli.options import Option
 from dractl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 SysfsRoot = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--sysfs-root",
         "--root",
         metavar="DIR",
@@ -24,7 +23,7 @@ SysfsRoot = Annotated[
 ]
 From = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--from",
         metavar="FILE",
         help="Read a snapshot written by --save, or an archive of /sys and /proc (.tar, .tar.gz/bz2/xz, .zip).",

@@ -7,10 +7,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dractl.cli import common
 from dractl.cli.node import From, SysfsRoot, read_node
+from dractl.cli.options import Exit, Option
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
 
 FORMATS = ("yaml", "json")
 
-Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help="yaml (a stream) or json (a List).")]
+Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help="yaml (a stream) or json (a List).")]
 Driver = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--driver",
         metavar="NAME,...",
         help="These drivers; default: all whose hardware is present, but for "
@@ -33,19 +32,19 @@ Driver = Annotated[
         "gpu.example.com, which have to be named.",
     ),
 ]
-NodeName = Annotated[str | None, typer.Option("--node-name", metavar="NAME", help="The node that the slices are of.")]
+NodeName = Annotated[str | None, Option("--node-name", metavar="NAME", help="The node that the slices are of.")]
 Hardware = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--hardware",
         metavar="SPEC",
         help="A described machine: a name (p5.48xlarge, dgx-h100), a line (8xH100,8xnic,cpus=64), or a YAML file.",
     ),
 ]
-ListHardware = Annotated[bool, typer.Option("--list-hardware", help="List the machines that --hardware knows by name.")]
+ListHardware = Annotated[bool, Option("--list-hardware", help="List the machines that --hardware knows by name.")]
 NetworkDevices = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--network-devices",
         metavar="FILE",
         help="Pools of devices that are attached to a network; without --hardware, --from and --sysfs-root only those.",
@@ -53,20 +52,20 @@ NetworkDevices = Annotated[
 ]
 Nodes = Annotated[
     int,
-    typer.Option("--nodes", metavar="N", min=1, max=10000, help="As many nodes of this hardware: NAME-1 to NAME-N."),
+    Option("--nodes", metavar="N", min=1, max=10000, help="As many nodes of this hardware: NAME-1 to NAME-N."),
 ]
 DriverVersion = Annotated[
     list[str] | None,
-    typer.Option("--driver-version", metavar="[DRIVER=]VERSION", help="Render as this version of a driver does."),
+    Option("--driver-version", metavar="[DRIVER=]VERSION", help="Render as this version of a driver does."),
 ]
 DriverOption = Annotated[
     list[str] | None,
-    typer.Option("--driver-option", metavar="DRIVER:NAME=VALUE", help="An option of a driver; `dractl rule DRIVER`."),
+    Option("--driver-option", metavar="DRIVER:NAME=VALUE", help="An option of a driver; `dractl rule DRIVER`."),
 ]
-DeviceClasses = Annotated[bool, typer.Option("--device-classes", help="Also the DeviceClasses of the drivers.")]
+DeviceClasses = Annotated[bool, Option("--device-classes", help="Also the DeviceClasses of the drivers.")]
 Diff = Annotated[
     str | None,
-    typer.Option("--diff", metavar="FILE|-|cluster", help="Compare with what is published; exit code 1 if it differs."),
+    Option("--diff", metavar="FILE|-|cluster", help="Compare with what is published; exit code 1 if it differs."),
 ]
 
 
@@ -131,12 +130,12 @@ def command(
         terminal.notice(f"nothing to publish: no hardware found for {wanted}")
     if diff is not None:
         found = _compare(diff, rendering, name, drivers or list(by_default()), output, output_file)
-        raise typer.Exit(1 if found else 0)
+        raise Exit(1 if found else 0)
     if network_devices:
         rendering = replace(rendering, slices=rendering.slices + _of_network(network_devices, target).slices)
     _write(rendering, output, output_file)
     if rendering.unpublished:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _write(rendering: Rendering, output: str, output_file: Path | None) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dractl.cli import common
+from dractl.cli.options import Argument, Option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,12 +18,12 @@ _ALL = "`dractl rule` lists every code and name"
 
 Name = Annotated[
     str | None,
-    typer.Argument(
+    Argument(
         metavar="CODE|NAME|REASON|DRIVER",
         help="A code (DRA116) or its beginning, a name (count-zero), a reason (device-in-use), a driver.",
     ),
 ]
-Output = Annotated[str, typer.Option("--output", "-o", metavar="FORMAT", help="text or json.")]
+Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help="text or json.")]
 
 
 def command(

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dractl.cli import common, terminal
+from dractl.cli.options import Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,23 +21,23 @@ if TYPE_CHECKING:
 
 Files = Annotated[
     list[str] | None,
-    typer.Option("--filename", "-f", metavar="FILE|DIR|ARCHIVE", help="Read objects from here, not from a cluster."),
+    Option("--filename", "-f", metavar="FILE|DIR|ARCHIVE", help="Read objects from here, not from a cluster."),
 ]
 Devices = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--devices",
         metavar="FILE|DIR|SNAPSHOT|local|cluster",
         help="Devices to allocate from; `local` means this node's.",
     ),
 ]
-Namespace = Annotated[str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Namespace of the subjects.")]
-AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="Subjects of every namespace.")]
-Context = Annotated[str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig.")]
-Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", metavar="FILE", help="Kubeconfig file.")]
-As = Annotated[str | None, typer.Option("--as", metavar="USER", help="Read the cluster as this user, like kubectl.")]
+Namespace = Annotated[str | None, Option("--namespace", "-n", metavar="NAME", help="Namespace of the subjects.")]
+AllNamespaces = Annotated[bool, Option("--all-namespaces", "-A", help="Subjects of every namespace.")]
+Context = Annotated[str | None, Option("--context", metavar="NAME", help="Context of the kubeconfig.")]
+Kubeconfig = Annotated[str | None, Option("--kubeconfig", metavar="FILE", help="Kubeconfig file.")]
+As = Annotated[str | None, Option("--as", metavar="USER", help="Read the cluster as this user, like kubectl.")]
 AsGroup = Annotated[
-    list[str] | None, typer.Option("--as-group", metavar="GROUP", help="Read the cluster as a member of this group.")
+    list[str] | None, Option("--as-group", metavar="GROUP", help="Read the cluster as a member of this group.")
 ]
 
 

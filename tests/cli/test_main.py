@@ -174,10 +174,10 @@ def test_bash_completion_completes() -> None:
 def test_an_internal_error_is_one_message_and_3(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(_: str | None) -> None:
+    def broken(_: str) -> None:
         raise ZeroDivisionError("nothing to divide by")
 
-    monkeypatch.setattr("dractl.cli.app.command_line", broken)
+    monkeypatch.setattr("dractl.cli.subcommands.function", broken)
     assert entry.main(["lint"]) == 3
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -185,10 +185,10 @@ def test_an_internal_error_is_one_message_and_3(
 
 
 def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupted(_: str | None) -> None:
+    def interrupted(_: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dractl.cli.app.command_line", interrupted)
+    monkeypatch.setattr("dractl.cli.subcommands.function", interrupted)
     assert entry.main(["lint"]) == 130
     assert capsys.readouterr().err == "error: interrupted\n"
 
