@@ -107,7 +107,7 @@ def _ended_users(state: ClusterState, key: Key, users: list[Raw], devices: str) 
     who = [f"pod {', '.join(finished)}, which has ended"] if finished else []
     who += [f"pod {', '.join(gone)}, which does not exist"] if gone else []
     step = NextStep(
-        "kube-controller-manager releases it in time; if it stays, delete the claim",
+        "kube-controller-manager releases it in time; if it does not, delete the claim",
         _delete(key),
     )
     yield Problem(
@@ -164,7 +164,7 @@ def _pools(state: ClusterState, stock: Inventory) -> Iterator[Problem]:
                 "delete its slices if the node is gone for good",
                 f"kubectl get resourceslices --field-selector spec.nodeName={row.node}",
             )
-            message = f"pool {name} is of node {row.node}, which does not exist"
+            message = f"pool {name} belongs to node {row.node}, which does not exist"
             yield Problem("node-gone", message, _slices(state, row), (step,))
 
 

@@ -99,5 +99,5 @@ def _nodes(slices: list[Mapping[str, Any]], nodes: list[Mapping[str, Any]]) -> I
     elif having:
         yield Check("nodes with accelerators", "ok", f"all {having} publish devices")
     else:
-        advice = "install node-feature-discovery or a device plugin, which mark such nodes"
-        yield Check("nodes with accelerators", "unknown", "no node is marked as having any", advice)
+        advice = "install node-feature-discovery or a device plugin, which label such nodes"
+        yield Check("nodes with accelerators", "unknown", "no node is labelled as having any", advice)

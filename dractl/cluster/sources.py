@@ -83,7 +83,7 @@ def published(source: str) -> ClusterState | None:
     own = [document for document in documents if document.file == source]  # not of an archive
     if any("schema" not in document.value for document in own) or not (own or _may_be_a_machine(source)):
         raise InputError(
-            "there is no ResourceSlice in it, and it is no snapshot of a machine",
+            "it has no ResourceSlice, and it is not a machine snapshot",
             place=source,
             hint="`kubectl get resourceslices,deviceclasses -o yaml` and `dractl render` write them, "
             "`dractl discover --save` a snapshot",

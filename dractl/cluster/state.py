@@ -220,8 +220,8 @@ def _unnamed(document: Document) -> InputError:
     what, hint = f"this {document.kind} has no metadata.name", None
     if written not in (None, ""):
         kind = {bool: "a boolean", int: "a number", float: "a number"}.get(type(written), "no text")
-        what = f"metadata.name of this {document.kind} is {kind}, not a text"
-        hint = "put it in quotes: without them YAML reads n, no, off and 1 as other things than texts"
+        what = f"metadata.name of this {document.kind} is {kind}, not a string"
+        hint = "put it in quotes: without them YAML does not read n, no, off and 1 as strings"
     return InputError(what, place=f"{place.file}:{place.line}:{place.column}", hint=hint)
 
 

@@ -52,7 +52,7 @@ def next_steps(asked: Asked, found: Sequence[Cause], fixes: Sequence[Fix]) -> tu
             steps.setdefault(step.text, step)
     if not steps and not fixes and found:
         steps[""] = NextStep(
-            f"see what the scheduler says of the {asked.kind.lower()} now",
+            f"see what the scheduler says about the {asked.kind.lower()} now",
             f"kubectl describe {asked.kind.lower()} {asked.name} -n {asked.namespace}",
         )
     return tuple(steps.values())[:_MOST]
@@ -183,7 +183,7 @@ def _template_missing(cause: causes.TemplateMissing, asked: Asked) -> Iterator[N
 def _placed_by_hand(cause: causes.PlacedByHand, asked: Asked) -> Iterator[NextStep]:
     node = cause.nodes[0] if cause.nodes else "NODE"
     yield NextStep(
-        f"remove spec.nodeName from where the pod is written, choose the node with nodeSelector "
+        f"remove spec.nodeName from the pod's manifest, select the node with nodeSelector "
         f"kubernetes.io/hostname: {node} instead, and recreate the pod",
         f"kubectl delete pod {asked.name} -n {asked.namespace}",
     )
@@ -236,7 +236,7 @@ def _volumes(volumes: Sequence[tuple[str, str]], namespace: str) -> Iterator[Nex
 @_for(causes.DeviceInUse, causes.AllNeedsFree, causes.CapacityShort, causes.CountersShort)
 def _in_use(cause: causes.Held, asked: Asked) -> Iterator[NextStep]:
     yield NextStep(
-        "wait until a holder ends, lower the replicas of what holds the devices, or add a node with more of them",
+        "wait until a holder ends, scale down the workload that holds the devices, or add a node with more of them",
         "kubectl get resourceclaims -A -o wide",
     )
 
@@ -258,7 +258,7 @@ def _gated(cause: causes.SchedulingGated, asked: Asked) -> Iterator[NextStep]:
         )
     else:
         yield NextStep(
-            f"ask the owner of the gate {cause.gates[0]}: it removes the gate when it lets the pod go",
+            f"ask the owner of the gate {cause.gates[0]}: it removes the gate when it releases the pod",
             f"kubectl get pod {asked.name} -n {asked.namespace} -o yaml",
         )
 
@@ -276,7 +276,7 @@ def _quota(cause: causes.QuotaExceeded, asked: Asked) -> Iterator[NextStep]:
 @_for(causes.PodsNotCreated)
 def _pods_not_created(cause: causes.PodsNotCreated, asked: Asked) -> Iterator[NextStep]:
     yield NextStep(
-        "see what refuses the pods", f"kubectl get events -n {asked.namespace} --field-selector reason=FailedCreate"
+        "see why the pods are refused", f"kubectl get events -n {asked.namespace} --field-selector reason=FailedCreate"
     )
 
 
@@ -298,7 +298,7 @@ def _tainted(cause: causes.Tainted, asked: Asked) -> Iterator[NextStep]:
     if cause.rules:
         yield NextStep(f"ask why DeviceTaintRule {cause.rules[0]} is there", "kubectl get devicetaintrules -o yaml")
     else:
-        yield NextStep("look at the device: its driver has set the taint", "kubectl get resourceslices -o yaml")
+        yield NextStep("check the device: its driver set the taint", "kubectl get resourceslices -o yaml")
 
 
 def of_placed(pod: Raw, refused: str) -> tuple[NextStep, ...]:
@@ -311,7 +311,7 @@ def of_placed(pod: Raw, refused: str) -> tuple[NextStep, ...]:
             f"see whether the DRA driver runs on {node} and is registered with the kubelet; restart it", _on(node)
         ),
         NextStep(
-            "see what the kubelet says of the pod's claims",
+            "see what the kubelet says about the pod's claims",
             f"kubectl describe pod {text_at(pod, 'metadata', 'name')} -n {text_at(pod, 'metadata', 'namespace')}",
         ),
     )

@@ -288,7 +288,7 @@ def _binding_failed(cause: causes.BindingFailed, names: Names, scope: Scope) -> 
 
 @_says(causes.ReservedLimit)
 def _reserved_limit(cause: causes.ReservedLimit, names: Names, scope: Scope) -> str:
-    return f"claim {cause.claim} is reserved for {cause.have} pods, and {cause.want} is the most"
+    return f"claim {cause.claim} is reserved for {cause.have} pods; the limit is {cause.want}"
 
 
 @_says(causes.NoConsumer)
@@ -343,8 +343,7 @@ def _pool_incomplete(cause: causes.PoolIncomplete, names: Names, scope: Scope) -
         return _pool(
             cause,
             names,
-            f"is incomplete: {plural(have, 'slice')} of generation {cause.generation} exist, and each says that there "
-            f"{'is' if want == 1 else 'are'} {want}",
+            f"is incomplete: {plural(have, 'slice')} of generation {cause.generation} exist, and each announces {want}",
         )
     return _pool(cause, names, f"is incomplete: {have} of {want} slices of generation {cause.generation} exist")
 
@@ -534,7 +533,7 @@ def _constraint_conflict(cause: causes.ConstraintConflict, names: Names, scope: 
 @_says(causes.AllUnderConstraint)
 def _all_under_constraint(cause: causes.AllUnderConstraint, names: Names, scope: Scope) -> str:
     request = names.request(cause.request) if cause.request is not None else "the request"
-    return f"{request} wants all devices, and {cause.constraint or 'a constraint'} does not hold for all of them"
+    return f"{request} wants all devices, and not all of them satisfy {cause.constraint or 'a constraint'}"
 
 
 @_says(causes.SearchConflict)
@@ -591,8 +590,8 @@ def _unchecked(cause: causes.Unchecked, names: Names, scope: Scope) -> str:
 @_says(causes.OtherScheduler)
 def _other_scheduler(cause: causes.OtherScheduler, names: Names, scope: Scope) -> str:
     return (
-        f"spec.schedulerName is {cause.plugin}: kube-scheduler leaves the pod alone, and nothing here shows whether "
-        f"{cause.plugin} runs or knows DRA; the rest is what kube-scheduler would say"
+        f"spec.schedulerName is {cause.plugin}: kube-scheduler ignores the pod, and the input does not show whether "
+        f"{cause.plugin} runs or supports DRA; the rest is what kube-scheduler would say"
     )
 
 
@@ -610,7 +609,11 @@ def _timeout_risk(cause: causes.TimeoutRisk, names: Names, scope: Scope) -> str:
         "the scheduler would try combinations for more than 10 seconds and give up "
         "(timed out trying to allocate devices)"
     )
-    return why if cause.because is None else f"{why}; what cannot be satisfied: {say(cause.because, names, scope)}"
+    return (
+        why
+        if cause.because is None
+        else f"{why}; the part that cannot be satisfied: {say(cause.because, names, scope)}"
+    )
 
 
 @_says(causes.SchedulerError)
@@ -623,7 +626,7 @@ def _upstream_bug(cause: causes.UpstreamBug, names: Names, scope: Scope) -> str:
     if not cause.fits_without:
         return cause.effect
     issue = f" ({cause.issue})" if cause.issue else ""
-    return f"it would fit on {first(cause.nodes)}, if not for a known bug in the scheduler: {cause.effect}{issue}"
+    return f"it would fit on {first(cause.nodes)}, but for a known bug in the scheduler: {cause.effect}{issue}"
 
 
 @_says(causes.ExtendedResourceUnmapped)
@@ -739,7 +742,7 @@ def _eviction_loop(cause: causes.EvictionLoop, names: Names, scope: Scope) -> st
 @_says(causes.NotTriedYet)
 def _not_tried_yet(cause: causes.NotTriedYet, names: Names, scope: Scope) -> str:
     since = f" since it was created at {cause.since}" if cause.since else ""
-    return f"the scheduler has not looked at the pod{since} (no PodScheduled condition): does kube-scheduler run?"
+    return f"the scheduler has not tried the pod{since} (no PodScheduled condition): is kube-scheduler running?"
 
 
 @_says(causes.AddedByAdmission)

@@ -155,7 +155,9 @@ class _Walker:
             if not self.first_time(status):
                 return
             if status.st_size > MAX_FILE:
-                yield Skipped(entry.path, f"larger than {MAX_FILE // 2**20} MiB", "name the part of it that matters")
+                yield Skipped(
+                    entry.path, f"larger than {MAX_FILE // 2**20} MiB", "name the file or folder that matters"
+                )
                 return
             with open(entry.path, "rb") as file:
                 data = file.read(MAX_FILE)
@@ -171,7 +173,7 @@ class _Walker:
 
 
 def _unread(path: str, error: OSError, *, below: bool = True) -> Skipped:
-    hint = "make it readable, or leave it out" if below else None
+    hint = "make it readable, or exclude it" if below else None
     return Skipped(path, f"cannot be read: {_reason(error)}", hint, unread=True)
 
 

@@ -328,7 +328,7 @@ def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> tuple[
     elif "unknown escape character" in problem:
         hint = _ESCAPE_HINT
     elif "could not find expected ':'" in problem:
-        hint = "a key without `:`, or a line that is indented less than the text it belongs to"
+        hint = "a key without `:`, or a line that is indented less than the string it belongs to"
     elif "did not find expected key" in problem:
         hint = "check the indentation; a value that begins with [, {, *, &, ! or a quote must be quoted as a whole"
     if not text[offset:end].strip() and problem.startswith(("did not find expected", "found unexpected end")):
@@ -439,14 +439,14 @@ class _Decoder:
     def _key(self, node: Any) -> str:
         if node.id != "scalar":
             what = "map" if node.id == "mapping" else "list"
-            raise self._fail(f"invalid map key: a {what}", node, "quote the text if it begins with { or [")
+            raise self._fail(f"invalid map key: a {what}", node, "quote the key if it begins with { or [")
         if node.tag == STR:
             return str(node.value)
         value = self._scalar(node)
         name = key_text(value)
         if name is None:
             shown = "null" if value is None else node.value
-            raise self._fail(f"unsupported map key: {shown}", node, "keys are texts: quote it")
+            raise self._fail(f"unsupported map key: {shown}", node, "keys are strings: quote it")
         return name
 
     def _set(

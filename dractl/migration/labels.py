@@ -50,4 +50,4 @@ def why_kept(label: str) -> str:
     """Why a node label stays a node selector."""
     if label == "nvidia.com/gpu.count":
         return f"{label} is kept: a selector judges one device, not how many a node has"
-    return f"{label} is kept: gpu.nvidia.com publishes no attribute for it, and GPU Feature Discovery has to run on"
+    return f"{label} is kept: gpu.nvidia.com publishes no attribute for it, and GPU Feature Discovery must keep running"

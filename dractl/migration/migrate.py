@@ -300,7 +300,7 @@ def _node_selectors(
     affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
     if labels.PREFIX in json.dumps(affinity, default=str):
         place = document.locate((*path, "affinity", "nodeAffinity"), key=True)
-        remarks.append(Remark(place, "nodeAffinity is kept: GPU Feature Discovery has to go on labelling nodes"))
+        remarks.append(Remark(place, "nodeAffinity is kept: GPU Feature Discovery must keep labelling nodes"))
     return tuple(found), profile, [(*path, "nodeSelector")] if gone and len(gone) == len(wished) else gone
 
 
@@ -328,7 +328,7 @@ def _elsewhere(document: Document, specs: Sequence[Path]) -> Iterator[Remark]:
                 if path[-1] == "hard":
                     why = f"count {what.device_class}.deviceclass.resource.k8s.io/devices in the quota"
                 else:
-                    why = "not in a pod template; whatever makes the pods has to let them use claims"
+                    why = "not in a pod template; whatever creates the pods must let them use claims"
                 yield Remark(document.locate((*path, key), key=True), f"{key} is left as it is: {why}")
 
 

@@ -55,7 +55,7 @@ def fit(found: Fit, stock: Inventory, stops: Sequence[str], stranded: Sequence[S
         head = "<tr><th>node</th><th>root</th><th>driver</th><th>devices</th><th>why</th></tr>"
         left = sum(len(s.devices) for s in stranded)
         unused = (
-            f"<section><details><summary>{left} free devices are of no use to this shape</summary>"
+            f"<section><details><summary>{left} free devices are unusable for this shape</summary>"
             f'<div class="scroll"><table>{head}{rows}</table></div></details></section>'
         )
     fits = {node.name: node.fits for node in found.nodes}

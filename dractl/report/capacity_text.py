@@ -171,7 +171,7 @@ def fit(
     elif found.stopped.message:
         lines += ["", f"The next copy stays pending: {printable(found.stopped.message)}"]
     if stranded:
-        lines += ["", "Free, but of no use to this shape:", *map(printable, _stranded(stranded))]
+        lines += ["", "Free, but unusable for this shape:", *map(printable, _stranded(stranded))]
     return canvas.plain("\n".join(wrapped for line in lines for wrapped in _wrap(line, canvas.width))) + "\n"
 
 

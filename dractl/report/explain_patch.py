@@ -57,7 +57,7 @@ def _by_hand(fix: Fix) -> Iterator[str]:
         yield "# nothing to apply\n"
         return
     if fix.by_hand is not None:
-        yield f"# change it where {fix.by_hand} is written, and recreate that: what it has created cannot be changed\n"
+        yield f"# change the manifest of {fix.by_hand} and recreate it: the objects that it created cannot be changed\n"
     for change in fix.changes:
         if isinstance(change, Patch):
             yield from (f"#   {json.dumps(dict(o), ensure_ascii=False)}\n" for o in change.operations)

@@ -310,7 +310,7 @@ def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
         return
     yield ""
     sought = not (e.fixes or e.fits or e.unread)
-    yield canvas.paint("No change of objects was found that makes it fit. Next" if sought else "Next", "1")
+    yield canvas.paint("No change of objects was found to make it fit. Next" if sought else "Next", "1")
     for step in e.next:
         yield from _wrapped("  ", step.text, canvas, hanging=4)
         if step.command:
@@ -338,15 +338,13 @@ def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:
         yield ""
     for driver in e.drivers:
         restart = (
-            "nothing is in use: it can be restarted"
-            if driver.restartable
-            else f"{driver.held} of {driver.devices} in use"
+            "no device in use: safe to restart" if driver.restartable else f"{driver.held} of {driver.devices} in use"
         )
         yield f"  driver {driver.driver}: {restart}"
 
 
 def _told(device: DeviceStatus) -> str:
-    told = [f"claim {h.claim}" + (f" (pod {h.pod})" if h.pod else ", used by nobody") for h in device.holders]
+    told = [f"claim {h.claim}" + (f" (pod {h.pod})" if h.pod else ", unused") for h in device.holders]
     told += [f"taint {t}" for t in device.taints] + ([device.detail] if device.detail else [])
     return ", ".join(told)
 

@@ -119,7 +119,7 @@ def render(machine: Machine, publication: Publication = NOTHING) -> str:
 
 def _picture(machine: Machine, publication: Publication) -> list[str]:
     picture = boxes.picture(machine, publication, _CANVAS)
-    hint = "Point at a device, or go to it with Tab, to see on the others how far away they are, and its details below."
+    hint = "Point at a device, or go to it with Tab, to show its distance to the others, and its details below."
     lines = ['<div class="picture">', *(part for box in picture.boxes for part in _box(box, 3)), "</div>"]
     if picture.between:
         lines.append(f'<p class="soft legend">Between NUMA nodes: {escape(", ".join(picture.between))}</p>')

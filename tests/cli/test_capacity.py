@@ -78,7 +78,7 @@ def test_fit_counts_and_says_what_stops_the_next(dump: str, capsys: pytest.Captu
     out = capsys.readouterr().out
     assert "1 more fits" in out
     assert "The next copy stays pending" in out
-    assert "Free, but of no use to this shape" in out
+    assert "Free, but unusable for this shape" in out
 
 
 def test_fit_as_json(dump: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -153,7 +153,7 @@ def test_a_node_shows_who_holds_its_devices(tmp_path: Path, capsys: pytest.Captu
     assert re.search(r"gpu.example.com/node-1/gpu-0 +held +claim ml/eval \(pod ml/eval\)", out)
     assert "1 of 1 in use" in out
     _, out, _ = run(capsys, "-f", dump(tmp_path, *busy_cluster()), "node/node-2")
-    assert "it can be restarted" in out
+    assert "safe to restart" in out
 
 
 def test_a_workload_without_pods_is_asked_for_its_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

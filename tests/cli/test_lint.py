@@ -677,10 +677,10 @@ spec:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (SLICE, "slices.yaml:3:18: metadata.name of this ResourceSlice is a boolean, not a text"),
+        (SLICE, "slices.yaml:3:18: metadata.name of this ResourceSlice is a boolean, not a string"),
         (SLICE.replace("{name: n}", "{labels: {a: b}}"), "slices.yaml:3:1: this ResourceSlice has no metadata.name"),
-        (CLAIM, "slices.yaml: there is no ResourceSlice in it, and it is no snapshot of a machine"),
-        ("a: 1\n", "slices.yaml: there is no ResourceSlice in it, and it is no snapshot of a machine"),
+        (CLAIM, "slices.yaml: it has no ResourceSlice, and it is not a machine snapshot"),
+        ("a: 1\n", "slices.yaml: it has no ResourceSlice, and it is not a machine snapshot"),
         ("a: [\n", "slices.yaml:2:1: did not find expected node content"),
     ],
 )
@@ -700,7 +700,7 @@ def test_explain_reads_no_object_without_a_name(here: Path, capsys: pytest.Captu
 
 def test_a_folder_of_manifests_is_no_machine(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", "claim.yaml", "--devices", "."]) == 3
-    assert "there is no ResourceSlice in it" in capsys.readouterr().err
+    assert "it has no ResourceSlice" in capsys.readouterr().err
 
 
 def test_without_a_path_it_is_the_working_directory(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,7 +109,7 @@ def test_a_pod_that_the_scheduler_has_not_looked_at() -> None:
     waiting["status"] = {"phase": "Pending"}
     answer = explain(*machine("a"), ONE, waiting)
     assert answer.verdict == "allocatable"
-    assert "has not looked at the pod" in answer.headline
+    assert "has not tried the pod" in answer.headline
     assert any("kube-scheduler" in step.text for step in answer.next)
 
 

@@ -102,7 +102,7 @@ def test_a_pod_of_another_scheduler_is_said_first() -> None:
         "pod/p", GPU, node("node-1"), gpus("node-1", device("gpu-0")), claim("c", request("r", "gpu")), asked
     )
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "scheduler-bypass")
-    assert answer.fixes[0].title == "remove schedulerName from the pod, so that the default scheduler takes it"
+    assert answer.fixes[0].title == "remove schedulerName from the pod, so that the default scheduler schedules it"
 
 
 @pytest.mark.parametrize(

@@ -380,7 +380,7 @@ def test_what_cannot_be_changed_in_place_is_said(owner: str) -> None:
     answer = explain("pod/web-0", GPU, tainted, gpus("node-1", "gpu-0"), TWO[3], own, made("web-0", owner))
     patch = explain_patch.render([answer])
     assert "kubectl" not in patch
-    assert f"where {owner.replace('/', ' ml/')} is written" in patch
+    assert f"change the manifest of {owner.replace('/', ' ml/')} and recreate it" in patch
 
 
 # -- what the API server accepts, and what lasts --

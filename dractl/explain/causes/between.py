@@ -44,7 +44,7 @@ class OwnReplicas(Cause):
         "The workload wants more pods than there are devices. Pods of a Job end, and the next one gets its turn; "
         "replicas of other workloads do not end by themselves.",
         _PODS,
-        "Wait, if it is a Job; else lower the replicas, ask for fewer devices a pod, or add devices.",
+        "Wait, if it is a Job; else lower the replicas, ask for fewer devices per pod, or add devices.",
         OUTSIDE,
     )
     shown: ClassVar[Mapping[str, str]] = {"pods": "found"}
@@ -140,8 +140,8 @@ class UnknownNodes(Cause):
     page: ClassVar[ReasonPage] = ReasonPage(
         "slices-of-unknown-node",
         "ResourceSlices name a node that does not exist",
-        "The driver publishes under another name than that of the Node object, so that no node has the devices: the "
-        "environment variable NODE_NAME of its DaemonSet must come from spec.nodeName.",
+        "The driver publishes under a name other than the Node object's, so no node has the devices: the environment "
+        "variable NODE_NAME of its DaemonSet must come from spec.nodeName.",
         SEE_SLICES + " (spec.nodeName); kubectl get nodes",
         "Set NODE_NAME of the driver's DaemonSet from the field spec.nodeName.",
         OUTSIDE,
@@ -193,7 +193,7 @@ class NotTriedYet(Cause):
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "not-tried-yet",
-        "the scheduler has not looked at the pod",
+        "the scheduler has not tried the pod",
         "kube-scheduler writes the condition PodScheduled at its first attempt. A pod without it is seconds old, or "
         "kube-scheduler does not run.",
         "kubectl get pods -n kube-system -l component=kube-scheduler; kubectl get lease -n kube-system kube-scheduler",
@@ -211,8 +211,8 @@ class AddedByAdmission(Cause):
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "added-by-admission",
-        "admission has added what keeps the pod from its nodes",
-        "A RuntimeClass adds its node selector and tolerations to pods, a LimitRange its default requests. To remove "
+        "admission added what keeps the pod off its nodes",
+        "A RuntimeClass adds its node selector and tolerations to pods, a LimitRange its default requests. Removing "
         "them from the pod's template changes nothing.",
         "kubectl get runtimeclass -o yaml; kubectl get limitrange -n NS -o yaml",
         "Change the RuntimeClass or LimitRange, set the field in the template yourself, or label the nodes.",
@@ -246,8 +246,8 @@ class PodsNotCreated(Cause):
     page: ClassVar[ReasonPage] = ReasonPage(
         "pods-not-created",
         "the workload cannot create its pods",
-        "The API server refuses the workload's pods: a quota, an admission policy, a webhook. There is no pod that the "
-        "scheduler could look at.",
+        "The API server refuses the workload's pods: a quota, an admission policy, a webhook. There is no pod for the "
+        "scheduler to place.",
         "kubectl describe replicaset -n NS (event FailedCreate)",
         "Fix what the event names.",
         STOPPED,

@@ -128,8 +128,8 @@ class DeviceInUse(Held):
     page: ClassVar[ReasonPage] = ReasonPage(
         "device-in-use",
         "the devices are allocated to other claims",
-        "Matching devices exist, and claims hold them. A claim holds its devices until nobody uses it, also when its "
-        "pods have ended without the claim being released. The scheduler does not preempt pods for devices.",
+        "Matching devices exist, and claims hold them. A claim holds its devices until nobody uses it, even if its "
+        "pods have ended without releasing it. The scheduler does not preempt pods for devices.",
         "kubectl get resourceclaims -A -o wide",
         "Wait, end a pod that holds one, delete a claim that nobody uses any more, or add devices.",
         TAKEN,
@@ -148,7 +148,7 @@ class DeviceInUseSamePod(Held):
     page: ClassVar[ReasonPage] = ReasonPage(
         "device-in-use-same-pod",
         "another request of the same pod takes the device",
-        "Requests and claims of one pod never share a device, except where it allows several allocations.",
+        "Requests and claims of one pod never share a device, unless it allows multiple allocations.",
         SEE_POD_CLAIMS,
         "Ask for fewer devices, or let one request serve both purposes.",
         APART,
@@ -231,10 +231,10 @@ class CountersShort(Held):
     page: ClassVar[ReasonPage] = ReasonPage(
         "counters-short",
         "partitions of the same hardware use up the shared counters",
-        "A partition (such as a MIG device) takes from counters that it shares with others; what is left is not "
-        "enough, or not at the place where this partition sits.",
+        "A partition (such as a MIG device) consumes counters that it shares with others; too little of them is left, "
+        "or not in the place of this partition.",
         SEE_SLICES + " (sharedCounters, consumesCounters)",
-        "Free the partitions that take from the same counter set, or ask for a partition of another size.",
+        "Free the partitions that consume the same counter set, or ask for a partition of another size.",
         TAKEN,
     )
 
@@ -293,7 +293,7 @@ class CapacityPolicy(Held):
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "capacity-policy",
-        "the amount is against the device's request policy",
+        "the amount violates the device's request policy",
         "The device serves only amounts from a range or a list (requestPolicy), and this is not one of them.",
         SEE_SLICES + " (capacity.*.requestPolicy)",
         "Ask for an amount within the policy.",
@@ -316,7 +316,7 @@ class GateOff(OfRequest):
     page: ClassVar[ReasonPage] = ReasonPage(
         "gate-off",
         "a feature gate is off",
-        "The claim or the devices use a feature that this release, with its gates, does not have on.",
+        "The claim or the devices use a feature that is off in this release with its gates.",
         "kubectl version; the feature gates of kube-apiserver and kube-scheduler",
         "Enable the gate in kube-apiserver, kube-scheduler and kube-controller-manager, or do without the feature.",
         STOPPED,
@@ -448,7 +448,7 @@ class SearchConflict(OfRequests):
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "search-conflict",
-        "each request alone fits, all together do not",
+        "each request fits alone, but not all together",
         "The requests compete for devices, or one claim's choice leaves nothing for another.",
         SEE_POD_CLAIMS,
         "Relax one of the requests that explain names.",

@@ -92,8 +92,8 @@ class OtherScheduler(Cause):
     page: ClassVar[ReasonPage] = ReasonPage(
         "scheduler-bypass",
         "kube-scheduler does not schedule this pod",
-        "spec.schedulerName names another scheduler, or spec.nodeName was set by hand: nobody allocates the claims, or "
-        "somebody of whom explain knows nothing.",
+        "spec.schedulerName names another scheduler, or spec.nodeName was set by hand: nobody allocates the claims, "
+        "or a scheduler does that explain does not know.",
         "kubectl get pod -n NS NAME -o jsonpath='{.spec.schedulerName} {.spec.nodeName}'",
         "Use the default scheduler, and let it choose the node (nodeSelector instead of nodeName).",
         STOPPED,
@@ -118,7 +118,7 @@ class TimeoutRisk(OfClaim):
     page: ClassVar[ReasonPage] = ReasonPage(
         "timeout-risk",
         "the scheduler's search takes too long",
-        "kube-scheduler tries combinations one after the other and gives up after 10 seconds a node.",
+        "kube-scheduler tries combinations one after the other and gives up after 10 seconds per node.",
         "kubectl describe pod -n NS NAME (timed out trying to allocate devices)",
         "Fix the request that cannot be satisfied; narrow the selectors of the large one.",
         STOPPED,
@@ -136,8 +136,8 @@ class SchedulerError(OfClaim):
     page: ClassVar[ReasonPage] = ReasonPage(
         "scheduler-error",
         "the scheduler fails with an error",
-        "The structured allocator of kube-scheduler ends the attempt with an error that dractl has no reason of its "
-        "own for: an amount that the device's range arithmetic cannot represent, a derived attribute that cannot be "
+        "The structured allocator of kube-scheduler ends the attempt with an error for which dractl has no separate "
+        "reason: an amount that the device's range arithmetic cannot represent, a derived attribute that cannot be "
         "evaluated, a field that this release does not know. It stops the pod on every node.",
         "kubectl describe pod -n NS NAME (event FailedScheduling)",
         "Change what the error names; the message is quoted as the scheduler prints it.",
@@ -223,10 +223,10 @@ class Mixed(Cause):
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "mixed",
-        "every node has another reason",
+        "every node has a different reason",
         "No single reason stops the pod on most nodes; explain lists them node by node.",
         "dractl explain -o json (nodes[].reasons)",
-        "Take the fix that is smallest for you: one node is enough.",
+        "Pick the smallest fix: one node is enough.",
         OUTSIDE,
     )
     shown: ClassVar[Mapping[str, str]] = {"codes": "found"}

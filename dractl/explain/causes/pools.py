@@ -18,8 +18,7 @@ class NoSlicesForDriver(OfRequest):
     page: ClassVar[ReasonPage] = ReasonPage(
         "no-slices-for-driver",
         "the driver publishes nothing in the whole cluster",
-        "There is no ResourceSlice of the class's driver: it is not installed, does not run, or is too old for "
-        "this API.",
+        "The class's driver has no ResourceSlice: it is not installed, does not run, or is too old for this API.",
         "kubectl get resourceslices; kubectl get daemonsets -A | grep -i dra",
         "Look at the driver's pods and their logs; check that its version supports the API versions of the cluster.",
         1,
@@ -58,7 +57,7 @@ class SliceNodeMismatch(OfRequest):
         "the slice is for other nodes",
         "A slice that is not bound to one node has a node selector, and this node's labels do not match it.",
         SEE_SLICES + " (spec.nodeSelector); kubectl get nodes --show-labels",
-        "Label the node as the selector wants it, if the device can really be reached from there.",
+        "Label the node to match the selector, if the device can really be reached from there.",
         3,
     )
     shown: ClassVar[Mapping[str, str]] = {"selectors": "found"}
@@ -91,12 +90,11 @@ class PoolIncomplete(OfPool):
     page: ClassVar[ReasonPage] = ReasonPage(
         "pool-incomplete",
         "slices of the pool are missing",
-        "The pool says how many slices it has, and that is not how many there are: devices of an incomplete pool are "
-        "not used, and a request with allocationMode All fails while any pool of the node is incomplete, of whichever "
-        "driver.",
+        "The pool announces a different number of slices than it has: devices of an incomplete pool are not used, and "
+        "a request with allocationMode All fails while any pool of the node is incomplete, whatever its driver.",
         SEE_SLICES + " (spec.pool: name, generation, resourceSliceCount)",
-        "Wait a moment; if it stays, the driver is at fault: restart it. A dead node's slices go away with its Node "
-        "object.",
+        "Wait a moment; if it persists, the driver is at fault: restart it. A dead node's slices go away with its "
+        "Node object.",
         HIDDEN,
     )
 

@@ -195,7 +195,7 @@ def _affinity(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[
             (label(verdict, added),),
             Slot(Topic.LABEL),
             Preference.ADMIT if by_class else Preference.POLICY,
-            effect=f"RuntimeClass {by_class} wants it" if by_class else "if the label is true of the node",
+            effect=f"RuntimeClass {by_class} wants it" if by_class else "if the label is correct for the node",
         )
 
 

@@ -235,7 +235,7 @@ def scheduler(problem: Problem, _: OtherScheduler) -> Iterator[Candidate]:
     """The default scheduler."""
     if problem.pod is not None and "schedulerName" in map_at(problem.pod, "spec"):
         yield Candidate(
-            "remove schedulerName from the pod, so that the default scheduler takes it",
+            "remove schedulerName from the pod, so that the default scheduler schedules it",
             (Patch(problem.target, ({"op": "remove", "path": "/spec/schedulerName"},)),),
             Slot(Topic.SCHEDULER),
             Preference.CORRECT,
@@ -297,7 +297,7 @@ def _own_claim(problem: Problem, pod_claim: str, name: str, value: Mapping[str, 
     written = {"name": pod_claim, "resourceClaimTemplateName": template}
     change = {"op": "replace", "path": pointer("spec", "resourceClaims", entry[0]), "value": written}
     yield Candidate(
-        f"give the pod a claim of its own instead of the shared claim {name}",
+        f"give the pod its own claim instead of the shared claim {name}",
         (Create(made), Patch(problem.target, (change,))),
         Slot(Topic.CLAIM, "own"),
         Preference.ADAPT,

@@ -34,7 +34,7 @@ _GENERATED = ("uid", "resourceVersion", "creationTimestamp", "generation", "mana
 def next_attempt(_: Problem, __: WouldFitNow) -> Iterator[Candidate]:
     """Nothing to change: the scheduler has to try again."""
     title = "wait until the scheduler tries again, for five minutes at most, or recreate the pod"
-    yield _again(title, "if nothing happens: does kube-scheduler run?")
+    yield _again(title, "if nothing happens: is kube-scheduler running?")
 
 
 @fix_for(BindingPending)
@@ -42,7 +42,7 @@ def binding(_: Problem, cause: BindingPending) -> Iterator[Candidate]:
     """Nothing to change: the driver has to get the device ready."""
     if cause.driver:
         title = f"wait until driver {cause.driver} sets {', '.join(cause.conditions)}"
-        yield _again(title, "if nothing happens: does the driver's controller run?")
+        yield _again(title, "if nothing happens: is the driver's controller running?")
 
 
 @fix_for(ClaimNotCreated)
@@ -50,7 +50,7 @@ def creation(_: Problem, cause: ClaimNotCreated) -> Iterator[Candidate]:
     """Nothing to change: the claim controller has to try again, unless it was refused."""
     if not refused(cause.event):
         title = "wait until the claim controller tries again, or recreate the pod"
-        yield _again(title, "if nothing happens: does kube-controller-manager run?")
+        yield _again(title, "if nothing happens: is kube-controller-manager running?")
 
 
 def _again(title: str, effect: str) -> Candidate:

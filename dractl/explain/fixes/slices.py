@@ -154,7 +154,7 @@ def _valid(cause: OfPool, fault: PoolFault | None, slices: list[tuple[Any, Mappi
 def _published(cause: OfPool, what: str, slice_name: str, change: Mapping[str, Any]) -> Candidate:
     """What the driver would have to publish in a slice."""
     return Candidate(
-        f"fix driver {cause.driver}, which has to publish {what}",
+        f"fix driver {cause.driver}, which must publish {what}",
         (),
         Slot(Topic.POOL, str(cause.pool)),
         Preference.RESTORE,
@@ -204,7 +204,7 @@ def publish(problem: Problem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
     node = next((v.name for v in problem.attempt.nodes if v.asked and v.name in cause.nodes), None)
     if isinstance(problem.first, NoSlicesForDriver) and cause.driver and wanted is not None and node is not None:
         yield Candidate(
-            f"get driver {cause.driver} to publish devices",
+            f"make driver {cause.driver} publish devices",
             (),
             Slot(Topic.POOL, cause.driver),
             Preference.RESTORE,
@@ -235,11 +235,11 @@ def _on_nodes(problem: Problem, driver: str, nodes: list[str], effect: str) -> I
         return
     names = ", ".join(nodes[:_SHOWN]) + (f" +{len(nodes) - _SHOWN}" if len(nodes) > _SHOWN else "")
     yield Candidate(
-        f"get driver {driver} to publish devices on {names}",
+        f"make driver {driver} publish devices on {names}",
         (),
         Slot(Topic.POOL, f"{driver} siblings"),
         Preference.RESTORE,
-        effect=f"{effect}does the driver's DaemonSet run there?",
+        effect=f"{effect}is the driver's DaemonSet running there?",
         tried=tuple(_made(problem, wanted, driver, name) for name in nodes),
     )
 

@@ -92,7 +92,7 @@ def delete_rules(_: Problem, cause: Tainted) -> Iterator[Candidate]:
             (Delete(f"DeviceTaintRule/{name}"),),
             Slot(Topic.RULE),
             Preference.POLICY,
-            effect="if what it was made for is over",
+            effect="if it is no longer needed",
         )
 
 
