@@ -10,7 +10,7 @@ from dractl.cli.options import Argument, Option
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
-    from dractl.capacity import DeviceRow
+    from dractl.capacity import DeviceRow, Fit
     from dractl.cli.source import Cluster
 
 FORMATS = ("table", "wide", "json", "html", "openmetrics")
@@ -143,7 +143,7 @@ def _report(
     if output == "html":
         from dractl.report import capacity_html
 
-        return capacity_html.devices(stock, offered, faults)
+        return capacity_html.devices(stock, offered, faults, _templates(cluster))
     from dractl.report import capacity_text
     from dractl.report.canvas import Canvas
 
@@ -155,6 +155,35 @@ def _report(
     if output == "wide":
         return capacity_text.wide(stock, faults, canvas)
     return capacity_text.devices(stock, offered, faults, canvas, by=by)
+
+
+_TEMPLATES, _NODES = 6, 6000  # templates whose copies are counted on a page, and times nodes: some seconds
+
+
+def _templates(cluster: Cluster) -> list[Fit]:
+    """How many more copies of the cluster's templates fit; of many those that most pods use."""
+    from collections import Counter
+
+    from dractl.capacity import copies, place
+    from dractl.cluster.state import maps_at, text_at
+    from dractl.errors import DractlError
+
+    used = Counter(
+        (key[0], text_at(reference, "resourceClaimTemplateName"))
+        for key, pod in cluster.state.all("Pod").items()
+        for reference in maps_at(pod, "spec", "resourceClaims")
+    )
+    keys = sorted(cluster.state.all("ResourceClaimTemplate"), key=lambda key: (-used[key], key))
+    found = []
+    for key in keys[: max(1, min(_TEMPLATES, _NODES // max(1, len(cluster.state.all("Node")))))]:
+        terminal.progress(f"placing copies of {key[1]}")
+        try:
+            found.append(place(copies.of_object(cluster.state, "ResourceClaimTemplate", key), cluster.features))
+        except DractlError:
+            continue  # a template that no server would have taken: the page goes without it
+        finally:
+            terminal.progress("")
+    return found
 
 
 def _selected(cluster: Cluster, rows: list[DeviceRow], selector: str) -> list[DeviceRow]:

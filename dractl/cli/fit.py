@@ -112,7 +112,7 @@ def command(
     if output == "json":
         text = _json(cluster, found, pack, replicas)
     elif output == "html":
-        text = _html(cluster, found[0], pack)
+        text = _html(cluster, found, pack)
     else:
         text = _text(cluster, found, pack, replicas, to_file=output_file is not None)
     common.write_report(text, output_file)
@@ -226,13 +226,17 @@ def _json(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None) 
     return json.dumps(whole, indent=1, ensure_ascii=False)
 
 
-def _html(cluster: Cluster, found: Fit, pack: bool) -> str:
+def _html(cluster: Cluster, found: list[Fit], pack: bool) -> str:
     from dractl.capacity import inventory
     from dractl.report import capacity_html
 
-    rest = _rest(cluster, found, pack)
-    stock = inventory(found.state, cluster.features)
-    return capacity_html.fit(found, stock, [reason.short for reason in rest.stops], rest.left, rest.most)
+    if len(found) > 1:
+        return capacity_html.shapes(found, inventory(cluster.state, cluster.features))
+    rest = _rest(cluster, found[0], pack)
+    stock = inventory(found[0].state, cluster.features)
+    stops = [reason.short for reason in rest.stops]
+    stops += [f"kube-scheduler ends {', '.join(pods)} on {node} for it" for node, pods in found[0].preempts[:4]]
+    return capacity_html.fit(found[0], stock, stops, rest.left, rest.most)
 
 
 def _text(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None, *, to_file: bool) -> str:

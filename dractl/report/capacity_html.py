@@ -1,20 +1,23 @@
 """``devices -o html`` and ``fit -o html``: one picture of the cluster, in one file that loads nothing from elsewhere.
 
-Nodes with the same devices in the same states share a card where there are many. A device's state is its letter as
-well as its colour; every device can be reached by keyboard.
+Nodes with the same devices in the same states share a card where there are many, so that the file stays small. A
+device's state is its letter as well as its colour; every device can be reached by keyboard.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from dractl.capacity import DeviceRow, Fit, Inventory, Most, PluginRow, Problem, Stranded
 
 _MANY = 60  # nodes from which equal ones share a card
+_CARDS = 300  # cards at most: then nodes with the same numbers share one, and what is left is counted
 _LETTERS = {
     "copy": ("+", "a copy fits here"),
     "free": ("·", "free"),
@@ -28,16 +31,21 @@ _LETTERS = {
 }
 
 
-def devices(stock: Inventory, plugins: Sequence[PluginRow], problems: Sequence[Problem]) -> str:
-    """The cluster's devices by node and PCIe root."""
+def devices(
+    stock: Inventory, plugins: Sequence[PluginRow], problems: Sequence[Problem], fits: Sequence[Fit] = ()
+) -> str:
+    """The cluster's devices by node and PCIe root; ``fits`` are shapes whose further copies each node counts."""
     counts = {state: sum(row.state == state for row in stock.devices) for state in _LETTERS}
     title = f"{len(stock.devices)} devices, {counts['free']} free, {counts['held'] + counts['shared']} held"
-    return _page("Devices", title, [*_problems(problems), *_plugins(plugins), *_cards(stock.devices, {})], stock)
+    parts = [*_problems(problems), *_shapes(fits), *_plugins(plugins), *_cards(stock.devices, _by_node(fits))]
+    return _page("Devices", title, parts, stock)
 
 
 def fit(found: Fit, stock: Inventory, stops: Sequence[str], stranded: Sequence[Stranded], most: Most | None) -> str:
     """Where the copies fit; ``stock`` is the cluster with the copies in it."""
     more = "1 more copy fits" if found.fits == 1 else f"{found.fits} more copies fit"
+    if found.undecided:
+        more = f"at least {more}, undecided"
     title = f"{found.subject.name}: {more}"
     if most is not None and most.fits > found.fits:
         title += f"; {most.fits} in the best order of placing"
@@ -47,20 +55,60 @@ def fit(found: Fit, stock: Inventory, stops: Sequence[str], stranded: Sequence[S
         lines = "".join(f"<li>{escape(text)}</li>" for text in stops)
         parts.append(f"<section><h2>The next copy stays pending</h2><ul>{lines}</ul></section>")
     if stranded:
-        rows = "".join(
-            f"<tr><td>{escape(s.node)}</td><td>{escape(s.pcie_root or '')}</td><td>{escape(s.driver)}</td>"
-            f"<td>{len(s.devices)}</td><td>{escape(s.why)}</td></tr>"
-            for s in stranded[:200]
-        )
-        head = "<tr><th>node</th><th>root</th><th>driver</th><th>devices</th><th>why</th></tr>"
+        rows = [(s.node, s.pcie_root or "", s.driver, str(len(s.devices)), s.why) for s in stranded]
         left = sum(len(s.devices) for s in stranded)
+        table = _table(("node", "root", "driver", "devices", "why"), rows)
         unused = (
             f"<section><details><summary>{left} free devices are unusable for this shape</summary>"
-            f'<div class="scroll"><table>{head}{rows}</table></div></details></section>'
+            f"{table}</details></section>"
         )
-    fits = {node.name: node.fits for node in found.nodes}
     taken = frozenset(device for node in found.nodes for device in node.devices)
-    return _page("Fit", title, [*parts, *_cards(stock.devices, fits, taken), unused], stock, taken)
+    return _page("Fit", title, [*parts, *_cards(stock.devices, _by_node([found]), taken), unused], stock, taken)
+
+
+def shapes(fits: Sequence[Fit], stock: Inventory) -> str:
+    """How many of each of several shapes fit where; ``stock`` is the cluster without any."""
+    title = f"{len(fits)} shapes: how many more copies of each fit alone"
+    return _page("Fit", title, [*_shapes(fits), *_cards(stock.devices, _by_node(fits))], stock)
+
+
+def _shapes(fits: Sequence[Fit]) -> Iterable[str]:
+    if fits:
+        rows = [
+            (_shape(one), one.subject.name, f"{'at least ' if one.undecided else ''}{one.fits}", str(_nodes(one)))
+            for one in fits
+        ]
+        yield (
+            "<section><h2>What still fits</h2>"
+            + _table(("shape", "of", "more copies", "on nodes"), rows)
+            + "</section>"
+        )
+
+
+def _nodes(found: Fit) -> int:
+    return sum(node.fits > 0 for node in found.nodes)
+
+
+def _shape(found: Fit) -> str:
+    """A short name: that of the object, or the shape as it was written."""
+    return found.subject.name.partition(" ")[0].rpartition("/")[2]
+
+
+def _by_node(fits: Sequence[Fit]) -> dict[str, tuple[tuple[str, int], ...]]:
+    """Shapes with their number of copies, by node."""
+    found: dict[str, tuple[tuple[str, int], ...]] = {}
+    for one in fits:
+        for node in one.nodes:
+            found[node.name] = (*found.get(node.name, ()), (_shape(one), node.fits))
+    return found
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of at most 200 rows, which scrolls by itself where the page is narrow."""
+    titles = "".join(f'<th scope="col">{name}</th>' for name in head)
+    lines = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows[:200])
+    more = f"<p>and {len(rows) - 200} more</p>" if len(rows) > 200 else ""
+    return f'<div class="scroll" tabindex="0"><table><tr>{titles}</tr>{lines}</table></div>{more}'
 
 
 def _problems(problems: Sequence[Problem]) -> Iterable[str]:
@@ -72,53 +120,113 @@ def _problems(problems: Sequence[Problem]) -> Iterable[str]:
 
 def _plugins(plugins: Sequence[PluginRow]) -> Iterable[str]:
     if plugins:
-        rows = "".join(
-            f"<tr><td>{escape(p.node)}</td><td>{escape(p.resource)}</td><td>{p.allocatable}</td><td>{p.requested}</td></tr>"
-            for p in plugins[:100]
-        )
-        head = "<tr><th>node</th><th>resource</th><th>allocatable</th><th>requested</th></tr>"
-        yield f'<section><h2>Device plugins</h2><div class="scroll"><table>{head}{rows}</table></div></section>'
+        rows = [(p.node, p.resource, str(p.allocatable), str(p.requested)) for p in plugins]
+        table = _table(("node", "resource", "allocatable", "requested"), rows)
+        yield f"<section><h2>Device plugins</h2>{table}</section>"
 
 
-def _cards(rows: Sequence[DeviceRow], fits: Mapping[str, int], taken: frozenset[str] = frozenset()) -> Iterable[str]:
+def _cards(
+    rows: Sequence[DeviceRow],
+    fits: Mapping[str, tuple[tuple[str, int], ...]],
+    taken: frozenset[str] = frozenset(),
+) -> Iterable[str]:
     nodes: dict[str, list[DeviceRow]] = {name: [] for name in fits}
     for row in rows:
         nodes.setdefault(row.node or "any node", []).append(row)
-    groups: dict[object, list[str]] = {}
-    for name, members in sorted(nodes.items()):
-        key: object = name
-        if len(nodes) > _MANY:
-            key = tuple((r.id.driver, r.pcie_root, r.state, r.model) for r in members), fits.get(name)
-        groups.setdefault(key, []).append(name)
-    cards = "".join(
-        _card(names, nodes[names[0]], fits.get(names[0]) if fits else None, taken) for names in groups.values()
-    )
-    yield f'<section><h2>Nodes</h2><div class="nodes">{cards}</div></section>'
+    groups: list[list[str]] = [[name] for name in sorted(nodes)]
+    for alike in (_alike, _counted):
+        if len(groups) > (_MANY if alike is _alike else _CARDS):
+            groups = _together(nodes, fits, alike)
+    shown = groups[:_CARDS]
+    cards = "".join(_card(names, nodes[names[0]], fits.get(names[0], ()), taken) for names in shown)
+    left = len(nodes) - sum(map(len, shown))
+    more = f"<p>and {left} more nodes, none like another: dractl devices -o wide lists them all</p>" if left else ""
+    yield f'<section><h2>Nodes</h2><p class="count" role="status"></p><div class="nodes">{cards}</div>{more}</section>'
 
 
-def _card(names: Sequence[str], rows: Sequence[DeviceRow], fits: int | None, taken: frozenset[str]) -> str:
+def _together(
+    nodes: Mapping[str, list[DeviceRow]],
+    fits: Mapping[str, tuple[tuple[str, int], ...]],
+    alike: Callable[[Sequence[DeviceRow]], Hashable],
+) -> list[list[str]]:
+    """Names of nodes that take the same copies and are ``alike``."""
+    groups: dict[Hashable, list[str]] = {}
+    for name, rows in sorted(nodes.items()):
+        groups.setdefault((alike(rows), fits.get(name)), []).append(name)
+    return list(groups.values())
+
+
+def _alike(rows: Sequence[DeviceRow]) -> Hashable:
+    """The same devices in the same states in the same places."""
+    return tuple((row.id.driver, row.pcie_root, row.state, row.model) for row in rows)
+
+
+def _counted(rows: Sequence[DeviceRow]) -> Hashable:
+    """The same number of devices in each state, wherever they are."""
+    return frozenset(Counter((row.id.driver, row.state, row.model) for row in rows).items())
+
+
+def _card(
+    names: Sequence[str], rows: Sequence[DeviceRow], fits: Sequence[tuple[str, int]], taken: frozenset[str]
+) -> str:
     roots: dict[str, list[DeviceRow]] = {}
     for row in rows:
         roots.setdefault(row.pcie_root or "no PCIe root", []).append(row)
+    several = len({row.id.driver for row in rows}) > 1
+    first = next(iter(rows), None)
     lines = "".join(
         f'<div class="root"><span class="name">{escape(root)}</span><span class="row">'
-        + "".join(_square(row, taken) for row in members)
+        + "".join(_driver(members, taken, first, named=several) for members in _by_driver(at_root))
         + "</span></div>"
-        for root, members in sorted(roots.items())
+        for root, at_root in sorted(roots.items())
     )
-    name = escape(names[0]) + (f" <small>and {len(names) - 1} like it</small>" if len(names) > 1 else "")
-    copies = "" if fits is None else f'<span class="fits">{fits} {"fits" if fits == 1 else "fit"}</span>'
-    return f'<article class="node" title="{escape(", ".join(names[:50]))}"><h3>{name}{copies}</h3>{lines}</article>'
+    like = f" <small>and {len(names) - 1} like it</small>" if len(names) > 1 else ""
+    badges = "".join(f'<span class="fits">{escape(shape)} <b>{count}</b></span>' for shape, count in fits)
+    copies = f'<p class="shapes" title="further copies that fit here">{badges}</p>' if badges else ""
+    return (
+        f'<article class="node" data-nodes="{len(names)}" title="{escape(", ".join(names[:50]))}">'
+        f"<h3>{escape(names[0])}{like}</h3>{copies}{lines}{_holders(names, rows)}</article>"
+    )
 
 
-def _square(row: DeviceRow, taken: frozenset[str]) -> str:
+def _by_driver(rows: Iterable[DeviceRow]) -> Iterable[list[DeviceRow]]:
+    found: dict[str, list[DeviceRow]] = {}
+    for row in rows:
+        found.setdefault(row.id.driver, []).append(row)
+    return found.values()
+
+
+def _driver(rows: Sequence[DeviceRow], taken: frozenset[str], first: DeviceRow | None, *, named: bool) -> str:
+    """The devices of one driver at one root; where a node has several drivers, with what they call their devices."""
+    name = re.split(r"[^a-z]", rows[0].id.device, maxsplit=1)[0] or rows[0].id.driver.partition(".")[0]
+    label = f'<span class="kind">{escape(name[:12])}</span>' if named else ""
+    return f'<span class="driver">{label}{"".join(_square(row, taken, first=row is first) for row in rows)}</span>'
+
+
+def _holders(names: Sequence[str], rows: Sequence[DeviceRow]) -> str:
+    """Who holds which devices of the node."""
+    held: dict[str, list[str]] = {}
+    for row in rows:
+        for holder in row.holders:
+            held.setdefault(holder.pod or f"claim {holder.claim}, used by no pod", []).append(row.id.device)
+    if not held:
+        return ""
+    lines = [f"<li>{escape(who)}: {escape(', '.join(dict.fromkeys(devices)))}</li>" for who, devices in held.items()]
+    more = f"<li>and {len(lines) - 12} more</li>" if len(lines) > 12 else ""
+    where = f"{escape(names[0])} is " if len(names) > 1 else ""
+    who = escape(next(iter(held))) + (f" +{len(held) - 1}" if len(held) > 1 else "")
+    return f"<details><summary>{where}held by {who}</summary><ul>{''.join(lines[:12])}{more}</ul></details>"
+
+
+def _square(row: DeviceRow, taken: frozenset[str], *, first: bool) -> str:
     state = "copy" if str(row.id) in taken else row.state
     letter, words = _LETTERS[state]
     holders = ", ".join(dict.fromkeys(holder.pod or holder.claim for holder in row.holders))
-    facts = [str(row.id), row.model or "", words, f"held by {holders}" if holders else "", *row.taints]
+    left = ", ".join(f"{a.name} {a.consumed} of {a.total}" for a in row.capacity if a.consumed != "0")
+    facts = [str(row.id), row.model or "", words, left, f"held by {holders}" if holders else "", *row.taints]
     label = escape("; ".join(filter(None, facts)))
     return (
-        f'<span class="d {state}" tabindex="0" role="img" aria-label="{label}" title="{label}" '
+        f'<span class="d {state}" tabindex="{0 if first else -1}" role="img" aria-label="{label}" title="{label}" '
         f'data-driver="{escape(row.id.driver)}" data-model="{escape(row.model or "")}" data-state="{state}">'
         f"{letter}</span>"
     )
@@ -139,6 +247,7 @@ def _page(kind: str, title: str, parts: Iterable[str], stock: Inventory, taken: 
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>"
         f'<form class="filters">{selects}</form><div class="legend">{legend}</div>{"".join(parts)}'
+        '<output class="about" aria-live="polite"></output>'
         f"<script>{_SCRIPT}</script></body></html>\n"
     )
 
@@ -151,32 +260,67 @@ def _select(name: str, values: Sequence[str]) -> str:
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --ink: #1b1f24; --paper: #fff; --quiet: #57606a; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --quiet: #9da7b1; } }
-body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 1.2rem; }
-h1 { font-size: 1.3rem; overflow-wrap: anywhere; } h2 { font-size: 1.05rem; margin-top: 1.6rem; }
+* { box-sizing: border-box; }
+body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 1.2rem 1.2rem 4rem; }
+h1 { font-size: 1.3rem; overflow-wrap: anywhere; } h2 { font-size: 1.05rem; margin: 1.6rem 0 .6rem; }
+p, ul { margin: .3rem 0; } ul { padding-left: 1.2rem; overflow-wrap: anywhere; }
 .filters, .legend { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; margin: .6rem 0; }
 .filters select { font: inherit; max-width: 16rem; }
-.nodes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); gap: .8rem; }
-.node { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .7rem; }
-.node h3 { font-size: .95rem; margin: 0 0 .4rem; overflow-wrap: anywhere; }
-.node small { color: var(--quiet); font-weight: normal; } .fits { float: right; font-weight: 600; }
+.count { color: var(--quiet); }
+.nodes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: .8rem; }
+.node { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .7rem; min-width: 0; }
+.node h3 { font-size: .95rem; margin: 0 0 .3rem; overflow-wrap: anywhere; }
+.node small { color: var(--quiet); font-weight: normal; }
+.shapes { display: flex; flex-wrap: wrap; gap: .2rem .9rem; margin: 0 0 .4rem; font-size: .87rem; }
 .root { display: flex; gap: .6rem; align-items: baseline; margin: .15rem 0; }
-.root .name { color: var(--quiet); font: 12px/1.4 ui-monospace, monospace; min-width: 7.5rem; overflow-wrap: anywhere; }
-.row { display: flex; flex-wrap: wrap; gap: 3px; }
-.d { display: inline-block; width: 1.35em; height: 1.35em; line-height: 1.3em; text-align: center; border-radius: 3px;
-  font: 600 12px/1.3 ui-monospace, monospace; border: 1.5px solid #0003; color: #10151a; }
-.d:focus { outline: 3px solid #0969da; outline-offset: 1px; } .d.off { opacity: .12; }
-.free { background: #fff; border-color: #1f6feb; border-width: 2px; } .held { background: #7aa7d9; }
+.root .name { color: var(--quiet); font: 12px/1.4 ui-monospace, monospace; flex: 0 0 7rem; overflow-wrap: anywhere; }
+.row { display: flex; flex-wrap: wrap; gap: 3px 10px; } .driver { display: flex; flex-wrap: wrap; gap: 3px; }
+.kind { color: var(--quiet); font: 12px/21px ui-monospace, monospace; margin-right: 2px; }
+.d { display: inline-block; width: 21px; height: 21px; text-align: center; border-radius: 3px;
+  font: 600 12px/18px ui-monospace, monospace; border: 1.5px solid #0003; color: #10151a; }
+.d:focus { outline: 3px solid #0969da; outline-offset: 1px; } .d.off { opacity: .15; } [hidden] { display: none; }
+.free { background: #fff; border-color: #1f6feb; } .held { background: #7aa7d9; }
 .copy { background: #b7dfb0; border-color: #2f6f3e; }
 .shared { background: linear-gradient(135deg, #7aa7d9 50%, #fff 50%); } .blocked { background: #c9c3dd; }
+.unknown { background: repeating-linear-gradient(45deg, #d5d9de 0 4px, #fff 4px 8px); }
 .tainted { background: #f0b429; } .incomplete { background: #d9a6a0; } .stale, .gone { background: #b08968; }
+details { margin-top: .4rem; font-size: .87rem; } summary { cursor: pointer; color: var(--quiet); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; }
-td, th { text-align: left; padding: .2rem .7rem .2rem 0; border-bottom: 1px solid var(--line); }
+td, th { text-align: left; padding: .2rem .9rem .2rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+.about { position: fixed; inset: auto 0 0 0; padding: .5rem 1.2rem; background: var(--paper); overflow-wrap: anywhere;
+  border-top: 1px solid var(--line); font-size: .87rem; } .about:empty { display: none; }
 """
+# Filters dim the other devices and hide nodes without any; arrow keys go from device to device, Tab from node to node.
 _SCRIPT = """
-const form = document.querySelector('.filters');
-form.addEventListener('change', () => {
-  const want = Object.fromEntries(new FormData(form));
-  for (const d of document.querySelectorAll('.nodes .d'))
-    d.classList.toggle('off', Object.entries(want).some(([k, v]) => v && d.dataset[k] !== v));
+const form = document.querySelector('.filters'), about = document.querySelector('.about');
+const count = document.querySelector('.count'), cards = [...document.querySelectorAll('.node')];
+function filter() {
+  const want = Object.entries(Object.fromEntries(new FormData(form))).filter(([, v]) => v);
+  let devices = 0, nodes = 0;
+  for (const card of cards) {
+    let own = 0;
+    for (const d of card.querySelectorAll('.d')) {
+      const off = want.some(([k, v]) => d.dataset[k] !== v);
+      d.classList.toggle('off', off);
+      own += !off;
+    }
+    card.hidden = want.length > 0 && !own;
+    devices += own * card.dataset.nodes;
+    nodes += card.hidden ? 0 : +card.dataset.nodes;
+  }
+  count.textContent = `${devices} devices on ${nodes} nodes` + (want.length ? ' match' : '');
+}
+form.addEventListener('change', filter);
+filter();
+for (const kind of ['focusin', 'mouseover'])
+  document.addEventListener(kind, (e) => {
+    const d = e.target.closest('.nodes .d');
+    if (d) about.textContent = d.getAttribute('aria-label');
+  });
+document.addEventListener('keydown', (e) => {
+  const d = e.target.closest('.nodes .d'), step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+  if (!d || !step) return;
+  const all = [...d.closest('.node').querySelectorAll('.d')], next = all[all.indexOf(d) + step];
+  if (next) { next.focus(); e.preventDefault(); }
 });
 """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.explain.answer import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from dractl.capacity import DeviceRow, Fit, Inventory, Most, PluginRow, PoolRow, Problem, Stranded
     from dractl.cluster.devices import Holder
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def devices(stock: Inventory, plugins: Sequence[PluginRow], problems: Sequence[Problem], release: str) -> str:
-    """The inventory of a cluster."""
-    whole = {
-        "schema": "dractl/devices/v1",
-        "kubernetesVersion": release,
-        "pools": [_pool(row) for row in stock.pools],
-        "devices": [_device(row) for row in stock.devices],
-        "plugins": [
+    """The inventory of a cluster. Rows are written one by one: as values, 40,000 devices take hundreds of megabytes."""
+    members = {
+        "schema": _text("dractl/devices/v1"),
+        "kubernetesVersion": _text(release),
+        "pools": _list(_pool(row) for row in stock.pools),
+        "devices": _list(_device(row) for row in stock.devices),
+        "plugins": _list(
             {"node": p.node, "resource": p.resource, "allocatable": p.allocatable, "requested": p.requested}
             for p in plugins
-        ],
-        "problems": [
+        ),
+        "problems": _list(
             {
                 "code": p.code,
                 "message": p.message,
@@ -34,9 +34,19 @@ def devices(stock: Inventory, plugins: Sequence[PluginRow], problems: Sequence[P
                 "next": [{"text": step.text, **({"command": step.command} if step.command else {})} for step in p.next],
             }
             for p in problems
-        ],
+        ),
     }
-    return json.dumps(whole, indent=1, ensure_ascii=False)
+    return "{\n" + ",\n".join(f' "{name}": {value}' for name, value in members.items()) + "\n}"
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False)
+
+
+def _list(values: Iterable[Any]) -> str:
+    """A list in an object, indented like it."""
+    written = ",\n".join("  " + _text(value).replace("\n", "\n  ") for value in values)
+    return f"[\n{written}\n ]" if written else "[]"
 
 
 def fit_value(

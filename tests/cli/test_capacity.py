@@ -117,3 +117,26 @@ def test_a_template_without_its_class_fits_nowhere(dump: str, capsys: pytest.Cap
     Path(dump).write_text(text)
     assert main(["fit", "template/pair", "-f", dump, "--isolated"]) == 1
     assert "device class nix does not exist" in capsys.readouterr().out
+
+
+def test_a_page_counts_what_fits_where_and_says_who_holds_what(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices", "-f", dump, "-o", "html", "--isolated"]) == 0
+    out = capsys.readouterr().out
+    assert '<span class="fits">pair <b>1</b></span>' in out
+    assert "held by ml/p" in out
+    assert main(["fit", "--shapes", "pair,gpu=1", "-n", "ml", "-f", dump, "-o", "html", "--isolated"]) == 0
+    out = capsys.readouterr().out
+    assert '<span class="fits">pair <b>1</b></span><span class="fits">gpu=1 <b>2</b></span>' in out
+
+
+def test_a_page_of_many_unlike_nodes_stays_small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    items = [GPU]
+    for number in range(400):
+        roots = [f"r{number}-{i}" for i in range(number % 7 + 1)]
+        items += [node(f"n{number:03}"), gpus(f"n{number:03}", *roots)]
+    path = tmp_path / "dump.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    assert main(["devices", "-f", str(path), "-o", "html", "--isolated"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("<article") == 7  # as many as there are numbers of devices
+    assert "n000 <small>and 57 like it" in out
