@@ -12,6 +12,7 @@ from dractl.explain.answer import FITS
 from dractl.explain.causes import (
     STOPPED,
     Mixed,
+    NoConsumer,
     NodeFilter,
     NotReadable,
     OtherScheduler,
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from dractl.explain.answer import Verdict
+    from dractl.explain.ask import Question
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
     from dractl.explain.diagnose.nodes import NodeFindings
     from dractl.explain.unread import Blind
+    from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.verdict import Attempt
 
     Raw = Mapping[str, Any]
@@ -314,3 +317,32 @@ def _other_release(case: Case, condition: str) -> str | None:
         return None
     judge = Scheduler(case.state, Features.for_release(writer))
     return None if judge.pod(case.question.value).fits else writer
+
+
+# -- claims --
+
+
+def unused(question: Question, claim: PodClaim, said: Said) -> Said:
+    """That no pod uses a claim which exists: pending is its normal state then."""
+    if question.kind != "ResourceClaim" or not text_at(question.value, "metadata", "uid"):
+        return said
+    after = "; it would fit" if said.fits else ", and it would not fit"
+    causes = (NoConsumer(claim=claim.full_name), *said.causes)
+    return replace(said, verdict="blocked", headline=f"no pod uses it{after}", causes=causes)
+
+
+def focused(case: Case, said: Said, claim: str) -> Said:
+    """A pod's answer refocused on one of its claims: that claim's causes come first."""
+
+    def of(cause: Cause) -> str | None:
+        return cause.about[0].claim if cause.about else getattr(cause, "claim", None)
+
+    own = [c for c in said.causes if of(c) == claim]
+    others = [c for c in said.causes if of(c) not in (None, claim)]
+    if said.fits or not others or of(said.causes[0]) in (None, claim):
+        return said
+    if not own:
+        return replace(said, headline=f"the pod waits for its other claim {of(others[0])}, and {said.headline}")
+    rest = [c for c in said.causes if of(c) != claim]
+    headline = f"the pod {said.headline}; of this claim: {case.say(own[0], brief=True)}"
+    return replace(said, headline=headline, causes=(*own, *rest))

@@ -12,22 +12,22 @@ from dractl.errors import InputError
 from dractl.explain import inventory, placed
 from dractl.explain.answer import Explanation, NodeAnswer, Subject
 from dractl.explain.ask import Question, claim_question, pods_using
+from dractl.explain.build import NO_PARTS, Parts, build, granting, subject_of
 from dractl.explain.case import case_of
-from dractl.explain.causes import ClaimDeleting, NoConsumer, PlacedByHand
-from dractl.explain.conclude import Said, attempt_of, doubted, outside, spanned, stated, unseen
+from dractl.explain.causes import ClaimDeleting, PlacedByHand
+from dractl.explain.conclude import Said, attempt_of, doubted, focused, outside, spanned, stated, unseen, unused
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.nodes import allocation_of, findings, over_nodes
-from dractl.explain.diagnose.together import conflict_on
 from dractl.explain.fixes import Found, Problem, find_fixes
 from dractl.explain.fixes.owners import Owners
-from dractl.explain.funnel import funnel, having, whole
-from dractl.explain.next_steps import Asked, NextStep, next_steps, of_placed
+from dractl.explain.next_steps import of_placed
 from dractl.explain.rank import rank
+from dractl.explain.refused import refused
 from dractl.explain.unread import blind_to, both, compares_devices, founded, sentences
 from dractl.explain.wording import Names, say
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import failure, without_allocation
-from dractl.scheduler.extended import as_written, granted, wanted
+from dractl.scheduler.extended import granted, wanted
 from dractl.scheduler.preenqueue import enter
 from dractl.scheduler.verdict import Attempt
 
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dractl.allocation import Features
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.explain.answer import Conflict, Fix
+    from dractl.cluster.state import ClusterState
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
     from dractl.explain.diagnose.nodes import NodeFindings
@@ -100,19 +99,21 @@ class Explainer:
         said = attempt_of(case, found, self._ranked(case, found), one_node=self.options.node is not None)
         said = outside(case, found, spanned(case, found, said))
         if about is not None:
-            said = _focused(case, said, "/".join((about.namespace, about.name)))
+            said = focused(case, said, "/".join((about.namespace, about.name)))
         blind = self._blind(question, judgement)
         said = doubted(case, found, said, blind)
         fixes = self._fixes(case, found, said)
-        return self._explanation(
+        return self._answer(
             question,
-            _subject(question, case.judgement.claims) if about is None else about,
+            subject_of(question, case.judgement.claims) if about is None else about,
             said,
-            case=case,
-            found=found,
-            fixes=fixes.fixes,
-            notes=(*self._refused(question), *notes, *said.notes, *fixes.notes),
-            blind=blind,
+            Parts(
+                case=case,
+                found=found,
+                fixes=fixes.fixes,
+                notes=(*notes, *said.notes, *fixes.notes),
+                blind=blind,
+            ),
         )
 
     def _blind_for(self, question: Question) -> bool:
@@ -155,14 +156,11 @@ class Explainer:
         else:
             said = unseen(case, blind)
         said = stated(case, said)
-        return self._explanation(
+        return self._answer(
             question,
-            _subject(question, entry.claims) if about is None else about,
+            subject_of(question, entry.claims) if about is None else about,
             said,
-            case=case,
-            found=found,
-            notes=(*self._refused(question), *notes, *said.notes),
-            blind=blind,
+            Parts(case=case, found=found, notes=(*notes, *said.notes), blind=blind),
         )
 
     def _after_release(
@@ -197,17 +195,14 @@ class Explainer:
             fixes = self._let_schedule(question, cause)
         else:
             said = Said("allocated", placed.headline(self.state, pod))
-        refused = "" if ended(pod) else event_about(self.state, pod, "FailedPrepareDynamicResources")
-        steps = of_placed(pod, refused if text_at(pod, "status", "phase") != "Running" else "")
+        unprepared = "" if ended(pod) else event_about(self.state, pod, "FailedPrepareDynamicResources")
+        steps = of_placed(pod, unprepared if text_at(pod, "status", "phase") != "Running" else "")
         nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
-        return self._explanation(
+        return self._answer(
             question,
-            _subject(question, claims),
+            subject_of(question, claims),
             said,
-            nodes=nodes,
-            fixes=fixes.fixes,
-            steps=steps,
-            notes=(*self._refused(question), *notes, *fixes.notes),
+            Parts(nodes=nodes, fixes=fixes.fixes, steps=steps, notes=(*notes, *fixes.notes)),
         )
 
     def _let_schedule(self, question: Question, cause: PlacedByHand) -> Found:
@@ -239,7 +234,7 @@ class Explainer:
             notes=(*found.notes, *sentences(blind)),
             drivers=tuple(replace(driver, restartable=False) for driver in found.drivers),
             unread=blind,
-            next=self._granting(blind),
+            next=granting(blind, self.state.rights),
         )
 
     # -- claims and templates --
@@ -255,7 +250,7 @@ class Explainer:
         if text_at(question.value, "metadata", "deletionTimestamp"):
             cause = ClaimDeleting(claim=claim.full_name, asked=True)
             said = Said("blocked", say(cause, Names()), (cause,))
-            return self._explanation(question, subject, said, notes=self._refused(question))
+            return self._answer(question, subject, said)
         blind = blind_to(self.state, question, allocates=True)
         seen = compares_devices(self.state.rights) and bool(self.judge.nodes or not self.state.rights.hidden("Node"))
         attempt = self.judge.claim(claim) if seen else Attempt((claim,))
@@ -263,15 +258,14 @@ class Explainer:
         found = findings(case)
         if not seen:
             said = unseen(case, blind)
-            notes = (*self._refused(question), *said.notes)
-            return self._explanation(question, subject, said, case=case, found=found, notes=notes, blind=blind)
+            return self._answer(question, subject, said, Parts(case=case, found=found, notes=said.notes, blind=blind))
         said = attempt_of(case, found, self._ranked(case, found), one_node=self.options.node is not None)
-        said = _unused(question, claim, replace(said, scheduler_message=None))
+        said = unused(question, claim, replace(said, scheduler_message=None))
         said = doubted(case, found, said, blind)
         fixes = self._fixes(case, found, said)
-        notes = (*self._refused(question), *said.notes, *fixes.notes)
-        return self._explanation(
-            question, subject, said, case=case, found=found, fixes=fixes.fixes, notes=notes, blind=blind
+        notes = (*said.notes, *fixes.notes)
+        return self._answer(
+            question, subject, said, Parts(case=case, found=found, fixes=fixes.fixes, notes=notes, blind=blind)
         )
 
     def _allocated_claim(self, question: Question, subject: Subject, claim: PodClaim) -> Explanation:
@@ -287,7 +281,7 @@ class Explainer:
         users = [text_at(c, "name") for c in maps_at(claim.value, "status", "reservedFor")]
         used = f"used by pod {', '.join(users[:3])}" if users else "used by no pod"
         said = Said("allocated", f"allocated on {where}, {used}")
-        return self._explanation(question, subject, said, nodes=nodes, notes=self._refused(question))
+        return self._answer(question, subject, said, Parts(nodes=nodes))
 
     # -- steps --
 
@@ -330,151 +324,8 @@ class Explainer:
         """The answer to a question about another cluster; no fixes are looked for."""
         return Explainer(state, self.features, Options(fixes=0)).explain(question)
 
-    def _granting(self, blind: tuple[Blind, ...]) -> tuple[NextStep, ...]:
-        """The step after which everything may be read."""
-        if not blind:
-            return ()
-        return (NextStep("have an administrator allow reading the rest", self.state.rights.grant),)
-
-    def _refused(self, question: Question) -> tuple[str, ...]:
-        """What the API server would say to manifests that it has not seen: claims and templates."""
-        from dractl.model import Target
-        from dractl.validation import validate
-
-        written: list[tuple[str, Key]] = [(question.kind, question.key)] if question.kind in _CLAIMS else []
-        for reference in maps_at(question.value, "spec", "resourceClaims"):
-            for kind, field_name in (
-                ("ResourceClaim", "resourceClaimName"),
-                ("ResourceClaimTemplate", "resourceClaimTemplateName"),
-            ):
-                if text_at(reference, field_name):
-                    written.append((kind, (question.key[0], text_at(reference, field_name))))
-        target = Target(self.features.release, self.features.on)
-        notes = []
-        for kind, key in dict.fromkeys(written):
-            value = self.state.get(kind, key)
-            if value is None or text_at(value, "metadata", "uid"):
-                continue
-            found = next((v for v in validate(value, target) if v.type is not None), None)
-            if found is not None:
-                where = f"{found.field}: " if found.field else ""
-                notes.append(
-                    f"the API server would refuse {kind} {key[1]}: {where}{found.message} (dractl lint says where)"
-                )
-        return tuple(notes)
-
-    def _explanation(
-        self,
-        question: Question,
-        subject: Subject,
-        said: Said,
-        *,
-        case: Case | None = None,
-        found: Sequence[NodeFindings] = (),
-        nodes: tuple[NodeAnswer, ...] = (),
-        fixes: tuple[Fix, ...] = (),
-        steps: tuple[NextStep, ...] = (),
-        notes: tuple[str, ...] = (),
-        blind: tuple[Blind, ...] = (),
-    ) -> Explanation:
-        reason = case.reason if case is not None else _reason
-        surveyed = [(case.surveys[n.name], n.count) for n in found if n.name in case.surveys] if case else []
-        conflict = _conflict(case) if case is not None and not case.judgement.fits else None
-        nearest = _nearest(case, said, conflict) if case is not None else None
-        volumes = tuple(pods.volumes_of(case)) if case is not None else ()
-        asked = Asked(question.kind, *question.key, volumes)
-        answers = nodes or tuple(
-            NodeAnswer(n.name, n.verdict, tuple(map(reason, n.causes)), n.funnel, n.allocation, n.like) for n in found
-        )
-        if blind and said.verdict == "undecided":
-            answers = tuple(map(_open, answers))
-        return Explanation(
-            subject,
-            said.verdict,
-            self.features.release,
-            self.options.release_assumed,
-            headline=said.headline,
-            scheduler_message=said.scheduler_message,
-            reasons=tuple(map(reason, said.causes)),
-            nodes=answers,
-            funnel=funnel(self.devices, whole(surveyed), case.names.request, having(surveyed)) if case else (),
-            conflict=conflict,
-            fixes=fixes,
-            next=(*(steps or next_steps(asked, (*said.causes, *said.behind), fixes)), *self._granting(blind)),
-            notes=notes,
-            unread=blind,
-            age=text_at(question.value, "metadata", "creationTimestamp") or None,
-            phase=text_at(question.value, "status", "phase") or None,
-            devices=inventory.of_node(self.judge, self.devices, nearest, case.surveys[nearest])
-            if case is not None and nearest is not None
-            else (),
-        )
-
-
-def _open(node: NodeAnswer) -> NodeAnswer:
-    """A node that fits as far as can be read: which devices it would be is not known."""
-    return replace(node, verdict="undecided", allocation=()) if node.verdict == "allocatable" else node
-
-
-def _reason(cause: Cause) -> Any:
-    from dractl.explain.causes.reason import reason_of
-
-    return reason_of(cause, say(cause, Names()), str, None)
-
-
-def _subject(question: Question, claims: Sequence[PodClaim]) -> Subject:
-    references = maps_at(question.value, "spec", "resourceClaims")
-    templates = {text_at(r, "name"): text_at(r, "resourceClaimTemplateName") for r in references}
-    return Subject(
-        question.kind,
-        *question.key,
-        {text_at(r, "name"): None for r in references} | {c.name: c.key[1] for c in claims if c.name},
-        {name: template for name, template in templates.items() if template},
-        as_written(question.value),
-    )
-
-
-def _unused(question: Question, claim: PodClaim, said: Said) -> Said:
-    """That no pod uses a claim which exists: pending is its normal state then."""
-    if question.kind != "ResourceClaim" or not text_at(question.value, "metadata", "uid"):
-        return said
-    after = "; it would fit" if said.fits else ", and it would not fit"
-    causes = (NoConsumer(claim=claim.full_name), *said.causes)
-    return replace(said, verdict="blocked", headline=f"no pod uses it{after}", causes=causes)
-
-
-def _focused(case: Case, said: Said, claim: str) -> Said:
-    """A pod's answer refocused on one of its claims: that claim's causes come first."""
-
-    def of(cause: Cause) -> str | None:
-        return cause.about[0].claim if cause.about else getattr(cause, "claim", None)
-
-    own = [c for c in said.causes if of(c) == claim]
-    others = [c for c in said.causes if of(c) not in (None, claim)]
-    if said.fits or not others or of(said.causes[0]) in (None, claim):
-        return said
-    if not own:
-        return replace(said, headline=f"the pod waits for its other claim {of(others[0])}, and {said.headline}")
-    rest = [c for c in said.causes if of(c) != claim]
-    headline = f"the pod {said.headline}; of this claim: {case.say(own[0], brief=True)}"
-    return replace(said, headline=headline, causes=(*own, *rest))
-
-
-def _conflict(case: Case) -> Conflict | None:
-    """The conflict on the node whose best place holds the most free devices."""
-    found = [
-        conflict
-        for v in case.judgement.nodes
-        if v.name in case.refusing and (conflict := conflict_on(case, v, case.refusing[v.name])) is not None
-    ]
-    return max(found, key=lambda c: max((p.score for p in c.places), default=(0, 0)), default=None)
-
-
-def _nearest(case: Case, said: Said, conflict: Conflict | None) -> str | None:
-    """The node whose devices are shown: that of the conflict, else the first that a cause names."""
-    if conflict is not None:
-        return conflict.node
-    if case.judgement.stopped:
-        return None
-    refusing = case.refusing
-    return next((n for cause in said.ranked for n in cause.nodes if n in refusing), None)
+    def _answer(self, question: Question, subject: Subject, said: Said, parts: Parts = NO_PARTS) -> Explanation:
+        """The answer, with what the API server would say to manifests that it has not seen."""
+        notes = (*refused(self.state, self.features, question), *parts.notes)
+        every = replace(parts, notes=notes)
+        return build(self.judge, self.devices, question, subject, said, every, assumed=self.options.release_assumed)

@@ -79,7 +79,7 @@ def test_a_pod_that_the_scheduler_has_not_looked_at() -> None:
     fresh = pod("train-0", GPU, metadata={"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"})
     found = answer(seen(*WHOLE, MINE, fresh, hidden=CLUSTER))
     assert found.headline.startswith("cannot be decided: ResourceSlices")
-    assert any("the scheduler has not looked at the pod" in note for note in found.notes)
+    assert any("the scheduler has not tried the pod" in note for note in found.notes)
     assert any("kube-scheduler" in step.command for step in found.next)
 
 

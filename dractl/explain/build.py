@@ -1,0 +1,148 @@
+"""The last step of an answer: its conclusion and its parts become one Explanation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dractl.cluster.state import maps_at, text_at
+from dractl.explain import inventory
+from dractl.explain.answer import Explanation, NodeAnswer, Reason, Subject
+from dractl.explain.diagnose import pods
+from dractl.explain.diagnose.together import conflict_on
+from dractl.explain.funnel import funnel, having, whole
+from dractl.explain.next_steps import Asked, NextStep, next_steps
+from dractl.explain.wording import Names, say
+from dractl.scheduler.extended import as_written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.cluster.devices import Devices
+    from dractl.cluster.rights import Rights
+    from dractl.explain.answer import Conflict, Fix
+    from dractl.explain.ask import Question
+    from dractl.explain.case import Case
+    from dractl.explain.causes import Cause
+    from dractl.explain.conclude import Said
+    from dractl.explain.diagnose.nodes import NodeFindings
+    from dractl.explain.unread import Blind
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.claims import PodClaim
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an answer has besides its conclusion. ``case`` and ``found`` are those of an attempt; without one, ``nodes``
+    are given. ``blind`` is what may not be read, ``steps`` what to do in place of the causes' own next steps."""
+
+    case: Case | None = None
+    found: Sequence[NodeFindings] = ()
+    nodes: tuple[NodeAnswer, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    steps: tuple[NextStep, ...] = ()
+    notes: tuple[str, ...] = ()
+    blind: tuple[Blind, ...] = ()
+
+
+NO_PARTS = Parts()
+
+
+def build(
+    judge: Scheduler,
+    devices: Devices,
+    question: Question,
+    subject: Subject,
+    said: Said,
+    parts: Parts,
+    *,
+    assumed: bool,
+) -> Explanation:
+    """The answer to a question. ``assumed``: nobody named the release."""
+    case, found, blind = parts.case, parts.found, parts.blind
+    reason = case.reason if case is not None else _reason
+    surveyed = [(case.surveys[n.name], n.count) for n in found if n.name in case.surveys] if case else []
+    conflict = _conflict(case) if case is not None and not case.judgement.fits else None
+    nearest = _nearest(case, said, conflict) if case is not None else None
+    volumes = tuple(pods.volumes_of(case)) if case is not None else ()
+    asked = Asked(question.kind, *question.key, volumes)
+    answers = parts.nodes or tuple(
+        NodeAnswer(n.name, n.verdict, tuple(map(reason, n.causes)), n.funnel, n.allocation, n.like) for n in found
+    )
+    if blind and said.verdict == "undecided":
+        answers = tuple(map(_open, answers))
+    return Explanation(
+        subject,
+        said.verdict,
+        judge.features.release,
+        assumed,
+        headline=said.headline,
+        scheduler_message=said.scheduler_message,
+        reasons=tuple(map(reason, said.causes)),
+        nodes=answers,
+        funnel=funnel(devices, whole(surveyed), case.names.request, having(surveyed)) if case else (),
+        conflict=conflict,
+        fixes=parts.fixes,
+        next=(
+            *(parts.steps or next_steps(asked, (*said.causes, *said.behind), parts.fixes)),
+            *granting(blind, judge.state.rights),
+        ),
+        notes=parts.notes,
+        unread=blind,
+        age=text_at(question.value, "metadata", "creationTimestamp") or None,
+        phase=text_at(question.value, "status", "phase") or None,
+        devices=inventory.of_node(judge, devices, nearest, case.surveys[nearest])
+        if case is not None and nearest is not None
+        else (),
+    )
+
+
+def granting(blind: tuple[Blind, ...], rights: Rights) -> tuple[NextStep, ...]:
+    """The step after which everything may be read."""
+    if not blind:
+        return ()
+    return (NextStep("have an administrator allow reading the rest", rights.grant),)
+
+
+def subject_of(question: Question, claims: Sequence[PodClaim]) -> Subject:
+    """A pod with the names that it has for claims, templates and extended resources."""
+    references = maps_at(question.value, "spec", "resourceClaims")
+    templates = {text_at(r, "name"): text_at(r, "resourceClaimTemplateName") for r in references}
+    return Subject(
+        question.kind,
+        *question.key,
+        {text_at(r, "name"): None for r in references} | {c.name: c.key[1] for c in claims if c.name},
+        {name: template for name, template in templates.items() if template},
+        as_written(question.value),
+    )
+
+
+def _open(node: NodeAnswer) -> NodeAnswer:
+    """A node that fits as far as can be read: which devices it would be is not known."""
+    return replace(node, verdict="undecided", allocation=()) if node.verdict == "allocatable" else node
+
+
+def _reason(cause: Cause) -> Reason:
+    from dractl.explain.causes.reason import reason_of
+
+    return reason_of(cause, say(cause, Names()), str, None)
+
+
+def _conflict(case: Case) -> Conflict | None:
+    """The conflict on the node whose best place holds the most free devices."""
+    found = [
+        conflict
+        for v in case.judgement.nodes
+        if v.name in case.refusing and (conflict := conflict_on(case, v, case.refusing[v.name])) is not None
+    ]
+    return max(found, key=lambda c: max((p.score for p in c.places), default=(0, 0)), default=None)
+
+
+def _nearest(case: Case, said: Said, conflict: Conflict | None) -> str | None:
+    """The node whose devices are shown: that of the conflict, else the first that a cause names."""
+    if conflict is not None:
+        return conflict.node
+    if case.judgement.stopped:
+        return None
+    refusing = case.refusing
+    return next((n for cause in said.ranked for n in cause.nodes if n in refusing), None)
