@@ -86,6 +86,9 @@ UnsafeFixes = Annotated[
 ]
 Diff = Annotated[bool, Option("--diff", help="Show what --fix would change; change nothing.")]
 Watch = Annotated[bool, Option("--watch", help="Lint again whenever a file changes, until interrupted.")]
+Jobs = Annotated[
+    int | None, Option("--jobs", "-j", metavar="N", help="Processes for many files; default: one for each CPU.")
+]
 ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 even if there are findings.")]
 Output = Annotated[
     list[str] | None,
@@ -114,6 +117,7 @@ def command(
     statistics: Statistics = False,
     watch: Watch = False,
     exit_zero: ExitZero = False,
+    jobs: Jobs = None,
     kubernetes_version: common.KubernetesVersion = None,
     feature_gates: common.FeatureGates = None,
     config: common.Config = None,
@@ -157,6 +161,7 @@ def command(
         assumed=asked[0] is None,
         selection=selection(settings, environment, select, ignore, baseline),
         inventory=None if show_files else _inventory(devices or list(settings.devices), hardware or [], target),
+        jobs=jobs or _processors(),
     )
     if show_files:
         _show_files(job, output_file)
@@ -187,6 +192,7 @@ class Job:
     assumed: bool
     selection: Selection
     inventory: Inventory | None
+    jobs: int
 
     def load(self, overlay: Mapping[str, bytes]) -> Inputs:
         """The input, with some files replaced."""
@@ -205,34 +211,37 @@ class Job:
 
     def lint(self, overlay: Mapping[str, bytes] | None = None) -> Report:
         """The report on the input, with some files replaced; notices about it the first time."""
-        from dractl.lint import lint
+        report = None if overlay else self._in_processes()
+        if report is None:
+            from dractl.lint import lint
 
-        inputs = self.load(overlay or {})
+            inputs = self.load(overlay or {})
+            if not overlay:
+                self._tell_of_devices(inputs)
+            report = lint(inputs, self.target, config=self.selection, devices=self.inventory, assumed=self.assumed)
         if not overlay:
-            self._tell(inputs)
-        report = lint(inputs, self.target, config=self.selection, devices=self.inventory, assumed=self.assumed)
-        if not report.documents and not inputs.unread and not overlay:
-            from dractl.cli.terminal import notice
-
-            notice("nothing here concerns DRA: no claim, class, slice or taint rule, and no pod that uses one")
+            _tell(report)
         return report
 
-    def _tell(self, inputs: Inputs) -> None:
-        """Notices about what was skipped or cannot be checked here, and what the devices are taken for."""
-        from dractl.cel_library import why_not
+    def _in_processes(self) -> Report | None:
+        """The report by several processes; None where one is as good, or has to see everything."""
+        from dractl.lint.part import Question
+        from dractl.lint.run import apart, lint_listed
+        from dractl.manifests.files import listed
+
+        if self.jobs == 1 or self.stdin is not None or self.inventory is not None:
+            return None
+        entries = list(listed(self.paths, self.exclude, force_exclude=self.changed_files))
+        shares = apart(entries, self.jobs)
+        if len(shares) == 1:
+            return None
+        question = Question(self.target, self.selection, assumed=self.assumed)
+        return lint_listed(shares, question, named=len(self.paths) == 1 and not self.changed_files)
+
+    def _tell_of_devices(self, inputs: Inputs) -> None:
+        """A notice of what the devices are taken for."""
         from dractl.cli.terminal import notice
 
-        reason = why_not()
-        if reason is not None and inputs.documents:
-            notice(f"selectors and derived attributes are not compiled, priced or tried on devices: {reason}")
-
-        alike: dict[tuple[str, str | None], list[str]] = {}
-        for skipped in inputs.skipped:
-            if not skipped.unread:
-                alike.setdefault((skipped.why, skipped.hint), []).append(skipped.file)
-        for (why, hint), files in alike.items():
-            more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-            notice(f"{files[0]}{more}: skipped, {why}" + (f"; {hint}" if hint else ""))
         devices = self.inventory
         if devices and not devices.classes and not any(d.kind == "DeviceClass" for d in inputs.documents):
             names = ", ".join(devices.assumed)
@@ -241,6 +250,33 @@ class Job:
                 f"no DeviceClasses came with the devices: {known}for other classes, only findings that hold "
                 "for all of a driver's devices are reported"
             )
+
+
+def _tell(report: Report) -> None:
+    """Notices about what was skipped or cannot be checked here."""
+    from dractl.cel_library import why_not
+    from dractl.cli.terminal import notice
+
+    reason = why_not()
+    if reason is not None and report.documents:
+        notice(f"selectors and derived attributes are not compiled, priced or tried on devices: {reason}")
+    alike: dict[tuple[str, str | None], list[str]] = {}
+    for skipped in report.skipped:
+        if not skipped.unread:
+            alike.setdefault((skipped.why, skipped.hint), []).append(skipped.file)
+    for (why, hint), files in alike.items():
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        notice(f"{files[0]}{more}: skipped, {why}" + (f"; {hint}" if hint else ""))
+    if not report.documents and not any(skipped.unread for skipped in report.skipped):
+        notice("nothing here concerns DRA: no claim, class, slice or taint rule, and no pod that uses one")
+
+
+def _processors() -> int:
+    """CPUs that this process may use, up to as many as there is work for in the largest repositories."""
+    import os
+
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(usable or 1, 8)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,10 @@ class Subject:
         self.kind = kind
         self.name = document.name or ""
 
+    def __reduce__(self) -> tuple[type[Subject], tuple[Document, str]]:
+        """Another process looks at the document anew."""
+        return Subject, (self.document, self.kind)
+
     @property
     def value(self) -> Mapping[str, Any]:
         return self.document.value

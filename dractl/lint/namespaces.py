@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dractl.lint.relevance import group
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.manifests import Document
 
@@ -24,8 +24,17 @@ class Namespaces(NamedTuple):
     known: frozenset[str | None]
 
 
-def namespaces_of(documents: Iterable[Document]) -> Namespaces:
-    """The namespaces that are part of a run."""
+class Seen(NamedTuple):
+    """What a part of the input says: the labels of its namespaces, and whether one, or a kustomization, has a label
+    for admin access."""
+
+    labels: dict[str, Mapping[str, str]]
+    admitting: bool
+    patched: bool
+
+
+def seen(documents: Iterable[Document]) -> Seen:
+    """What documents say about namespaces."""
     found: dict[str, Mapping[str, str]] = {}
     admitting = patched = False
     for document in documents:
@@ -35,6 +44,14 @@ def namespaces_of(documents: Iterable[Document]) -> Namespaces:
             admitting = admitting or any(label in found[document.name] for label in _LABELS)
         elif group(document.value) == "kustomize.config.k8s.io":
             patched = patched or any(label in document.text for label in _LABELS)
+    return Seen(found, admitting, patched)
+
+
+def namespaces_of(parts: Sequence[Seen]) -> Namespaces:
+    """The namespaces of a run, from what its parts say in their order."""
+    found = {name: labels for part in parts for name, labels in part.labels.items()}
+    patched = any(part.patched for part in parts)
     if patched:
         found = {name: labels for name, labels in found.items() if any(label in labels for label in _LABELS)}
-    return Namespaces(found, frozenset((*found, None) if admitting or patched else found))
+    open_ = patched or any(part.admitting for part in parts)
+    return Namespaces(found, frozenset((*found, None) if open_ else found))

@@ -12,7 +12,7 @@ from dractl.errors import InputError
 from dractl.manifests.documents import Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 MAX_FILE = 256 * 1024 * 1024
@@ -37,26 +37,58 @@ class Content(NamedTuple):
     chart: str | None = None
 
 
-def read_all(
-    paths: Sequence[str], stdin: bytes | None, stdin_name: str, exclude: Sequence[str], *, force_exclude: bool = False
-) -> Iterator[Content | Skipped]:
-    """Everything under ``paths`` in a stable order, each file once; what cannot be read is Skipped as ``unread``.
+class Entry(NamedTuple):
+    """A file that is to be read: ``-`` for standard input; ``named``: the user asked for this very file.
+
+    ``status`` is what the file system said of it when it was found; None where it was not asked.
+    """
+
+    path: str
+    named: bool = False
+    status: os.stat_result | None = None
+
+
+def listed(paths: Sequence[str], exclude: Sequence[str], *, force_exclude: bool = False) -> Iterator[Entry | Skipped]:
+    """The manifests under ``paths`` in a stable order, each file once; what cannot be listed is Skipped.
 
     ``exclude`` applies to what folders hold; with ``force_exclude`` to the paths too.
     """
     walker = _Walker(exclude)
     for path in paths:
-        try:
-            if force_exclude and walker.excludes(path):
-                continue
-            if path == "-":
-                yield from _unpack(stdin_name, _standard_input() if stdin is None else stdin, on_disk=False)
-            elif os.path.isdir(path):
-                yield from walker.walk(path)
-            else:
-                yield from _named(path, walker)
-        except InputError as error:
-            yield Skipped(error.place or path, error.message, error.hint, unread=True)
+        if force_exclude and walker.excludes(path):
+            continue
+        if path == "-":
+            yield Entry(path, named=True)
+        elif os.path.isdir(path):
+            yield from walker.walk(path)
+        else:
+            yield from _named(path, walker)
+
+
+def contents(
+    entries: Iterable[Entry | Skipped], stdin: bytes | None = None, stdin_name: str = "<stdin>"
+) -> Iterator[Content | Skipped]:
+    """The bytes of what was listed, the members of archives each by itself; what cannot be read is Skipped."""
+    for entry in entries:
+        if isinstance(entry, Skipped):
+            yield entry
+        elif not entry.named:
+            yield _content(entry)
+        else:
+            try:
+                if entry.path == "-":
+                    yield from _unpack(stdin_name, _standard_input() if stdin is None else stdin, on_disk=False)
+                else:
+                    yield from _unpack(entry.path, _data(entry.path), on_disk=True)
+            except InputError as error:
+                yield Skipped(error.place or entry.path, error.message, error.hint, unread=True)
+
+
+def read_all(
+    paths: Sequence[str], stdin: bytes | None, stdin_name: str, exclude: Sequence[str], *, force_exclude: bool = False
+) -> Iterator[Content | Skipped]:
+    """The bytes of everything under ``paths``: :func:`contents` of what is :func:`listed`."""
+    return contents(listed(paths, exclude, force_exclude=force_exclude), stdin, stdin_name)
 
 
 def _standard_input() -> bytes:
@@ -65,17 +97,29 @@ def _standard_input() -> bytes:
     return _bounded(sys.stdin.buffer, "<stdin>")
 
 
-def _named(path: str, walker: _Walker) -> Iterator[Content | Skipped]:
+def _named(path: str, walker: _Walker) -> Iterator[Entry | Skipped]:
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        yield Skipped(path, _MISSING, unread=True)
+    except (OSError, ValueError) as error:
+        yield Skipped(path, f"cannot be read: {_reason(error)}", unread=True)
+    else:
+        if walker.first_time(status):
+            yield Entry(path, named=True, status=status)
+
+
+_MISSING = "no such file or directory"
+
+
+def _data(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            if not walker.first_time(os.fstat(file.fileno())):
-                return
-            data = _bounded(file, path)
+            return _bounded(file, path)
     except FileNotFoundError:
-        raise InputError("no such file or directory", place=path) from None
+        raise InputError(_MISSING, place=path) from None
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read: {_reason(error)}", place=path) from None
-    yield from _unpack(path, data, on_disk=True)
 
 
 def _reason(error: Exception) -> str:
@@ -110,7 +154,7 @@ class _Walker:
         self._seen.add(identity)
         return True
 
-    def walk(self, top: str) -> Iterator[Content | Skipped]:
+    def walk(self, top: str) -> Iterator[Entry | Skipped]:
         stack = [(top, "")]
         while stack:
             folder, inside = stack.pop()
@@ -146,30 +190,43 @@ class _Walker:
         below = not os.path.isabs(from_here) and not from_here.startswith("..")
         return self._excluded(relative) or (below and self._excluded(from_here))
 
-    def _file(self, entry: os.DirEntry[str]) -> Iterator[Content | Skipped]:
+    def _file(self, entry: os.DirEntry[str]) -> Iterator[Entry | Skipped]:
         try:
             status = entry.stat()
-            if not stat.S_ISREG(status.st_mode):
-                yield Skipped(entry.path, "not a regular file")
-                return
-            if not self.first_time(status):
-                return
+        except OSError as error:
+            yield _gone(entry.path, error)
+            return
+        if not stat.S_ISREG(status.st_mode):
+            yield Skipped(entry.path, "not a regular file")
+        elif self.first_time(status):
             if status.st_size > MAX_FILE:
                 yield Skipped(
                     entry.path, f"larger than {MAX_FILE // 2**20} MiB", "name the file or folder that matters"
                 )
-                return
-            with open(entry.path, "rb") as file:
-                data = file.read(MAX_FILE)
-        except FileNotFoundError:
-            yield Skipped(entry.path, "a symbolic link to nothing")
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                yield Skipped(entry.path, "a symbolic link to itself")
             else:
-                yield _unread(entry.path, error)
-        else:
-            yield Content(entry.path, data, on_disk=True)
+                yield Entry(entry.path, status=status)
+
+
+def _content(entry: Entry) -> Content | Skipped:
+    """A file of a folder."""
+    size = entry.status.st_size if entry.status is not None else 0
+    try:
+        with open(entry.path, "rb") as file:
+            data = file.read(size + 1)  # asked for MAX_FILE, Python would get so much memory for every file
+            if len(data) > size:
+                data += file.read(MAX_FILE - len(data))
+    except OSError as error:
+        return _gone(entry.path, error)
+    return Content(entry.path, data, on_disk=True)
+
+
+def _gone(path: str, error: OSError) -> Skipped:
+    """Why a file of a folder cannot be read."""
+    if error.errno == errno.ENOENT:
+        return Skipped(path, "a symbolic link to nothing")
+    if error.errno == errno.ELOOP:
+        return Skipped(path, "a symbolic link to itself")
+    return _unread(path, error)
 
 
 def _unread(path: str, error: OSError, *, below: bool = True) -> Skipped:

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 from dractl.errors import InputError
 from dractl.manifests.documents import Broken, Document, Inputs, Skipped
-from dractl.manifests.files import read_all
+from dractl.manifests.files import contents, read_all
 from dractl.manifests.rendered import Rendered, in_template
 from dractl.manifests.source import Source
 from dractl.manifests.templates import chart_of, holds_template, rendering_hint
 from dractl.manifests.text import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from dractl.manifests.files import Content, Entry
     from dractl.manifests.rendered import Renderer
 
 # Byte strings that name DRA: the group, the kinds (also under a misspelt group), the fields of pods. Searching for each
@@ -79,13 +80,33 @@ def load_readable(
     hook passes it. ``overlay`` holds the contents of files that are not written yet, by name. ``render`` makes the
     manifests of a chart, whose templates are skipped otherwise.
     """
+    found = read_all(paths, stdin, stdin_name, exclude, force_exclude=changed_files)
+    alone = len(paths) == 1 and not changed_files
+    return _loaded(found, alone=alone, relevant_only=relevant_only, overlay=overlay, render=render)
+
+
+def load_listed(entries: Iterable[Entry | Skipped], *, alone: bool) -> Inputs:
+    """As :func:`load_readable`, of files that were listed before; charts are not rendered.
+
+    ``alone``: the user names one path and means manifests by it.
+    """
+    return _loaded(contents(entries), alone=alone, relevant_only=True, overlay={}, render=None)
+
+
+def _loaded(
+    found: Iterable[Content | Skipped],
+    *,
+    alone: bool,
+    relevant_only: bool,
+    overlay: Mapping[str, bytes],
+    render: Renderer | None,
+) -> Inputs:
     documents: list[Document] = []
     broken: list[Broken] = []
     skipped: list[Skipped] = []
     files = 0
     templates: dict[str, dict[str, Source]] = {}
-    alone = len(paths) == 1 and not changed_files
-    for content in read_all(paths, stdin, stdin_name, exclude, force_exclude=changed_files):
+    for content in found:
         if isinstance(content, Skipped):
             skipped.append(content)
             continue
@@ -100,15 +121,15 @@ def load_readable(
                 templates.setdefault(chart, {})[content.name] = Source(content.name, decode(data))
             continue
         source = Source(content.name, decode(data))
-        found = _read(source, definitions=not relevant_only)
-        faulty = [item for item in found if isinstance(item, Broken)]
+        items = _read(source, definitions=not relevant_only)
+        faulty = [item for item in items if isinstance(item, Broken)]
         if faulty and not meant and relevant_only and not names_dra(data):
             faulty = []
         if faulty and (holds_template(source.text) or all(_substituted(source, item) for item in faulty)):
             skipped.append(Skipped(content.name, "a template, not YAML", rendering_hint(None)))
             continue
         broken += (item._replace(excerpt=source.line(item.position.line)) for item in faulty)
-        for item in found:
+        for item in items:
             if isinstance(item, Document):
                 if isinstance(item.value, dict):
                     documents.append(item)

@@ -491,6 +491,10 @@ class YamlLocator:
         self._faults = faults
         self._root: Any = None
 
+    def __reduce__(self) -> tuple[type[YamlLocator], tuple[Source, Chunk, tuple[Fault, ...]]]:
+        """Another process composes the document again, if it asks for a place at all."""
+        return YamlLocator, (self._source, self._chunk, self._faults)
+
     def faults(self) -> tuple[Fault, ...]:
         return self._faults
 
