@@ -1,0 +1,173 @@
+"""Several processes: the same report, whatever becomes of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dractl.lint import lint, run, workers
+from dractl.lint.part import Question
+from dractl.manifests import load_readable
+from dractl.manifests.files import listed
+from dractl.model import Target
+
+pytestmark = pytest.mark.skipif(
+    not workers.can_fork(), reason="processes are forked on Linux only, and without threads"
+)
+TARGET = Target.of()
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: {kind}
+metadata: {{name: {name}, namespace: {namespace}}}
+spec:
+{spec}
+"""
+SPEC = "devices: {{requests: [{{name: gpu, exactly: {{deviceClassName: {cls}, count: {count}}}}}]}}"
+
+
+def claim(name: str, namespace: str = "a", cls: str = "gpu", count: int = 1) -> str:
+    return CLAIM.format(
+        kind="ResourceClaim", name=name, namespace=namespace, spec="  " + SPEC.format(cls=cls, count=count)
+    )
+
+
+def template(name: str, namespace: str = "a") -> str:
+    spec = "  spec:\n    " + SPEC.format(cls="gpu", count=1)
+    return CLAIM.format(kind="ResourceClaimTemplate", name=name, namespace=namespace, spec=spec)
+
+
+def pod(name: str, namespace: str, entry: str) -> str:
+    return (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec:\n"
+        f"  resourceClaims: [{{name: gpu, {entry}}}]\n"
+        "  containers: [{name: main, image: x, resources: {claims: [{name: gpu}]}}]\n"
+    )
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Folders whose objects name each other, with faults, ignores, a kustomization and what cannot be read."""
+    files = {
+        "classes/gpu.yaml": "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu}\nspec:\n"
+        "  selectors:\n  - cel: {expression: 'device.driver == \"gpu.nvidia.com\"'}\n",
+        "claims/admin.yaml": claim("admin").replace("count: 1", "adminAccess: true"),
+        "claims/count.yaml": claim("count", count=0),
+        "claims/ignored.yaml": claim("ignored", count=0).replace("spec:", "spec:  # dractl: ignore[DRA116]")
+        + "# dractl: ignore[DRA101] nothing\n",
+        "claims/old.yaml": claim("old").replace("k8s.io/v1\n", "k8s.io/v1alpha9\n"),
+        "claims/two.yaml": claim("twice") + "---\n" + claim("twice", cls="gpus") + "---\n" + claim("x", count=-1),
+        "kust/kustomization.yaml": "resources: [one/pod.yaml, two/template.yaml]\n",
+        "kust/one/pod.yaml": pod("p", "a", "resourceClaimTemplateName: trane"),
+        "kust/two/template.yaml": template("train"),
+        "names/namespace.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n",
+        "pods/elsewhere.yaml": pod("q", "b", "resourceClaimName: count"),
+        "pods/kind.yaml": pod("r", "a", "resourceClaimName: train"),
+        "pods/unused.yaml": pod("s", "a", "resourceClaimName: admin").replace("claims: [{name: gpu}]", ""),
+        "zz/broken.yaml": "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\n  a: b\n",
+        "zz/template.yaml": "{{ if x }}\n" + claim("t"),
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "zz/gone.yaml").symlink_to("nowhere")
+    return tmp_path
+
+
+@pytest.mark.parametrize("jobs", [2, 3, 8])
+def test_the_report_does_not_depend_on_the_number_of_processes(
+    tree: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "_WORTHWHILE", 1)
+    shares = run.apart(list(listed([str(tree)], ())), jobs)
+    assert len(shares) == jobs
+    one = lint(load_readable([str(tree)]), TARGET)
+    assert len({finding.code for finding in one.findings}) >= 6
+    assert run.lint_listed(shares, Question(TARGET), named=True) == one
+
+
+def test_little_work_and_charts_are_for_one_process(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = list(listed([str(tree)], ()))
+    assert run.apart(entries, 8) == [entries]
+    monkeypatch.setattr(run, "_WORTHWHILE", 1)
+    (tree / "templates").mkdir()
+    (tree / "templates" / "claim.yaml").write_text(claim("in-a-chart"))
+    (tree / "Chart.yaml").write_text("name: x\n")
+    entries = list(listed([str(tree)], ()))
+    assert run.apart(entries, 8) == [entries]
+
+
+def test_what_a_worker_raises_is_raised_here() -> None:
+    def work(task: int, _: workers.Exchange) -> int:
+        if task:
+            raise LookupError(f"task {task}")
+        return task
+
+    with pytest.raises(LookupError, match="task 2") as caught:
+        workers.in_processes([0, 2], work)
+    assert "in a worker process" in caught.value.__notes__[0]
+
+
+def test_a_worker_that_dies_is_an_error_and_leaves_no_other_behind(tmp_path: Path) -> None:
+    def work(task: int, exchange: workers.Exchange) -> list[int]:
+        (tmp_path / str(os.getpid())).touch()
+        if task == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return exchange.to_all(task)
+
+    with pytest.raises(workers.WorkerDied, match="SIGKILL") as caught:
+        workers.in_processes([0, 1, 2], work)
+    assert caught.value.exit_code == 3
+    others = {int(path.name) for path in tmp_path.iterdir()} - {os.getpid()}
+    assert not any(Path(f"/proc/{pid}").exists() for pid in others)
+
+
+def test_values_are_exchanged_in_the_order_of_the_tasks() -> None:
+    def work(task: str, exchange: workers.Exchange) -> Any:
+        large = exchange.to_all(task * 100_000)  # more than a pipe holds
+        return exchange.rank, [len(text) for text in large], exchange.to_each([task + str(n) for n in range(3)])
+
+    assert workers.in_processes(["a", "bb", "c"], work) == [
+        (rank, [100_000, 200_000, 100_000], [f"a{rank}", f"bb{rank}", f"c{rank}"]) for rank in range(3)
+    ]
+
+
+def test_a_process_with_threads_does_not_fork() -> None:
+    ended = threading.Event()
+    thread = threading.Thread(target=ended.wait)
+    thread.start()
+    try:
+        assert not workers.can_fork()
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_an_interrupt_ends_all_processes_with_130_and_one_line(tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / f"{number}.yaml").write_text(claim(f"c{number}") * 1 + "#" * 8000)
+    fifo = tmp_path / "zz.yaml"  # named, so that it is opened; nobody writes, so that its reader waits
+    os.mkfifo(fifo)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dractl", "lint", "--isolated", "-j", "2", str(tmp_path), str(fifo)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    signal.alarm(60)  # should nobody read
+    writer = os.open(fifo, os.O_WRONLY)  # waits for the child that reads it
+    signal.alarm(0)
+    os.killpg(process.pid, signal.SIGINT)
+    out, error = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in error
+    os.close(writer)
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
