@@ -87,7 +87,7 @@ UnsafeFixes = Annotated[
 Diff = Annotated[bool, Option("--diff", help="Show what --fix would change; change nothing.")]
 Watch = Annotated[bool, Option("--watch", help="Lint again whenever a file changes, until interrupted.")]
 Jobs = Annotated[
-    int | None, Option("--jobs", "-j", metavar="N", help="Processes for many files; default: one for each CPU.")
+    int | None, Option("--jobs", "-j", min=1, metavar="N", help="Processes for many files; default: one for each CPU.")
 ]
 ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 even if there are findings.")]
 Output = Annotated[

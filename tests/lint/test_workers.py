@@ -18,9 +18,7 @@ from dractl.manifests import load_readable
 from dractl.manifests.files import listed
 from dractl.model import Target
 
-pytestmark = pytest.mark.skipif(
-    not workers.can_fork(), reason="processes are forked on Linux only, and without threads"
-)
+forks = pytest.mark.skipif(not workers.can_fork(), reason="forks only on Linux, in a process of one thread")
 TARGET = Target.of()
 CLAIM = """\
 apiVersion: resource.k8s.io/v1
@@ -81,6 +79,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@forks
 @pytest.mark.parametrize("jobs", [2, 3, 8])
 def test_the_report_does_not_depend_on_the_number_of_processes(
     tree: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
@@ -93,6 +92,7 @@ def test_the_report_does_not_depend_on_the_number_of_processes(
     assert run.lint_listed(shares, Question(TARGET), named=True) == one
 
 
+@forks
 def test_little_work_and_charts_are_for_one_process(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entries = list(listed([str(tree)], ()))
     assert run.apart(entries, 8) == [entries]
@@ -104,6 +104,7 @@ def test_little_work_and_charts_are_for_one_process(tree: Path, monkeypatch: pyt
     assert run.apart(entries, 8) == [entries]
 
 
+@forks
 def test_what_a_worker_raises_is_raised_here() -> None:
     def work(task: int, _: workers.Exchange) -> int:
         if task:
@@ -115,6 +116,7 @@ def test_what_a_worker_raises_is_raised_here() -> None:
     assert "in a worker process" in caught.value.__notes__[0]
 
 
+@forks
 def test_a_worker_that_dies_is_an_error_and_leaves_no_other_behind(tmp_path: Path) -> None:
     def work(task: int, exchange: workers.Exchange) -> list[int]:
         (tmp_path / str(os.getpid())).touch()
@@ -129,6 +131,7 @@ def test_a_worker_that_dies_is_an_error_and_leaves_no_other_behind(tmp_path: Pat
     assert not any(Path(f"/proc/{pid}").exists() for pid in others)
 
 
+@forks
 def test_values_are_exchanged_in_the_order_of_the_tasks() -> None:
     def work(task: str, exchange: workers.Exchange) -> Any:
         large = exchange.to_all(task * 100_000)  # more than a pipe holds
@@ -139,6 +142,7 @@ def test_values_are_exchanged_in_the_order_of_the_tasks() -> None:
     ]
 
 
+@forks
 def test_a_process_with_threads_does_not_fork() -> None:
     ended = threading.Event()
     thread = threading.Thread(target=ended.wait)
@@ -150,6 +154,28 @@ def test_a_process_with_threads_does_not_fork() -> None:
         thread.join()
 
 
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked on Linux only")
+
+
+@linux
+def test_the_command_line_reports_the_same_with_any_number_of_jobs(tree: Path) -> None:
+    for path in tree.rglob("*.yaml"):
+        if path.is_file() and not path.is_symlink():
+            path.write_text(path.read_text() + "# padding\n" * 12_000)
+    reports = [
+        subprocess.run(
+            [sys.executable, "-m", "dractl", "lint", "--isolated", "-o", "json", "-j", jobs, str(tree)],
+            capture_output=True,
+            check=False,
+        )
+        for jobs in ("1", "3")
+    ]
+    assert reports[0].stdout == reports[1].stdout
+    assert [done.returncode for done in reports] == [1, 1]
+    assert reports[0].stderr == reports[1].stderr
+
+
+@linux
 def test_an_interrupt_ends_all_processes_with_130_and_one_line(tmp_path: Path) -> None:
     for number in range(300):
         (tmp_path / f"{number}.yaml").write_text(claim(f"c{number}") * 1 + "#" * 8000)
