@@ -27,9 +27,9 @@ Driver = Annotated[
     Option(
         "--driver",
         metavar="NAME,...",
-        help="These drivers; default: all whose hardware is present, but for "
-        "sriovnetwork.k8snetworkplumbingwg.io, dra.memory, dra.nvme, hami-core-gpu.project-hami.io and "
-        "gpu.example.com, which have to be named.",
+        help="Drivers to render; default: all whose hardware is present. Rendered only when named: "
+        "sriovnetwork.k8snetworkplumbingwg.io, dra.memory, dra.nvme, hami-core-gpu.project-hami.io and the example "
+        "drivers gpu.example.com, net.example.com, cpu.example.com.",
     ),
 ]
 NodeName = Annotated[str | None, Option("--node-name", metavar="NAME", help="The node that the slices are of.")]

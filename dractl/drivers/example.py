@@ -1,4 +1,4 @@
-"""``gpu.example.com``: the example driver of Kubernetes, whose GPUs are made up on any machine.
+"""``gpu.example.com``: the example driver of Kubernetes, whose GPUs exist on no machine.
 
 Source: kubernetes-sigs/dra-example-driver, internal/profiles/gpu/gpu.go.
 """
@@ -21,7 +21,6 @@ from dractl.drivers.profile import (
     version_index,
 )
 from dractl.drivers.values import binary_quantity, decimal_quantity, typed
-from dractl.errors import UsageError
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine
@@ -55,7 +54,7 @@ CATALOGUE = Catalogue(
     ),
     notes=(
         "rendered only when named: --driver gpu.example.com",
-        "profiles cpu and net of the example driver are drivers of other names, which are not rendered",
+        "the example driver's profiles cpu and net are the drivers cpu.example.com and net.example.com",
     ),
 )
 
@@ -73,7 +72,8 @@ class _Example:
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         version_index(CATALOGUE, NAME, options.versions.get(NAME))
-        count, parts = _number(options, "numDevices", 8, 512), _number(options, "partitionsPerGPU", 0, 80)
+        count = options.number(NAME, "numDevices", 8, 512)
+        parts = options.number(NAME, "partitionsPerGPU", 0, 80)
         shared = "true" if options.flag(NAME, "allowMultipleAllocations") else "false"
         devices: list[dict[str, Any]] = []
         counters: list[dict[str, Any]] = []
@@ -100,15 +100,6 @@ class _Example:
 
 
 PROFILE = _Example()
-
-
-def _number(options: Options, name: str, default: int, limit: int) -> int:
-    text = options.setting(NAME, name)
-    if text is None:
-        return default
-    if not text.isdecimal() or int(text) > limit:
-        raise UsageError(f"{NAME}: {name} is a number up to {limit}, not {text!r}")
-    return int(text)
 
 
 def _amounts(parts: int) -> dict[str, Any]:

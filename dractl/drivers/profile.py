@@ -126,6 +126,15 @@ class Options:
             raise UsageError(f"{driver}: {name} must be true or false, not {value!r}")
         return value == "true"
 
+    def number(self, driver: str, name: str, default: int, most: int) -> int:
+        """A driver option that is a number from 0 to ``most``; raises UsageError for other values."""
+        text = self.setting(driver, name)
+        if text is None:
+            return default
+        if not (text.isascii() and text.isdecimal()) or len(text) > len(str(most)) or int(text) > most:
+            raise UsageError(f"{driver}: {name} must be a number from 0 to {most}, not {text!r}")
+        return int(text)
+
 
 @dataclass(frozen=True, slots=True)
 class Slice:

@@ -38,6 +38,8 @@ _MODULES = {
     "ovsdpdk.k8snetworkplumbingwg.io": "ovsdpdk",
     "composite.dra.example.io": "composite",
     "gpu.example.com": "example",
+    "net.example.com": "example_net",
+    "cpu.example.com": "example_cpu",
 }
 
 # Drivers that few nodes run although most have the hardware, that show nothing without policies, or need no hardware.
@@ -48,6 +50,8 @@ _ONLY_NAMED = frozenset(
         "dra.nvme",
         "hami-core-gpu.project-hami.io",
         "gpu.example.com",
+        "net.example.com",
+        "cpu.example.com",
     }
 )
 

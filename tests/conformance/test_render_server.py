@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib.util
 import json
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dractl.drivers import Options, network, render, rendering, reported
+from dractl.drivers import Options, network, registry, render, rendering, reported
 from dractl.drivers.hardware import machine, names
 from dractl.model.releases import COMPARED, Target
 from dractl.probes import read
@@ -185,6 +186,27 @@ def test_described_machines(server: tuple[Any, Target], name: str, settings: dic
 def test_every_machine_that_has_a_name(server: tuple[Any, Target]) -> None:
     for name in names.every():
         accepted(*server, machine(name))
+
+
+def test_every_driver_in_every_version_on_every_machine(server: tuple[Any, Target], tmp_path: Path) -> None:
+    """Objects that are the same but for the machine are sent once."""
+    cluster, target = server
+    nodes = [machine(name) for name in names.every()]
+    nodes += [read(machines.build(machines.describe(name), tmp_path / name)) for name in machines.NAMES]
+    sent: set[str] = set()
+    for node, driver in product(nodes, registry.names()):
+        for version in registry.find(driver).catalogue.versions:
+            options = Options("node-1", target, {driver: version})
+            for item in render(node, options, [driver], device_classes=True).objects:
+                text = json.dumps(item, sort_keys=True)
+                if text not in sent:
+                    sent.add(text)
+                    plural = "deviceclasses" if item["kind"] == "DeviceClass" else "resourceslices"
+                    path = f"/apis/resource.k8s.io/v1/{plural}?dryRun=All&fieldValidation=Strict"
+                    status, _, body = cluster.request("POST", path, text)
+                    assert status == 201, (driver, version, item["metadata"]["name"], body)
+                    assert body["spec"] == item["spec"]
+    assert len(sent) > len(nodes)
 
 
 def test_gpus_that_hami_shares(server: tuple[Any, Target]) -> None:

@@ -274,3 +274,36 @@ def test_intel_gpus_without_graphics_driver() -> None:
     assert unknown["attributes"]["resource.kubernetes.io/pcieRoot"] == {"string": ""}  # so does the driver
     (virtual,) = intel(replace(FLEX, sriov=SrIov(physical_function="0000:3a:00.0")))
     assert (virtual["attributes"]["type"], virtual["attributes"]["sriov"]) == ({"string": "vf"}, {"bool": False})
+
+
+def test_nics_of_the_example_driver() -> None:
+    """internal/profiles/net/net.go."""
+    asked = options(settings={"net.example.com": {"numDevices": "2"}})
+    first, second = find("net.example.com").inventory(Machine(), asked).devices
+    assert (first["name"], second["name"]) == ("nic-0", "nic-1")
+    assert second["attributes"] == {
+        "index": {"int": 1},
+        "model": {"string": "LATEST-NET-MODEL"},
+        "driverVersion": {"version": "1.0.0"},
+    }
+    assert second["capacity"]["vfs"] == {"value": "100", "requestPolicy": {"default": "1", "validValues": ["1"]}}
+    assert second["capacity"]["egressBandwidth"]["requestPolicy"]["validRange"]["min"] == "100M"
+
+
+@pytest.mark.parametrize(("release", "kept"), [("1.36", True), ("1.37", False)])
+def test_cpus_of_the_example_driver(release: str, kept: bool) -> None:
+    """internal/profiles/cpu/cpu.go; its mapping is a field of 1.36, under a gate that is off by default."""
+    asked = options(release, {"DRANodeAllocatableResources": True})
+    (item,) = render(Machine(), asked, ["cpu.example.com"]).slices
+    device = item["spec"]["devices"][7]
+    assert device["name"] == "numa-7"
+    assert device["capacity"] == {"cpu.example.com/cpu": {"value": "4"}}
+    mapping = {"cpu": {"capacityKey": "cpu.example.com/cpu"}}
+    assert device.get("nodeAllocatableResourceMappings") == (mapping if kept else None)
+
+
+@pytest.mark.parametrize("number", ["-1", "513", "x", "\u0663", "9" * 5000])
+def test_numbers_of_example_devices(number: str) -> None:
+    asked = options(settings={"net.example.com": {"numDevices": number}})
+    with pytest.raises(UsageError, match="numDevices must be a number from 0 to 512"):
+        find("net.example.com").inventory(Machine(), asked)

@@ -93,7 +93,7 @@ def test_drivers_that_are_rendered_only_when_they_are_named() -> None:
     assert all(find(name).present(node) for name in named)
     shown = {item["spec"]["driver"] for item in render(node, options()).slices}
     assert shown == {"gpu.nvidia.com", "compute-domain.nvidia.com", "dra.net", "dra.cpu"}
-    assert set(names()) - set(by_default()) == named | {"gpu.example.com"}
+    assert set(names()) - set(by_default()) == named | {"gpu.example.com", "net.example.com", "cpu.example.com"}
 
 
 def test_an_unknown_driver() -> None:
