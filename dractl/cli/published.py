@@ -59,7 +59,11 @@ def described(spec: str, target: Target, drivers: Sequence[str] = ()) -> Cluster
     found = machine(spec)
     for note in found.notes:
         terminal.notice(f"{spec}: {note.message}")
-    return _of_machine(found, _node_name(spec), f"--hardware {spec}", target, drivers)
+    settings = {}
+    if any(gpu.mig_mode and not gpu.mig_devices for gpu in found.gpus):
+        settings["gpu.nvidia.com"] = {"dynamicMIG": "true"}
+        terminal.notice(f"{spec}: its driver is taken to run with dynamicMIG, which makes MIG devices for claims")
+    return _of_machine(found, _node_name(spec), f"--hardware {spec}", target, drivers, settings)
 
 
 def machines(values: Iterable[str]) -> list[str]:
@@ -70,11 +74,11 @@ def machines(values: Iterable[str]) -> list[str]:
 
 
 def known_classes(target: Target) -> ClusterState:
-    """The DeviceClasses that come with the drivers dractl knows."""
+    """The DeviceClasses that come with the drivers dractl knows, those of dranet's chart for EKS included."""
     from dractl.cluster import sources
     from dractl.drivers import Options, find, names
 
-    options = Options(node_name="node-1", target=target)
+    options = Options(node_name="node-1", target=target, settings={"dra.net": {"cloud": "aws"}})
     return sources.of_objects(item for name in names() for item in find(name).device_classes(options))
 
 
@@ -118,11 +122,19 @@ def _node_name(spec: str) -> str:
     return name.strip("-.")[:63] or "node-1"
 
 
-def _of_machine(machine: Machine, name: str, option: str, target: Target, drivers: Sequence[str]) -> ClusterState:
+def _of_machine(
+    machine: Machine,
+    name: str,
+    option: str,
+    target: Target,
+    drivers: Sequence[str],
+    settings: Mapping[str, Mapping[str, str]] | None = None,
+) -> ClusterState:
     from dractl.cluster import sources
     from dractl.drivers import Options, render
 
-    rendering = render(machine, Options(node_name=name.lower(), target=target), drivers, device_classes=True)
+    options = Options(node_name=name.lower(), target=target, settings=settings or {})
+    rendering = render(machine, options, drivers, device_classes=True)
     for notice in rendering.remarks:
         terminal.notice(notice)
     for driver, why in rendering.unpublished.items():

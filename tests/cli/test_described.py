@@ -151,3 +151,31 @@ def test_a_claim_for_a_network_device(tmp_path: Path, capsys: pytest.CaptureFixt
     given = [str(tmp_path / "claim.yaml"), "--network-devices", str(tmp_path / "cameras.yaml")]
     assert explain(*given, "--hardware", "dgx-h100") == 0
     assert "camera-1" in capsys.readouterr().out
+
+
+def requests(*of: str) -> str:
+    """A claim for one device of each class."""
+    listed = "".join(f"    - {{name: r{number}, exactly: {{{request}}}}}\n" for number, request in enumerate(of))
+    head = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: train}\n"
+    return f"{head}spec:\n  devices:\n    requests:\n{listed}"
+
+
+@pytest.mark.parametrize(
+    ("claims", "machine", "serves"),
+    [
+        (requests("deviceClassName: mig.nvidia.com"), "p5.48xlarge", False),
+        (requests("deviceClassName: mig.nvidia.com"), "p5.48xlarge,mig=on", True),
+        (requests("deviceClassName: efa.networking.k8s.aws, count: 32"), "p5.48xlarge", True),
+        (requests("deviceClassName: efa.networking.k8s.aws, count: 32"), "p4d.24xlarge", False),
+        (requests("deviceClassName: gpu.amd.com, count: 8"), "ND_MI300X_v5", True),
+        (requests("deviceClassName: tpu.google.com, count: 8"), "ct6e-standard-8t", True),
+        (requests("deviceClassName: neuron.aws.com, count: 16"), "trn2.48xlarge", True),
+    ],
+)
+def test_machines_of_every_kind(
+    claims: str, machine: str, serves: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "claim.yaml").write_text(claims)
+    explain(str(tmp_path / "claim.yaml"), "--hardware", machine, "-o", "json")
+    (subject,) = json.loads(capsys.readouterr().out)["subjects"]
+    assert bool(subject["servedBy"]) is serves

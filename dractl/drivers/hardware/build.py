@@ -126,7 +126,7 @@ def _check(layout: Layout, given: Mapping[str, int]) -> None:
 def _notes(layout: Layout) -> tuple[Note, ...]:
     """What of the machine is not recorded or documented, but concluded."""
     notes = [
-        Note("hardware", f"{item.of}: not published, {item.source}")
+        Note("hardware", f"derived, not published: {item.of} ({item.source})")
         for item in layout.evidence
         if item.sure == "derived"
     ]

@@ -72,6 +72,11 @@ def read(path: str) -> Layout:
         _check_setting(at, key, item)
     roots = _roots(at, value.get("roots", []))
     asked = numbers(settings).get("numa", 0)
+    for number, root in enumerate(roots):
+        if asked and root.numa is not None and root.numa >= asked:
+            raise at.error(
+                ("roots", number, "numa"), f"numa must be from 0 to {asked - 1}, as the machine's numa is {asked}"
+            )
     return Layout(
         roots,
         max(asked, *((root.numa or 0) + 1 for root in roots), 1),
@@ -108,7 +113,7 @@ def _roots(at: _At, value: Any) -> tuple[Root, ...]:
                 raise at.error((*path, key), f"unknown key {key!r}", f"a root has {', '.join(_ROOT_KEYS)}")
         node, name = item.get("numa", 0), item.get("root")
         if node is not None and (type(node) is not int or not 0 <= node < 1024):
-            raise at.error((*path, "numa"), f"numa must be a node's number from 0 to 1023, or null, not {node!r}")
+            raise at.error((*path, "numa"), f"numa must be a NUMA node from 0 to 1023, or null, not {node!r}")
         if name is not None and not _ROOT.match(str(name)):
             raise at.error((*path, "root"), f"root must be a host bridge such as pci0000:44, not {name!r}")
         if name in seen:

@@ -113,12 +113,11 @@ def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
 
     known = {name.lower(): name for name in (*products(), *machines)}
     near = [known[name] for name in get_close_matches(text.lower(), known, 3, 0.6)]
-    suggestion = f"; did you mean {' or '.join(near)}?" if near else ""
-    return UsageError(
-        f"--hardware: unknown machine or product {text!r}{suggestion}",
-        hint=f"products are {', '.join(products())}; keys are {', '.join(KEYS)}; "
-        "`dractl render --list-hardware` lists the machines",
-    )
+    message = f"--hardware: unknown machine or product {text!r}"
+    lists = "`dractl render --list-hardware` lists the machines"
+    if near:
+        return UsageError(f"{message}; did you mean {' or '.join(near)}?", hint=f"{lists} and the products")
+    return UsageError(message, hint=f"products are {', '.join(products())}; keys are {', '.join(KEYS)}; {lists}")
 
 
 def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:

@@ -31,7 +31,8 @@ def test_every_machine_can_be_read_and_its_evidence_is_complete(name: str) -> No
     node = machine(name)
     assert not render(node, NEWEST).unpublished
     assert len({function.bdf for function in node.pci_devices}) == len(node.pci_devices)
-    assert [note.message.partition(":")[0] for note in node.notes if "MIG" not in note.message] == [
+    said = [note.message.removeprefix("derived, not published: ") for note in node.notes if "MIG" not in note.message]
+    assert [message.partition(" (")[0] for message in said] == [
         item.of for item in layout.evidence if item.sure == "derived"
     ]
 
@@ -125,7 +126,8 @@ def test_mig_profiles_fit_their_gpu(layout: str) -> None:
         ("roots:\n- {root: pci0, devices: [H100]}\n", 2, "root must be a host bridge such as pci0000:44"),
         ("roots:\n- {devices: {H100: ['53:00.0']}}\n", 2, "an address must have the form 0000:53:00.0"),
         ("roots:\n- {devices: {H100: many}}\n", 2, "H100 must be a number of devices or a list of addresses"),
-        ("roots:\n- {numa: none, devices: []}\n", 2, "numa must be a node's number"),
+        ("roots:\n- {numa: none, devices: []}\n", 2, "numa must be a NUMA node from 0 to 1023"),
+        ("numa: 2\nroots:\n- {numa: 2, devices: []}\n", 3, "numa must be from 0 to 1, as the machine's numa is 2"),
         ("cpus: many\n", 1, "cpus must be a number from 1 to 4096"),
         ("addressingMode: ats\nroots: []\n", 1, "addressingMode must be one of ATS, HMM, None"),
         ("evidence:\n- {of: a, sure: maybe, source: b}\n", 2, "sure must be recorded, documented, derived"),
@@ -156,7 +158,7 @@ def test_the_list_says_what_is_derived(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_what_is_derived_is_said_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["render", "--hardware", "p5e.48xlarge", "--driver", "gpu.nvidia.com"]) == 0
-    assert "p5e.48xlarge: addresses: not published, numbered below each root" in capsys.readouterr().err
+    assert "p5e.48xlarge: derived, not published: addresses (numbered below each root)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("spec", "driver"), [("2xMI300X", "gpu.amd.com"), ("Max-1100,B580", "gpu.intel.com")])
