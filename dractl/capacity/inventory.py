@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     PoolID = tuple[str, str]
 
-State = Literal["free", "held", "shared", "blocked", "tainted", "incomplete", "stale", "gone"]
+State = Literal["free", "unknown", "held", "shared", "blocked", "tainted", "incomplete", "stale", "gone"]
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 NUMA_NODE = "resource.kubernetes.io/numaNode"
@@ -58,7 +58,8 @@ class DeviceRow:
 @dataclass(frozen=True, slots=True)
 class PoolRow:
     """One pool in its newest generation. The four counts are those that a ResourcePoolStatusRequest answers (kubernetes
-    pkg/controller/resourcepoolstatusrequest/controller.go), None for a pool of which slices are missing."""
+    pkg/controller/resourcepoolstatusrequest/controller.go), None for a pool of which slices are missing; two of them
+    also where not every claim may be read."""
 
     driver: str
     pool: str
@@ -88,7 +89,9 @@ class Inventory:
 
 
 def inventory(state: ClusterState, features: Features, tell: Callable[[str], None] = lambda _: None) -> Inventory:
-    """Takes stock of a cluster."""
+    """Takes stock of a cluster. Where not every claim may be read, a device that none of the others holds is
+    ``unknown``, and pools have no count of what is allocated."""
+    whole = not any(one.kind == "ResourceClaim" for one in state.rights.unread)
     slices = apply_taint_rules(state.slices, state.taint_rules, features, classes=state.classes)
     index = Devices(state, slices)
     held = AllocatedState.from_claims(state.claims, features)
@@ -104,6 +107,8 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
             tell(f"taking stock ({number + 1} of {len(by_pool)} pools)")
         newest = index.pool(*key)
         row = _pool(key, newest, allocated.get(key, frozenset()))
+        if not whole:
+            row = replace(row, allocated=None, available=None)
         pools.append(row)
         blocked = _blocked(key, newest, held)
         published = set()
@@ -112,6 +117,8 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
                 published.add(device.name)
                 identity = DeviceID(*key, device.name)
                 taken = _state(identity, device, held, usable=row.usable, blocked=device.name in blocked)
+                if taken == "free" and not whole:
+                    taken = "unknown"
                 devices.append(_device(identity, device, item, taken, index, held, matching))
         for item in found:
             if item not in newest:

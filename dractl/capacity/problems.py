@@ -60,6 +60,8 @@ def _claims(state: ClusterState) -> Iterator[Problem]:
         users = maps_at(claim, "status", "reservedFor")
         if text_at(claim, "metadata", "deletionTimestamp"):
             yield _deleting(key, claim, devices)
+        elif not state.rights.sees("Pod", key[0]):
+            continue  # whether a pod uses it, or has ended, is not known
         elif not users and not consumers(state, key):
             yield Problem(
                 "claim-unused",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "wide", "json", "html", "openmetrics")
 GROUPS = ("node", "driver", "class", "model", "root")
-STATES = ("free", "held", "shared", "blocked", "tainted", "incomplete", "stale", "gone")
+STATES = ("free", "unknown", "held", "shared", "blocked", "tainted", "incomplete", "stale", "gone")
 
 Arguments = Annotated[
     list[str] | None,
@@ -48,6 +48,8 @@ def command(
     watch: Watch = False,
     context: source.Context = None,
     kubeconfig: source.Kubeconfig = None,
+    user: source.As = None,
+    groups: source.AsGroup = None,
     kubernetes_version: common.KubernetesVersion = None,
     feature_gates: common.FeatureGates = None,
     config: common.Config = None,
@@ -78,6 +80,9 @@ def command(
             everywhere=True,
             context=context,
             kubeconfig=kubeconfig,
+            user=user,
+            groups=groups or [],
+            vital=frozenset({"ResourceSlice"}),
             kubernetes_version=kubernetes_version,
             feature_gates=feature_gates,
             config=config,
@@ -115,6 +120,7 @@ def _report(
         stock = inventory(cluster.state, cluster.features, terminal.progress)
     finally:
         terminal.progress("")
+    unread = cluster.state.rights.unread
     offered = plugins(cluster.state)
     faults = problems(cluster.state, stock, offered)
     chosen = [
@@ -135,7 +141,7 @@ def _report(
     if output == "json":
         from dractl.report import capacity_json
 
-        return capacity_json.devices(stock, offered, faults, cluster.features.release)
+        return capacity_json.devices(stock, offered, faults, cluster.features.release, unread)
     if output == "openmetrics":
         from dractl.report import capacity_openmetrics
 
@@ -143,7 +149,7 @@ def _report(
     if output == "html":
         from dractl.report import capacity_html
 
-        return capacity_html.devices(stock, offered, faults, _templates(cluster))
+        return capacity_html.devices(stock, offered, faults, [] if unread else _templates(cluster), _hidden(cluster))
     from dractl.report import capacity_text
     from dractl.report.canvas import Canvas
 
@@ -153,8 +159,21 @@ def _report(
         wide = terminal.width(out) if out.isatty() else max(200, terminal.width(out))
         canvas = Canvas(wide, terminal.use_unicode(out, piped=False), terminal.use_color(out))
     if output == "wide":
-        return capacity_text.wide(stock, faults, canvas)
-    return capacity_text.devices(stock, offered, faults, canvas, by=by)
+        return capacity_text.wide(stock, faults, canvas, _hidden(cluster))
+    return capacity_text.devices(stock, offered, faults, canvas, _hidden(cluster), by=by)
+
+
+def _hidden(cluster: Cluster) -> str:
+    """What is said where claims may not be read; empty if all may."""
+    rights = cluster.state.rights
+    found = [one for one in rights.unread if one.kind == "ResourceClaim"]
+    if not found:
+        return ""
+    where = f" outside of namespace {found[0].namespace}" if found[0].namespace else ""
+    return (
+        f"claims{where} may not be read: devices in state unknown are free, or held by claims that you may not read; "
+        f"an administrator can allow it: {rights.grant}"
+    )
 
 
 _TEMPLATES, _NODES = 6, 6000  # templates whose copies are counted on a page, and times nodes: some seconds

@@ -68,13 +68,15 @@ def read(
     user: str | None = None,
     groups: Sequence[str] = (),
     partly: bool = False,
+    vital: frozenset[str] | None = None,
     kubernetes_version: str | None,
     feature_gates: str | None,
     config: common.Config,
     isolated: bool,
 ) -> Cluster:
     """Sorts names from files among the arguments, reads all objects, and settles the release. ``partly``: the caller
-    answers from what may be read. Raises DractlError."""
+    answers from what may be read; ``vital`` are the kinds that it needs, as in :func:`dractl.cluster.live.read`. Raises
+    DractlError."""
     from dractl.allocation import Features
     from dractl.cel import require
     from dractl.cluster import sources as origins
@@ -94,7 +96,8 @@ def read(
             from dractl.cluster import live
 
             login = live.Login(context, kubeconfig, user, tuple(groups))
-            cluster = _of_cluster(sources, login, namespace, everywhere=everywhere, partly=partly)
+            needed = live.VITAL if vital is None else vital
+            cluster = _of_cluster(sources, login, namespace, everywhere=everywhere, partly=partly, vital=needed)
             state, kinds = cluster.state.merged(state), cluster.kinds
             if not (everywhere or sources.files):  # the kubeconfig's namespace is not that of a file
                 where = namespace or cluster.namespace
@@ -104,7 +107,9 @@ def read(
     return Cluster(state, where, kinds, sources, features, release is None and not sources.live, named)
 
 
-def _of_cluster(sources: Sources, login: Login, namespace: str | None, *, everywhere: bool, partly: bool) -> Live:
+def _of_cluster(
+    sources: Sources, login: Login, namespace: str | None, *, everywhere: bool, partly: bool, vital: frozenset[str]
+) -> Live:
     """What kubectl reads, with progress and notices."""
     from dractl.cluster import live
     from dractl.cluster.kinds import workload_words
@@ -112,7 +117,13 @@ def _of_cluster(sources: Sources, login: Login, namespace: str | None, *, everyw
     words = workload_words(sources.names)
     try:
         cluster = live.read(
-            login, namespace=namespace, everywhere=everywhere, partly=partly, workloads=words, tell=terminal.progress
+            login,
+            namespace=namespace,
+            everywhere=everywhere,
+            partly=partly,
+            vital=vital,
+            workloads=words,
+            tell=terminal.progress,
         )
     finally:
         terminal.progress("")

@@ -106,8 +106,8 @@ _CALLS = (
     _Call((_EVENTS,), (f"--field-selector=type=Warning,{','.join(f'reason!={reason}' for reason in _NOISE)}",)),
     _Call((_EVENTS,), ("--field-selector=reason=DeviceTaintManagerEviction",)),
 )
-_VITAL = frozenset(resource.kind for call in _CALLS for resource in call.resources if resource.vital)
-_SPOKEN_OF = _VITAL | {"Pod", "ResourceClaimTemplate", "DeviceTaintRule"}
+VITAL = frozenset(resource.kind for call in _CALLS for resource in call.resources if resource.vital)
+_SPOKEN_OF = VITAL | {"Pod", "ResourceClaimTemplate", "DeviceTaintRule"}
 _VERSION = ("version", "-o", "json")
 _NAMESPACE = ("config", "view", "--minify", "-o", "jsonpath={..namespace}")
 _GENERATIONS = 4  # of owners between a workload and its pods: RayJob, RayCluster; CronJob, Job
@@ -119,6 +119,7 @@ def read(
     namespace: str | None = None,
     everywhere: bool = False,
     partly: bool = False,
+    vital: frozenset[str] = VITAL,
     workloads: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _: None,
 ) -> Live:
@@ -126,8 +127,8 @@ def read(
     ``everywhere``; ``workloads`` are words for custom kinds that are asked about (``lws``): these are read too, and the
     kinds between them and their pods. ``tell`` is called with what is being read.
 
-    ``partly``: the caller answers from what may be read (``state.rights``). Else what devices are compared with must be
-    readable in the whole cluster.
+    ``partly``: the caller answers from what may be read (``state.rights``). Else the kinds of ``vital`` must be
+    readable in the whole cluster: all that devices are compared with, or less.
 
     Raises InputError, with what to do, if kubectl is missing, cannot log in, or may not read what is needed.
     """
@@ -140,7 +141,7 @@ def read(
     reading = _Reading(login, where, {}, {}, [], [])
     reading.take(_CALLS, results)
     rights = Rights(tuple(reading.unread), next(iter(reading.users), ""))
-    _check(rights, where, partly=partly)
+    _check(rights, where, frozenset() if partly else vital)
     scope = None if everywhere and not rights.narrow("Pod") else where
     named: dict[str, str] = {}
     for word in workloads:
@@ -157,17 +158,17 @@ def read(
     return Live(state, where, tuple(notes), named)
 
 
-def _check(rights: Rights, namespace: str, *, partly: bool) -> None:
-    """Raises InputError if what may be read is too little."""
-    vital = [one for one in rights.unread if one.kind in _VITAL]
-    if partly and len(rights.hidden("Pod", "ResourceClaim")) == 2:
+def _check(rights: Rights, namespace: str, vital: frozenset[str]) -> None:
+    """Raises InputError if what may be read is too little. Without anything ``vital`` pods or claims are enough."""
+    unread = [one for one in rights.unread if one.kind in vital]
+    if not vital and len(rights.hidden("Pod", "ResourceClaim")) == 2:
         raise InputError(
             f"neither pods nor claims may be read in namespace {namespace}",
             hint=f"-n NAMESPACE asks about another one; an administrator can allow it: {rights.grant}",
         )
-    if partly or not vital:
+    if not unread:
         return
-    names = ", ".join(one.resource.partition(".")[0] for one in vital)
+    names = ", ".join(one.resource.partition(".")[0] for one in unread)
     raise InputError(
         f"{_user(rights)} may not list {names} in the whole cluster, which the answer needs",
         hint=f"an administrator can allow it: {rights.grant}",

@@ -33,6 +33,10 @@ class Rights:
         """Those of ``kinds`` that may be read in one namespace only."""
         return tuple(one for one in self.unread if one.kind in kinds and one.namespace)
 
+    def sees(self, kind: str, namespace: str) -> bool:
+        """True if the objects of a kind in a namespace may be read."""
+        return all(one.kind != kind or one.namespace == namespace for one in self.unread)
+
     @property
     def grant(self) -> str:
         """The commands with which an administrator allows all of it; empty if nothing is missing."""

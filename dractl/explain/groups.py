@@ -12,6 +12,7 @@ from dractl.cluster.state import GROUPS, at, map_at, text_at
 from dractl.cluster.workloads import owned_pods
 from dractl.explain.ask import Question, made_pods
 from dractl.explain.explain import Explainer, Options
+from dractl.explain.unread import decided
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -71,6 +72,8 @@ def groups(
 ) -> list[Group]:
     """The groups among ``names`` (``deploy/NAME``, ``podgroup/NAME``) that have more than one pod."""
     state, found = explainer.state, []
+    if not decided(state.rights):
+        return []  # what claims and pods hold that may not be read is not known
     for text in names:
         word, slash, name = text.partition("/")
         kind = kind_of(state, word, kinds, "") if slash else "Pod"

@@ -21,6 +21,7 @@ _CARDS = 300  # cards at most: then nodes with the same numbers share one, and w
 _LETTERS = {
     "copy": ("+", "a copy fits here"),
     "free": ("·", "free"),
+    "unknown": ("?", "free, or held by a claim that you may not read"),
     "held": ("H", "held"),
     "shared": ("S", "partly held"),
     "blocked": ("B", "blocked by shared counters"),
@@ -32,12 +33,20 @@ _LETTERS = {
 
 
 def devices(
-    stock: Inventory, plugins: Sequence[PluginRow], problems: Sequence[Problem], fits: Sequence[Fit] = ()
+    stock: Inventory,
+    plugins: Sequence[PluginRow],
+    problems: Sequence[Problem],
+    fits: Sequence[Fit] = (),
+    hidden: str = "",
 ) -> str:
-    """The cluster's devices by node and PCIe root; ``fits`` are shapes whose further copies each node counts."""
+    """The cluster's devices by node and PCIe root. ``fits`` are shapes whose further copies each node counts;
+    ``hidden`` says that not every claim may be read."""
     counts = {state: sum(row.state == state for row in stock.devices) for state in _LETTERS}
     title = f"{len(stock.devices)} devices, {counts['free']} free, {counts['held'] + counts['shared']} held"
-    parts = [*_problems(problems), *_shapes(fits), *_plugins(plugins), *_cards(stock.devices, _by_node(fits))]
+    if counts["unknown"]:
+        title += f", {counts['unknown']} unknown"
+    note = [f"<p>{escape(hidden)}</p>"] if hidden else []
+    parts = [*note, *_problems(problems), *_shapes(fits), *_plugins(plugins), *_cards(stock.devices, _by_node(fits))]
     return _page("Devices", title, parts, stock)
 
 

@@ -12,11 +12,20 @@ if TYPE_CHECKING:
 
     from dractl.capacity import DeviceRow, Fit, Inventory, Most, PluginRow, PoolRow, Problem, Stranded
     from dractl.cluster.devices import Holder
+    from dractl.cluster.rights import Unread
     from dractl.explain.answer import Reason
 
 
-def devices(stock: Inventory, plugins: Sequence[PluginRow], problems: Sequence[Problem], release: str) -> str:
-    """The inventory of a cluster. Rows are written one by one: as values, 40,000 devices take hundreds of megabytes."""
+def devices(
+    stock: Inventory,
+    plugins: Sequence[PluginRow],
+    problems: Sequence[Problem],
+    release: str,
+    unread: Sequence[Unread] = (),
+) -> str:
+    """The inventory of a cluster; ``unread`` are resources that may not be read.
+
+    Rows are written one by one: as values, 40,000 devices take hundreds of megabytes."""
     members = {
         "schema": _text("dractl/devices/v1"),
         "kubernetesVersion": _text(release),
@@ -36,6 +45,10 @@ def devices(stock: Inventory, plugins: Sequence[PluginRow], problems: Sequence[P
             for p in problems
         ),
     }
+    if unread:
+        members["unread"] = _list(
+            {"resource": one.resource, **({"namespace": one.namespace} if one.namespace else {})} for one in unread
+        )
     return "{\n" + ",\n".join(f' "{name}": {value}' for name, value in members.items()) + "\n}"
 
 

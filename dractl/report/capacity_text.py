@@ -25,10 +25,12 @@ def devices(
     plugins: Sequence[PluginRow],
     problems: Sequence[Problem],
     canvas: Canvas,
+    hidden: str = "",
     *,
     by: str = "node",
 ) -> str:
-    """A line for each node (or driver, class, model, root) and driver on it, then what has to be cleaned up."""
+    """A line for each node (or driver, class, model, root) and driver on it, then what has to be cleaned up. ``hidden``
+    says that not every claim may be read: a column counts the devices of which it is not known who holds them."""
     groups: dict[tuple[str, ...], list[DeviceRow]] = {}
     for row in stock.devices:
         for key in _keys(row, by):
@@ -36,17 +38,34 @@ def devices(
     lines: list[tuple[str, ...]] = [_line(key, rows) for key, rows in sorted(groups.items())]
     for p in plugins if by == "node" else ():
         counts = (p.allocatable, max(0, p.allocatable - p.requested), p.requested, 0)
-        lines.append((p.node, f"{p.resource} (device plugin)", "", *(str(n) for n in counts), ""))
+        lines.append((p.node, f"{p.resource} (device plugin)", "", *(str(n) for n in counts), "0", ""))
     if not lines:
         return "no device is published, and no node offers any through a device plugin\n"
-    head: tuple[str, ...] = (by.upper(), "DRIVER", "MODEL", "DEVICES", "FREE", "HELD", "OUT OF SERVICE", "HELD BY")
+    head: tuple[str, ...] = (
+        by.upper(),
+        "DRIVER",
+        "MODEL",
+        "DEVICES",
+        "FREE",
+        "HELD",
+        "OUT OF SERVICE",
+        _UNKNOWN,
+        "HELD BY",
+    )
+    if not hidden:
+        head, lines = (*head[:-2], head[-1]), [(*line[:-2], line[-1]) for line in lines]
     if by == "driver":
         head, lines = (head[0], *head[2:]), [(line[0], *line[2:]) for line in lines]
     text = table(head, _together(lines, len(head)), canvas, numbers=[i for i, n in enumerate(head) if n in _NUMBERS])
-    return text + _problems(problems, canvas)
+    return text + _note(hidden, canvas) + _problems(problems, canvas)
 
 
-_NUMBERS = ("DEVICES", "FREE", "HELD", "OUT OF SERVICE")
+def _note(hidden: str, canvas: Canvas) -> str:
+    return canvas.plain("\n" + "\n".join(_wrap(hidden, canvas.width)) + "\n") if hidden else ""
+
+
+_UNKNOWN = "UNKNOWN"
+_NUMBERS = ("DEVICES", "FREE", "HELD", "OUT OF SERVICE", _UNKNOWN)
 
 
 def _keys(row: DeviceRow, by: str) -> Iterable[tuple[str, ...]]:
@@ -70,6 +89,7 @@ def _line(key: tuple[str, ...], rows: Sequence[DeviceRow]) -> tuple[str, ...]:
         sum(row.state == "free" for row in rows),
         sum(row.state in ("held", "shared") for row in rows),
         sum(row.state in _OUT for row in rows),
+        sum(row.state == "unknown" for row in rows),
     )
     blocked = sum(row.state == "blocked" for row in rows)
     held = _some(list(pods), 3)
@@ -109,8 +129,8 @@ def _problems(problems: Sequence[Problem], canvas: Canvas) -> str:
     return canvas.plain("\n".join(lines) + "\n")
 
 
-def wide(stock: Inventory, problems: Sequence[Problem], canvas: Canvas) -> str:
-    """A line for each device."""
+def wide(stock: Inventory, problems: Sequence[Problem], canvas: Canvas, hidden: str = "") -> str:
+    """A line for each device; ``hidden`` as in :func:`devices`."""
     head = ("NODE", "DEVICE", "ROOT", "NUMA", "MODEL", "STATE", "LEFT", "CLAIM", "PODS", "SINCE")
     lines = []
     for row in stock.devices:
@@ -132,7 +152,7 @@ def wide(stock: Inventory, problems: Sequence[Problem], canvas: Canvas) -> str:
         )
     if not lines:
         return "no device is published\n"
-    return table(head, lines, canvas._replace(width=10_000)) + _problems(problems, canvas)
+    return table(head, lines, canvas._replace(width=10_000)) + _note(hidden, canvas) + _problems(problems, canvas)
 
 
 def fit(

@@ -11,7 +11,10 @@ import pytest
 from dractl.cli.main import main
 from dractl.resources import data_dir
 from tests.capacity.test_placing import GPU, NIC, PAIR, gpus, nics
+from tests.cluster.test_live import FORBIDDEN, Kubectl, kubectl, listed
 from tests.explain.cluster import allocation, claim, node, pod, request
+
+__all__ = ["kubectl"]  # a fixture
 
 
 @pytest.fixture
@@ -140,3 +143,42 @@ def test_a_page_of_many_unlike_nodes_stays_small(tmp_path: Path, capsys: pytest.
     out = capsys.readouterr().out
     assert out.count("<article") == 7  # as many as there are numbers of devices
     assert "n000 <small>and 57 like it" in out
+
+
+def test_devices_without_the_right_to_read_claims(kubectl: Kubectl, capsys: pytest.CaptureFixture[str]) -> None:
+    refused = {"code": 1, "err": FORBIDDEN.format("resourceclaims")}
+    slices = listed(gpus("a", "r", "r", "r"))
+    kubectl.answers(resourceclaims=refused, resourceslices=slices, nodes=listed(node("a")))
+    assert main(["devices", "--isolated"]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[1].split() == ["a", "gpu.example.com", "3", "0", "0", "0", "3"]
+    assert "held by claims that you may not read" in " ".join(out.split())
+    assert "kubectl create clusterrole" in out
+    assert main(["devices", "-o", "json", "--isolated"]) == 0
+    value = valid(capsys.readouterr().out, "devices-v1.json")
+    assert value["unread"] == [{"resource": "resourceclaims.resource.k8s.io"}]
+    assert {one["state"] for one in value["devices"]} == {"unknown"}  # type: ignore[attr-defined]
+    assert [(one["total"], one["allocated"], one["available"]) for one in value["pools"]] == [(3, None, None)]  # type: ignore[attr-defined]
+    assert main(["devices", "-o", "html", "--isolated"]) == 0
+    assert "3 devices, 0 free, 0 held, 3 unknown" in capsys.readouterr().out
+    assert main(["devices", "-o", "wide", "--state", "unknown", "--isolated"]) == 0
+    assert capsys.readouterr().out.count("  unknown  ") == 3
+
+
+def test_devices_with_the_claims_of_one_namespace(kubectl: Kubectl, capsys: pytest.CaptureFixture[str]) -> None:
+    """What these hold is known; nobody can say of the others that they are free."""
+    held = claim("held", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p"))
+    refused = {**listed(held), "code": 1, "err": FORBIDDEN.format("resourceclaims"), "only_own": True}
+    kubectl.answers(resourceclaims=refused, resourceslices=listed(gpus("a", "r", "r")), nodes=listed(node("a")))
+    assert main(["devices", "-o", "json", "--isolated"]) == 0
+    value = valid(capsys.readouterr().out, "devices-v1.json")
+    assert [one["state"] for one in value["devices"]] == ["held", "unknown"]  # type: ignore[attr-defined]
+    assert value["unread"] == [{"resource": "resourceclaims.resource.k8s.io", "namespace": "ml"}]
+    assert main(["fit", "gpu=1", "--isolated"]) == 3
+    assert "resourceclaims" in capsys.readouterr().err
+
+
+def test_devices_need_the_slices(kubectl: Kubectl, capsys: pytest.CaptureFixture[str]) -> None:
+    kubectl.answers(resourceslices={"code": 1, "err": FORBIDDEN.format("resourceslices")})
+    assert main(["devices", "--isolated"]) == 3
+    assert "resourceslices" in capsys.readouterr().err

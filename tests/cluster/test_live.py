@@ -34,8 +34,11 @@ items, code = [], 0
 for resource in arguments[arguments.index("get") + 1].split(","):
     asked = "get " + resource.partition(".")[0]
     answer = next((answer for name, answer in answers.items() if asked in (name, name[:-1])), {{}})
-    if answer.get("only_all") and "--all-namespaces" not in told:
+    everywhere = "--all-namespaces" in told
+    if answer.get("only_all") and not everywhere:
         answer = {{}}
+    if answer.get("only_own"):
+        answer = {{"code": answer["code"], "err": answer["err"]}} if everywhere else {{"out": answer["out"]}}
     sys.stderr.write(answer.get("err", ""))
     code = answer.get("code", 0) or code
     if answer.get("out", "{{").startswith("{{"):

@@ -94,3 +94,16 @@ def test_the_printed_commands_allow_the_whole_answer(user: Any) -> None:
     assert "unread" not in found
     assert found["verdict"] == "unallocatable"
     assert found["reasons"][0]["holders"][0]["pod"] == "eval/holder"
+
+
+def test_devices_without_the_claims_of_others(user: Any) -> None:
+    """The device that a pod of eval holds is not called free."""
+    user.kubectl("create", "clusterrole", "devices", "--verb=get,list", "--resource=resourceslices,deviceclasses,nodes")
+    user.kubectl("create", "clusterrolebinding", "devices", "--clusterrole=devices", "--serviceaccount=ml:dev")
+    code, out = dractl(user, "devices", *AS[:2], "-o", "json")
+    assert code == 0
+    found = json.loads(out)
+    assert [one["state"] for one in found["devices"]] == ["unknown", "unknown"]
+    assert {"resource": "resourceclaims.resource.k8s.io"} in [{"resource": one["resource"]} for one in found["unread"]]
+    code, out = dractl(user, "devices", "-o", "json")
+    assert sorted(one["state"] for one in json.loads(out)["devices"]) == ["free", "held"]
