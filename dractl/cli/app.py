@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import update_wrapper
-from inspect import signature
+from inspect import cleandoc, signature
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -52,9 +52,9 @@ def _version(verbose: bool) -> str:
     )
 
 
-def command_line(invoked: str | None = None) -> TyperGroup:
+def command_line(invoked: str | None = None, program: str = "dractl") -> TyperGroup:
     """The command line as one command: with all subcommands, or with ``invoked`` alone where that is one of them, which
-    spares a run the making of the others."""
+    spares a run the making of the others. Help gives its examples with the name ``program``."""
     completion_init()  # the scripts of completions/ ask through the environment; without it typer knows no shell
     app = typer.Typer(
         add_completion=False,
@@ -64,7 +64,9 @@ def command_line(invoked: str | None = None) -> TyperGroup:
     )
     app.callback(invoke_without_command=True)(_root)
     for name in [invoked] if invoked in SUBCOMMANDS else SUBCOMMANDS:
-        app.command(name, short_help=SUBCOMMANDS[name])(_for_typer(function(name)))
+        subcommand = function(name)
+        example = cleandoc(subcommand.__doc__ or "").replace("`dractl ", f"`{program} ")
+        app.command(name, short_help=SUBCOMMANDS[name], help=example)(_for_typer(subcommand))
     command: Any = typer.main.get_command(app)
     return command  # type: ignore[no-any-return]
 

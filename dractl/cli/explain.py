@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from dractl.cli.source import Cluster
     from dractl.cluster import ClusterState
-    from dractl.explain import Explainer, Explanation
+    from dractl.explain import Explainer, Explanation, Question
     from dractl.explain.groups import Group
 
 FORMATS = ("text", "json", "html")
@@ -26,6 +26,10 @@ Names = Annotated[
         help="A pod, else a claim; or pod/NAME, claim/NAME, deploy/NAME, node/NAME; or a file. Default: all pending.",
         show_default=False,
     ),
+]
+Selector = Annotated[
+    str | None,
+    Option("--selector", "-l", metavar="LABELS", help="Subjects with these labels, like `kubectl get pods -l`."),
 ]
 Node = Annotated[str | None, Option("--node", metavar="NAME", help="Answer for this node alone.")]
 Hardware = Annotated[
@@ -54,6 +58,7 @@ def command(
     network_devices: NetworkDevices = None,
     namespace: source.Namespace = None,
     all_namespaces: source.AllNamespaces = False,
+    selector: Selector = None,
     node: Node = None,
     patch: Patch = False,
     context: source.Context = None,
@@ -116,14 +121,16 @@ def command(
             cluster = described.with_network(cluster, network_devices or [], target)
             if hardware:
                 return described.compare(cluster, hardware, target, output, verbose, to_file=output_file is not None)
-        return _answer(cluster, node, patch=patch, output=output, verbose=verbose, to_file=output_file is not None)
+        to_file = output_file is not None
+        return _answer(cluster, selector, node, patch=patch, output=output, verbose=verbose, to_file=to_file)
 
     if watch:
         if output != "text" or patch:
             raise UsageError("--watch shows text", hint="leave out -o and --patch")
         from dractl.cli import watching
 
-        watching.repeat(lambda: _until_pending(once))
+        first = [once()[0]]  # what is wrong from the start is an error
+        watching.repeat(lambda: first.pop() if first else _tolerant(once))
         return
     text, fits = once()
     common.write_report(text, output_file)
@@ -131,33 +138,46 @@ def command(
         raise Exit(1)
 
 
-def _until_pending(once: Callable[[], tuple[str, bool]]) -> str:
-    """The answer, or that there is none yet: while a cluster is watched, nothing pending is good news."""
+def _tolerant(once: Callable[[], tuple[str, bool]]) -> str:
+    """The answer, or why there is none this time: while a cluster is watched, it may not answer for a while."""
     try:
         return once()[0]
     except InputError as error:
         return f"{error}\n"
 
 
+def _questions(cluster: Cluster, selector: str | None) -> list[Question]:
+    """The subjects that are named or have the labels, or everything that waits."""
+    from dractl.explain import everything, find, labelled
+
+    state, names = cluster.state, cluster.sources.names
+    if selector is not None:
+        from dractl.cluster.labels import parse
+
+        return labelled(state, names, parse(selector), cluster.namespace, cluster.kinds)
+    if names:
+        return [question for name in names for question in find(state, name, cluster.namespace, cluster.kinds)]
+    return everything(state, cluster.namespace, cluster.files)
+
+
 def _answer(
-    cluster: Cluster, node: str | None, *, patch: bool, output: str, verbose: int, to_file: bool
+    cluster: Cluster, selector: str | None, node: str | None, *, patch: bool, output: str, verbose: int, to_file: bool
 ) -> tuple[str, bool]:
     """The report, and whether everything asked about fits."""
     from dractl.cluster.state import text_at
-    from dractl.explain import Explainer, Options, everything, explain_each, find
+    from dractl.explain import Explainer, Options, explain_each
 
-    state, where, sources = cluster.state, cluster.namespace, cluster.sources
-    questions = [q for name in sources.names for q in find(state, name, where, cluster.kinds)] or everything(
-        state, where, cluster.files
-    )
+    state, sources = cluster.state, cluster.sources
+    questions = _questions(cluster, selector)
     if not questions:
-        raise _nothing(state, where)
+        return _quiet(cluster, output, patch=patch), True
+    _tell_what_is_missing(cluster)
     explainer = Explainer(state, cluster.features, Options(release_assumed=cluster.release_assumed, node=node))
     known = [text_at(value, "metadata", "name") for value in explainer.judge.nodes]
     if node is not None and node not in known:
         raise InputError(f"--node {node}: no such node", hint=f"there are {', '.join(known[:8]) or 'none'}")
     explanations = explain_each(explainer, questions, alike=output != "json" and not patch)
-    groups = [] if patch else _groups(explainer, cluster)
+    groups = [] if patch or selector else _groups(explainer, cluster)
     listed = len(sources.names) != 1 or len(explanations) != 1
     several = len(explanations) > max(1, len(sources.names))  # more than was named one by one
     if patch:
@@ -184,26 +204,53 @@ def _groups(explainer: Explainer, cluster: Cluster) -> list[Group]:
         terminal.progress("")
 
 
-def _nothing(state: ClusterState, namespace: str | None) -> InputError:
-    """Nothing is pending in the namespace that is looked at, or nowhere."""
+def _quiet(cluster: Cluster, output: str, *, patch: bool) -> str:
+    """The report where nothing is pending. Raises InputError if the input holds nothing that could be."""
+    from dractl.cluster.kinds import check_namespace
     from dractl.explain import everything
 
-    others = everything(state, None) if namespace is not None else []
-    if not others:
-        why = "there is nothing to explain: no pending pod and no unallocated claim"
-        return InputError(why, hint=_what_is_there(state))
-    names = sorted({question.key[0] for question in others})
-    told = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    there = f"there {'is' if len(others) == 1 else 'are'} {len(others)} in {told}"
-    return InputError(
-        f"there is nothing to explain in namespace {namespace}: no pending pod and no unallocated claim",
-        hint=f"{there}: -A shows all, -n NAMESPACE those of one",
-    )
+    state, where = cluster.state, cluster.namespace
+    if not (cluster.sources.live or any(state.has(kind) for kind in ("Pod", "ResourceClaim"))):
+        raise InputError("there is nothing to explain: no pod and no claim", hint=_what_is_there(state))
+    check_namespace(state, where)
+    waiting = sorted(question.key[0] for question in everything(state, None)) if where is not None else []
+    if waiting:
+        spaces = list(dict.fromkeys(waiting))
+        told = ", ".join(spaces[:4]) + (f" and {len(spaces) - 4} more" if len(spaces) > 4 else "")
+        count = f"{len(waiting)} {'is' if len(waiting) == 1 else 'are'} pending in {told}"
+        terminal.notice(f"{count}: -A shows all, -n NAMESPACE those of one")
+    here = f" in namespace {where}" if where is not None else ""
+    if output == "json":
+        from dractl.report import explain_json
+
+        return explain_json.render([], listed=True)
+    said = f"nothing is pending{here}: no pod waits for devices, and no claim is unallocated"
+    if output == "html":
+        from dractl.report import explain_html
+
+        return explain_html.render([], said)
+    return f"{'# ' if patch else ''}{said}\n"
+
+
+def _tell_what_is_missing(cluster: Cluster) -> None:
+    """A notice for dumps that have pods, but none of the objects that their devices come from."""
+    from dractl.cluster.state import maps_at
+
+    state = cluster.state
+    kinds = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass")
+    if cluster.sources.live or any(state.has(kind) for kind in kinds):
+        return
+    if any(maps_at(pod, "spec", "resourceClaims") for pod in state.all("Pod").values()):
+        terminal.notice(
+            "the input has pods with claims and no DRA object (kubectl cluster-info dump writes none); add them: "
+            "kubectl get resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml > dra.yaml, "
+            "then -f dra.yaml"
+        )
 
 
 def _what_is_there(state: ClusterState) -> str:
-    told = ", ".join(f"{len(state.all(kind))} {kind}" for kind in state.kinds)
-    return f"the source has {told}" if told else "the source has no object that explain reads"
+    counts = ", ".join(f"{len(state.all(kind))} {kind}" for kind in state.kinds)
+    return f"the input has {counts}" if counts else "the input has no object that explain reads"
 
 
 def _render(explanations: list[Explanation], groups: list[Group], output: str, *, listed: bool) -> str:

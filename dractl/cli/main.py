@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import signal
 import sys
 from typing import NoReturn
 
@@ -29,10 +30,29 @@ def run() -> NoReturn:
     in vain, but would take a sixth of the time of ``dractl lint one.yaml``: Python looks every 700 new objects, and
     through all of them at exit. It still looks while a long run makes many.
     """
+    _leave_on_interrupt()
     gc.set_threshold(_NEW_OBJECTS)
     code = main()
+    _leave_on_interrupt()
     gc.freeze()
     sys.exit(code)
+
+
+def _leave_on_interrupt() -> None:
+    """Ctrl-C ends the process at once, without a traceback: while modules are imported, any of which could raise
+    KeyboardInterrupt, and at the end. Where the parent ignores interrupts (nohup), so do we."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+
+
+def _leave(*_: object) -> None:
+    os._exit(INTERRUPTED)
+
+
+def _raise_on_interrupt() -> None:
+    """Ctrl-C raises KeyboardInterrupt again, so that files and the terminal are left in order."""
+    if signal.getsignal(signal.SIGINT) is _leave:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -134,6 +154,7 @@ def _subcommand(words: list[str]) -> object:
         command = function(words[0])
         values = read(command, words[1:])
         if values is not None:
+            _raise_on_interrupt()
             return command(**values)
     return _with_typer(words)
 
@@ -145,8 +166,10 @@ def _with_typer(words: list[str]) -> object:
     from dractl.cli import terminal
     from dractl.cli.app import command_line
 
+    line = command_line(words[0] if words else None, program_name())
+    _raise_on_interrupt()
     try:
-        return command_line(words[0] if words else None).main(words, prog_name=program_name(), standalone_mode=False)
+        return line.main(words, prog_name=program_name(), standalone_mode=False)
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         terminal.complain(error.format_message(), hint=f"see `{context.command_path} --help`" if context else None)

@@ -67,6 +67,16 @@ def not_found(
     return InputError(f"no {noun} {name}{where}", hint=_instead(state, kinds, name, namespace) or otherwise)
 
 
+def check_namespace(state: ClusterState, namespace: str | None) -> None:
+    """Raises InputError for a namespace that is known not to exist."""
+    if namespace is None or not state.has("Namespace") or state.get("Namespace", ("", namespace)) is not None:
+        return
+    if any(key[0] == namespace for kind in state.kinds for key in state.all(kind)):
+        return
+    near = nearest_names(namespace, [key[1] for key in state.all("Namespace")])
+    raise InputError(f"no namespace {namespace}", hint=f"there is {', '.join(near)}" if near else None)
+
+
 def _instead(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: str | None) -> str | None:
     """What there is: the name in another namespace, names that begin with it, near names."""
     elsewhere = [key for kind in kinds for key in state.all(kind) if key[1] == name]

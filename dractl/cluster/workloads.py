@@ -76,6 +76,71 @@ def _owned_by(value: Raw, owners: set[tuple[str, str]]) -> bool:
     return any((text_at(r, "kind"), text_at(r, "name")) in owners for r in references)
 
 
+def refusal(state: ClusterState, namespace: str, name: str) -> tuple[str, str] | None:
+    """Who cannot create the pods of a workload (itself, its ReplicaSet or Job), and the newest refusal."""
+    newest = ("", "", "")
+    for (where, owner), kind, when, message in _refusals(state):
+        if where == namespace and (owner == name or owner.startswith(f"{name}-")):
+            newest = max(newest, (when, message, f"{kind} {namespace}/{owner}"))
+    return (newest[2], newest[1]) if newest[1] else None
+
+
+def refused_owners(state: ClusterState) -> set[tuple[str, Key]]:
+    """Kind and key of the topmost workload behind each refusal to create a pod."""
+    return {_topmost(state, kind, key) for key, kind, _, _ in _refusals(state)}
+
+
+def _topmost(state: ClusterState, kind: str, key: Key) -> tuple[str, Key]:
+    seen: set[tuple[str, Key]] = set()
+    while (kind, key) not in seen:
+        seen.add((kind, key))
+        for owner in maps_at(state.get(kind, key), "metadata", "ownerReferences"):
+            above = (text_at(owner, "kind"), (key[0], text_at(owner, "name")))
+            if state.get(*above) is not None:
+                kind, key = above
+                break
+    return kind, key
+
+
+def _refusals(state: ClusterState) -> Iterator[tuple[Key, str, str, str]]:
+    """Key and kind of whoever may not create a pod, when, and the refusal: from events, and from the condition that
+    ReplicaSets and Deployments have (kubernetes pkg/controller/replicaset/replica_set_utils.go)."""
+    for (namespace, _), event in state.all("Event").items():
+        if event.get("reason") == "FailedCreate":
+            about = map_at(event, "involvedObject") or map_at(event, "regarding")
+            when = text_at(event, "lastTimestamp") or text_at(event, "eventTime")
+            message = text_at(event, "message") or text_at(event, "note")
+            yield (namespace, text_at(about, "name")), text_at(about, "kind"), when, message
+    for kind in ("ReplicaSet", "Deployment"):
+        for key, value in state.all(kind).items():
+            for condition in maps_at(value, "status", "conditions"):
+                if condition.get("type") == "ReplicaFailure" and condition.get("status") == "True":
+                    yield key, kind, text_at(condition, "lastTransitionTime"), text_at(condition, "message")
+
+
+def missing_pods(state: ClusterState, kind: str, key: Key, value: Raw) -> int:
+    """How many pods a workload wants and has not, where their creation is refused; 0 if nothing refuses it."""
+    if refusal(state, *key) is None:
+        return 0
+    pods = [pod for _, pod in owned_pods(state, kind, key)]
+    return max(_wanted(kind, value) - (len(pods) if kind != "Job" else sum(not ended(pod) for pod in pods)), 0)
+
+
+def _wanted(kind: str, value: Raw) -> int:
+    """The pods that a workload wants at this time."""
+    spec, status = map_at(value, "spec"), map_at(value, "status")
+    if kind == "DaemonSet":
+        return _number(status.get("desiredNumberScheduled"), 1)
+    if kind == "Job":
+        left = _number(spec.get("completions"), 1) - _number(status.get("succeeded"), 0)
+        return 0 if spec.get("suspend") is True else min(_number(spec.get("parallelism"), 1), max(left, 0))
+    return _number(spec.get("replicas"), 1) if kind in SCALED else 1
+
+
+def _number(value: object, default: int) -> int:
+    return value if isinstance(value, int) else default
+
+
 class ActivePods:
     """By workload the pods that have neither ended nor are Terminating; indexed when first asked for."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dractl.explain.answer import Explanation, Fix, NodeAnswer, Reason
-    from dractl.explain.ask import Question, everything, find
+    from dractl.explain.ask import Question, everything, find, labelled
     from dractl.explain.each import explain_each, worst_first
     from dractl.explain.explain import Explainer, Options
     from dractl.explain.reasons import REASONS, ReasonPage
@@ -25,7 +25,7 @@ _HOMES = {
     "each": "explain_each worst_first",
     "explain": "Explainer Options",
     "reasons": "REASONS ReasonPage",
-    "ask": "Question everything find",
+    "ask": "Question everything find labelled",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
@@ -42,6 +42,7 @@ __all__ = [
     "everything",
     "explain_each",
     "find",
+    "labelled",
     "worst_first",
 ]
 

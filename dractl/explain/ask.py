@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.kinds import kind_of, not_found
 from dractl.cluster.pods import consumers, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, maps_at, text_at
-from dractl.cluster.workloads import owned_pods
+from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners
+from dractl.errors import InputError, UsageError
 from dractl.scheduler.claims import PodClaim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
+    from dractl.cluster.labels import LabelSelector
     from dractl.cluster.state import ClusterState, Key
 
     Raw = Mapping[str, Any]
@@ -56,6 +58,45 @@ def find(
     return pods
 
 
+def labelled(
+    state: ClusterState,
+    words: Sequence[str],
+    selector: LabelSelector,
+    namespace: str | None,
+    kinds: Mapping[str, str] = MappingProxyType({}),
+) -> list[Question]:
+    """The subjects of the kinds that ``words`` name (pods if there are none) whose labels a selector wants: of pods and
+    claims those that wait. Raises UsageError for an unknown kind or a name, InputError if nothing has the labels."""
+    named = [word for word in words if "/" in word]
+    if named:
+        raise UsageError(f"a name and -l exclude each other: {named[0]}", hint="dractl explain pods -l app=web")
+    asked = [kind_of(state, word, kinds, _KINDS) for word in words] or ["Pod"]
+    found = [
+        Question(kind, key, value)
+        for kind in asked
+        for key, value in state.all(kind).items()
+        if (not key[0] or _in(namespace, key)) and selector.matches(map_at(value, "metadata", "labels"))
+    ]
+    if not found:
+        where = f" in namespace {namespace}" if namespace else ""
+        raise InputError(
+            f"no {' or '.join(kind.lower() for kind in asked)} has these labels{where}", hint=_WITHOUT_NAME
+        )
+    subjects: list[Question] = []
+    for question in found:
+        if question.kind not in GROUPS:
+            subjects += _pods_of(state, question)
+        elif question.kind not in ("Pod", "ResourceClaim") or _waits(question):
+            subjects.append(question)
+    return list({(q.kind, q.key): q for q in subjects}.values())
+
+
+def _waits(question: Question) -> bool:
+    if question.kind == "Pod":
+        return is_pending(question.value)
+    return not map_at(question.value, "status", "allocation")
+
+
 def _named(state: ClusterState, kind: str, name: str, namespace: str | None) -> list[Question]:
     return [
         Question(kind, key, value)
@@ -65,9 +106,14 @@ def _named(state: ClusterState, kind: str, name: str, namespace: str | None) -> 
 
 
 def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
-    """The pending pods of a workload; where it has none at all, the pod that it would make."""
+    """The pending pods of a workload; where it has none at all, or cannot create some, the pod that it would make."""
     owned = _pending_first(_owned(state, workload.kind, workload.key))
-    yield from owned or made_pods(workload)
+    if not owned:
+        yield from made_pods(workload)
+        return
+    if missing_pods(state, workload.kind, workload.key, workload.value):
+        yield from (replace(made, kind=workload.kind) for made in made_pods(workload))
+    yield from owned
 
 
 def _pending_first(pods: list[Question]) -> list[Question]:
@@ -94,21 +140,19 @@ def made_pods(workload: Question) -> Iterator[Question]:
 
 
 def everything(state: ClusterState, namespace: str | None, within: ClusterState | None = None) -> list[Question]:
-    """Every pending pod that DRA concerns, every unallocated claim that none of these uses, and workloads of manifests
-    whose pods do not exist yet. ``within``: only objects that are there too."""
-    from dractl.allocation import IMPLICIT_PREFIX
-    from dractl.scheduler.extended import provided, wanted
+    """Every pending pod that DRA concerns, every unallocated claim that none of these uses, workloads whose pods are
+    refused, and workloads of manifests whose pods do not exist yet. ``within``: only objects that are there too."""
+    from dractl.scheduler.extended import provided
 
     named = provided(state.classes)
+    refused = refused_owners(state)
     files = state if within is None else within
     found: list[Question] = []
     used: set[Key] = set()
     for key, pod in files.all("Pod").items():
         if not is_pending(pod) or not _in(namespace, key):
             continue
-        if maps_at(pod, "spec", "resourceClaims") or any(
-            name in named or name.startswith(IMPLICIT_PREFIX) for name in wanted(pod)
-        ):
+        if _concerned(pod, named):
             found.append(Question("Pod", key, pod))
             used |= set(_claim_keys(key[0], pod))
     for kind in files.kinds:
@@ -116,10 +160,15 @@ def everything(state: ClusterState, namespace: str | None, within: ClusterState 
             continue
         for key, value in files.all(kind).items():
             workload = Question(kind, key, value)
-            if not _in(namespace, key) or text_at(value, "metadata", "uid") or any(owned_pods(state, kind, key)):
+            if not _in(namespace, key):
+                continue
+            if text_at(value, "metadata", "uid"):  # of a cluster: its pods are there, unless they are refused
+                if (kind, key) not in refused or not missing_pods(state, kind, key, value):
+                    continue
+            elif any(owned_pods(state, kind, key)):
                 continue
             for made in made_pods(workload):
-                if maps_at(made.value, "spec", "resourceClaims"):
+                if _concerned(made.value, named):
                     found.append(Question(kind, key, made.value))
                     used |= set(_claim_keys(key[0], made.value))
     for key, claim in files.all("ResourceClaim").items():
@@ -132,6 +181,16 @@ def everything(state: ClusterState, namespace: str | None, within: ClusterState 
             if _in(namespace, key) and not text_at(value, "metadata", "uid")
         ]
     return found
+
+
+def _concerned(pod: Raw, provided: Container[str]) -> bool:
+    """True if a pod has claims, or wants an extended resource that a class provides."""
+    from dractl.allocation import IMPLICIT_PREFIX
+    from dractl.scheduler.extended import wanted
+
+    if maps_at(pod, "spec", "resourceClaims"):
+        return True
+    return any(name in provided or name.startswith(IMPLICIT_PREFIX) for name in wanted(pod))
 
 
 def _in(namespace: str | None, key: Key) -> bool:

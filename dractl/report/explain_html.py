@@ -45,10 +45,10 @@ _BOX, _GAP, _HEAD, _WIDTH = 128, 10, 24, 900
 _LONGEST = 60  # characters of a device's name; DNS labels end at 63
 
 
-def render(explanations: Sequence[Explanation]) -> str:
-    """The page: a section for each subject."""
+def render(explanations: Sequence[Explanation], otherwise: str = "") -> str:
+    """The page: a section for each subject, or ``otherwise`` if there is none."""
     title = escape(explanations[0].subject.title if len(explanations) == 1 else f"{len(explanations)} subjects")
-    body = "\n".join(part for e in explanations for part in _section(e))
+    body = "\n".join(part for e in explanations for part in _section(e)) or f"<p>{escape(otherwise)}</p>"
     return (
         f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{title}</title>"
         f"<meta name=viewport content='width=device-width'><style>{_STYLE}</style></head>\n"

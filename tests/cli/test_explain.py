@@ -315,3 +315,147 @@ def test_without_nodes_those_of_the_slices_are_taken(tmp_path: Path, capsys: pyt
     assert code == 0
     assert "fits on node-7" in out
     assert "no Node objects" in out
+
+
+# -- nothing pending, labels, names that begin so, workloads without pods --
+
+
+def quiet(folder: Path) -> str:
+    return dump(folder, *busy_cluster(), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}})
+
+
+def test_nothing_pending_is_good_news(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = quiet(tmp_path)
+    said = "nothing is pending: no pod waits for devices, and no claim is unallocated\n"
+    assert run(capsys, "-f", path) == (0, said, "")
+    code, out, _ = run(capsys, "-f", path, "-o", "json")
+    assert (code, json.loads(out)) == (0, {"schema": "dractl/explain/v1", "subjects": []})
+    code, out, _ = run(capsys, "-f", path, "--patch")
+    assert (code, out) == (0, f"# {said}")
+    code, out, _ = run(capsys, "-f", path, "-o", "html")
+    assert code == 0
+    assert "nothing is pending" in out
+    code, out, err = run(capsys, "-f", path, "-n", "mll")
+    assert (code, out) == (3, "")
+    assert "no namespace mll" in err
+    assert "there is ml" in err
+
+
+def test_subjects_with_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    uses = {"name": "g", "resourceClaimName": "nine"}
+    pods = [pod(f"web-{n}", uses, metadata={"labels": {"app": "web", "n": str(n)}}) for n in (1, 2)]
+    other = pod("api-1", uses, metadata={"labels": {"app": "api"}})
+    path = dump(tmp_path, *busy_cluster(), claim("nine", request("r", "gpu", 9)), *pods, other)
+    for arguments in (
+        ["-l", "app=web"],
+        ["pods", "-l", "app=web"],
+        ["pods", "--selector", "app notin (api)", "-n", "ml"],
+    ):
+        code, out, _ = run(capsys, "-f", path, *arguments, "-o", "json")
+        assert code == 1
+        assert {s["subject"]["name"] for s in json.loads(out)["subjects"]} >= {"web-1", "web-2"}
+        assert "api-1" not in out
+    assert (
+        json.loads(run(capsys, "-f", path, "-l", "n=1", "-o", "json")[1])["subjects"][0]["subject"]["name"] == "web-1"
+    )
+    code, _, err = run(capsys, "-f", path, "-l", "app=none")
+    assert code == 3
+    assert "no pod has these labels" in err
+    code, _, err = run(capsys, "-f", path, "pod/web-1", "-l", "app=web")
+    assert code == 2
+    assert "exclude each other" in err
+
+
+def made(kind: str, name: str, owner: tuple[str, str] | None = None, **more: Any) -> dict[str, Any]:
+    spec = {
+        "containers": [{"name": "m", "image": "x"}],
+        "resourceClaims": [{"name": "g", "resourceClaimTemplateName": "t"}],
+    }
+    metadata: dict[str, Any] = {"name": name, "namespace": "ml", "uid": f"uid-{name}"}
+    if owner is not None:
+        metadata["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True, "uid": "u"}]
+    group = "batch/v1" if kind == "Job" else "apps/v1"
+    return {
+        "apiVersion": group,
+        "kind": kind,
+        "metadata": metadata,
+        "spec": {"template": {"spec": spec}, **more.pop("spec", {})},
+        **more,
+    }
+
+
+def refused(kind: str, name: str, message: str) -> dict[str, Any]:
+    about = {"kind": kind, "name": name, "namespace": "ml", "uid": f"uid-{name}"}
+    metadata = {"name": f"{name}.1", "namespace": "ml"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": metadata,
+        "involvedObject": about,
+        "reason": "FailedCreate",
+        "message": message,
+        "lastTimestamp": "2026-01-01T00:00:00Z",
+    }
+
+
+QUOTA = 'pods "infer-1-x" is forbidden: exceeded quota: gpus, requested: pods=1, used: pods=2, limited: pods=2'
+
+
+def test_a_workload_that_cannot_create_its_pods_is_pending(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    replica_set = made("ReplicaSet", "infer-1", ("Deployment", "infer"))
+    path = dump(
+        tmp_path, *busy_cluster(), made("Deployment", "infer"), replica_set, refused("ReplicaSet", "infer-1", QUOTA)
+    )
+    for arguments in ((), ("deploy/infer",)):
+        code, out, _ = run(capsys, "-f", path, *arguments)
+        assert code == 1
+        assert "ReplicaSet ml/infer-1 cannot create its pods" in out
+        assert "exceeded quota: gpus" in out
+
+
+def test_the_condition_of_a_replica_set_outlives_its_events(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    condition = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": QUOTA}
+    status = {"conditions": [condition]}
+    replica_set = made("ReplicaSet", "infer-1", ("Deployment", "infer"), status=status)
+    code, out, _ = run(
+        capsys, "-f", dump(tmp_path, *busy_cluster(), made("Deployment", "infer"), replica_set), "-o", "json"
+    )
+    (answer,) = json.loads(out)["subjects"]
+    assert code == 1
+    assert answer["subject"] == {"kind": "Deployment", "namespace": "ml", "name": "infer", "podClaims": {"g": None}}
+    assert answer["reasons"][0]["code"] == "pods-not-created"
+
+
+def test_an_old_refusal_is_over_once_all_pods_are_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    owner = {"kind": "Job", "name": "train", "controller": True, "uid": "uid-train"}
+    running = pod("train-x", metadata={"uid": "p", "ownerReferences": [owner]}, spec={"nodeName": "node-1"})
+    running["status"] = {"phase": "Running"}
+    path = dump(tmp_path, *busy_cluster(), made("Job", "train"), running, refused("Job", "train", QUOTA))
+    assert run(capsys, "-f", path)[0] == 0
+
+
+def test_a_workload_that_lacks_some_of_its_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    owner = {"kind": "Job", "name": "train", "controller": True, "uid": "uid-train"}
+    running = pod("train-x", metadata={"uid": "p", "ownerReferences": [owner]}, spec={"nodeName": "node-1"})
+    running["status"] = {"phase": "Running"}
+    job = made("Job", "train", spec={"parallelism": 2, "completions": 2})
+    path = dump(tmp_path, *busy_cluster(), job, running, refused("Job", "train", QUOTA))
+    code, out, _ = run(capsys, "-f", path)
+    assert code == 1
+    assert "job ml/train" in out
+
+
+def test_names_that_begin_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pods = [pod(f"infer-5f49-{n}") for n in range(5)]
+    path = dump(tmp_path, *busy_cluster(), made("Deployment", "infer"), *pods)
+    code, _, err = run(capsys, "-f", path, "pod/infer", "-n", "ml")
+    assert code == 3
+    assert "there is pod/infer-5f49-0, pod/infer-5f49-1, pod/infer-5f49-2 and 2 more" in err
+    assert "deploy/infer asks about all of its pods" in err
+
+
+def test_a_dump_without_dra_objects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = dump(tmp_path, node("node-1"), pod("train-0", {"name": "g", "resourceClaimName": "c"}))
+    code, _, err = run(capsys, "-f", path)
+    assert code == 1
+    assert "kubectl get resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml" in err

@@ -144,7 +144,8 @@ def test_explain_is_ascii_in_a_pipe_and_in_the_c_locale() -> None:
 def test_kubectl_sees_its_own_name_in_help() -> None:
     done = run("explain", "--help", program="kubectl-dra")
     assert done.returncode == 0
-    assert "kubectl dra explain" in done.stdout
+    assert "`kubectl dra explain train-0 -n ml`" in done.stdout
+    assert "`dractl" not in " ".join(done.stdout.split()).replace("`dractl render`", "")
     assert "dractl explain [" not in done.stdout
 
 
@@ -182,6 +183,18 @@ def test_an_internal_error_is_one_message_and_3(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "internal error: ZeroDivisionError: nothing to divide by" in captured.err
+
+
+@pytest.mark.parametrize("moment", ["dractl.cli.subcommands.function", "dractl.cli.terminal.prepare_streams"])
+def test_an_interrupt_during_the_start_is_silent(moment: str) -> None:
+    """Modules are still being imported: whatever raises KeyboardInterrupt there would print a traceback."""
+    program = (
+        "import os, signal, sys; from dractl.cli import main; from unittest.mock import patch; "
+        "sys.argv = ['dractl', 'lint']; "
+        f"patch({moment!r}, lambda *_: os.kill(os.getpid(), signal.SIGINT)).start(); main.run()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

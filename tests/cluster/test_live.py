@@ -337,11 +337,10 @@ def test_workloads_that_may_not_be_read_are_told(kubectl: Kubectl) -> None:
 def test_pending_pods_of_other_namespaces_are_counted(kubectl: Kubectl, capsys: pytest.CaptureFixture[str]) -> None:
     uses = {"name": "g", "resourceClaimName": "held"}
     kubectl.answers(**{"config view": {"out": "default"}, "pods": listed(pod("train-0", uses))})
-    assert main(["explain", "--isolated"]) == 3
-    said = capsys.readouterr().err
-    assert "in namespace default" in said
-    assert "1 in ml" in said
-    assert "-A" in said
+    assert main(["explain", "--isolated"]) == 0
+    said = capsys.readouterr()
+    assert "nothing is pending in namespace default" in said.out
+    assert "1 is pending in ml: -A shows all" in said.err
 
 
 def test_pods_name_their_owner_where_it_may_not_be_read(kubectl: Kubectl) -> None:
@@ -351,3 +350,21 @@ def test_pods_name_their_owner_where_it_may_not_be_read(kubectl: Kubectl) -> Non
     assert question.key == ("ml", "web-1-x")
     with pytest.raises(InputError, match="no replicaset web-2"):
         find(found.state, "rs/web-2", "ml", found.kinds)
+
+
+def test_a_file_beside_a_cluster_is_asked_about_alone(
+    kubectl: Kubectl, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Whatever the namespace of the kubeconfig, and whatever else is pending."""
+    uses = {"name": "g", "resourceClaimName": "held"}
+    kubectl.answers(**{"config view": {"out": "default"}, "pods": listed(pod("other", uses))})
+    path = tmp_path / "pod.json"
+    path.write_text(json.dumps(pod("mine", uses)))
+    main(["explain", "--isolated", str(path), "--devices", "cluster", "-o", "json"])
+    assert [one["subject"]["name"] for one in json.loads(capsys.readouterr().out)["subjects"]] == ["mine"]
+
+
+def test_a_cluster_where_nothing_is_pending(kubectl: Kubectl, capsys: pytest.CaptureFixture[str]) -> None:
+    kubectl.answers(pods=listed(), resourceclaims=listed())
+    assert main(["explain", "--isolated", "-A"]) == 0
+    assert capsys.readouterr().out.startswith("nothing is pending: ")

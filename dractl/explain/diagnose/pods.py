@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
+from dractl.cluster.workloads import refusal
 from dractl.explain.causes import (
     AdminAccessNamespace,
     BindingPending,
@@ -243,22 +244,10 @@ def failure_text(found: BindingFailure) -> str:
 
 def not_created(case: Case) -> Cause | None:
     """The refusal of a workload's pods, where the question is about the pod that it would make."""
-    namespace, name = case.question.key
     if text_at(case.question.value, "metadata", "uid"):
         return None
-    newest = ("", "", "")
-    for (where, _), event in case.state.all("Event").items():
-        about = map_at(event, "involvedObject") or map_at(event, "regarding")
-        owner = text_at(about, "name")
-        if (
-            where == namespace
-            and event.get("reason") == "FailedCreate"
-            and (owner == name or owner.startswith(f"{name}-"))
-        ):
-            when = text_at(event, "lastTimestamp") or text_at(event, "eventTime")
-            message = text_at(event, "message") or text_at(event, "note")
-            newest = max(newest, (when, message, f"{text_at(about, 'kind')} {namespace}/{owner}"))
-    return PodsNotCreated(owner=newest[2], event=newest[1]) if newest[1] else None
+    found = refusal(case.state, *case.question.key)
+    return PodsNotCreated(owner=found[0], event=found[1]) if found is not None else None
 
 
 def undeclared_features(case: Case) -> Iterator[str]:

@@ -1,0 +1,63 @@
+"""Label selectors as kubectl's ``-l`` takes them (k8s.io/apimachinery/pkg/labels/selector.go)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dractl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TERM = re.compile(
+    r"(?P<no>!)?\s*(?P<key>[A-Za-z0-9](?:[A-Za-z0-9_./-]*[A-Za-z0-9])?)\s*"
+    r"(?:(?P<operator>==?|!=)\s*(?P<value>[A-Za-z0-9_.-]*)"
+    r"|\s(?P<word>in|notin)\s*\((?P<values>[^()]*)\))?\s*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One requirement: the label ``key`` has one of ``values`` (None: any), or, with ``negated``, has not."""
+
+    key: str
+    values: frozenset[str] | None
+    negated: bool
+
+    def matches(self, labels: Mapping[str, object]) -> bool:
+        """True if the labels fulfil it; a label that is absent fulfils every negation."""
+        has = self.key in labels and (self.values is None or str(labels[self.key]) in self.values)
+        return has is not self.negated
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """Requirements that all must hold."""
+
+    terms: tuple[Term, ...]
+
+    def matches(self, labels: Mapping[str, object]) -> bool:
+        """True if the labels fulfil every requirement."""
+        return all(term.matches(labels) for term in self.terms)
+
+
+def parse(text: str) -> LabelSelector:
+    """``app=web,tier!=test,zone in (a, b),!canary``. Raises UsageError for anything else."""
+    terms = []
+    for part in re.split(r",(?![^(]*\))", text):
+        found = _TERM.fullmatch(part.strip())
+        if found is None or (found["no"] and (found["operator"] or found["word"])):
+            raise UsageError(
+                f"-l cannot read {part.strip()!r}",
+                hint="-l app=web, -l 'app!=web', -l 'app in (web, api)', -l app, -l '!app'",
+            )
+        if found["word"]:
+            values = frozenset(value.strip() for value in found["values"].split(","))
+            terms.append(Term(found["key"], values, found["word"] == "notin"))
+        elif found["operator"]:
+            terms.append(Term(found["key"], frozenset({found["value"]}), found["operator"] == "!="))
+        else:
+            terms.append(Term(found["key"], None, bool(found["no"])))
+    return LabelSelector(tuple(terms))
