@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dractl.explain.answer import Reason
     from dractl.explain.ask import Question
     from dractl.explain.causes import Cause
-    from dractl.model import CapacityRequestPolicy, DeviceClass
+    from dractl.model import CapacityRequestPolicy, DeviceClass, DeviceSubRequest, ExactDeviceRequest, RequestRef
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.rejection import Rejection
@@ -82,6 +82,15 @@ class Case:
         """What the pod calls a claim."""
         found = self.claims.get(claim or "")
         return found.name or None if found is not None else None
+
+    def option(self, ref: RequestRef) -> ExactDeviceRequest | DeviceSubRequest | None:
+        """A request, or the alternative of one, as its claim has it."""
+        claim = self.claims.get(ref.claim)
+        requests = claim.claim.spec.devices.requests if claim is not None and claim.claim is not None else ()
+        request = next((r for r in requests if r.name == ref.name), None)
+        if request is None or ref.alternative is None:
+            return None if request is None else request.exactly
+        return next((option for option in request.first_available if option.name == ref.alternative), None)
 
     def drivers_of(self, device_class: str) -> frozenset[str]:
         """The drivers that a class's selectors name literally; empty where they name none."""

@@ -168,7 +168,12 @@ def spanned(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
 def outside(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
     """What the pod itself shows besides: another scheduler, binding conditions, a condition that no longer holds."""
     pod = case.question.value
-    notes = [*said.notes, *pods.undeclared_features(case), *placed.unused(pod, case.judgement.claims)]
+    notes = [
+        *said.notes,
+        *pods.outranked(case, said.causes),
+        *pods.undeclared_features(case),
+        *placed.unused(pod, case.judgement.claims),
+    ]
     said = replace(said, notes=tuple(notes))
     refused = _without_pod(case, said)
     if refused is not None:

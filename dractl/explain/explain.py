@@ -44,16 +44,19 @@ if TYPE_CHECKING:
 
     Raw = Mapping[str, Any]
 
+_CORRECTIONS = 4  # that one fix may consist of
 _CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to answer. ``node`` narrows the answer to one node; ``fixes`` is how many are looked for."""
+    """How to answer. ``node`` narrows the answer to one node; ``fixes`` is how many are looked for. ``corrected``: so
+    many corrections have been made already, each not enough by itself."""
 
     release_assumed: bool = False
     node: str | None = None
     fixes: int = 8
+    corrected: int = 0
 
 
 class Explainer:
@@ -187,7 +190,8 @@ class Explainer:
         every = claims if made is None else (*claims, made)
         allocated = tuple(a for c in every for a in allocation_of(c.value, c.full_name))
         waiting = [c for c in claims if not c.allocated]
-        notes = () if ended(pod) else tuple(placed.unused(pod, claims))
+        told = (*placed.evicted(every, self.judge.slices), *placed.unused(pod, claims))
+        notes = () if ended(pod) else told
         fixes = Found()
         if waiting and not ended(pod):
             cause = PlacedByHand(pod_claim=waiting[0].name, claim=waiting[0].full_name, nodes=(node,))
@@ -209,7 +213,7 @@ class Explainer:
         """Changes after which the scheduler places a pod that was put on its node without it."""
         case = case_of(self.judge, self.devices, question, self.judge.pod(question.value))
         problem = Problem(case, (cause,), Owners(self.state, question.key))
-        return find_fixes(problem, self.options.fixes, self._without_fixes) if self.options.fixes else Found()
+        return find_fixes(problem, self.options.fixes, self._afterwards) if self.options.fixes else Found()
 
     # -- nodes --
 
@@ -315,14 +319,16 @@ class Explainer:
             return Found()
         causes = tuple(dict.fromkeys((*said.causes, *(cause for node in found for cause in node.causes))))
         problem = Problem(case, causes, Owners(self.state, case.question.key))
-        result = find_fixes(problem, self.options.fixes, self._without_fixes)
+        result = find_fixes(problem, self.options.fixes, self._afterwards)
         here = self.options.node
         fixes = tuple(f for f in result.fixes if here is None or here in f.nodes)
         return replace(result, fixes=tuple(replace(f, rank=rank) for rank, f in enumerate(fixes, 1)))
 
-    def _without_fixes(self, state: ClusterState, question: Question) -> Explanation:
-        """The answer to a question about another cluster; no fixes are looked for."""
-        return Explainer(state, self.features, Options(fixes=0)).explain(question)
+    def _afterwards(self, state: ClusterState, question: Question, fixes: int) -> Explanation:
+        """The answer to a question about the cluster after a correction, with so many fixes."""
+        corrected = self.options.corrected + 1
+        most = fixes if corrected < _CORRECTIONS else 0
+        return Explainer(state, self.features, Options(fixes=most, corrected=corrected)).explain(question)
 
     def _answer(self, question: Question, subject: Subject, said: Said, parts: Parts = NO_PARTS) -> Explanation:
         """The answer, with what the API server would say to manifests that it has not seen."""

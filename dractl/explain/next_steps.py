@@ -44,7 +44,7 @@ def next_steps(asked: Asked, found: Sequence[Cause], fixes: Sequence[Fix]) -> tu
     """The next steps for the causes of an answer, those of the first cause first. Where there are fixes, only what
     belongs to a cause that no change of objects can reach."""
     steps: dict[str, NextStep] = {}
-    for cause in found:
+    for cause in sorted(found, key=lambda cause: not isinstance(cause, _SPANNING)):
         make = next((_STEPS[kind] for kind in type(cause).__mro__ if kind in _STEPS), None)
         if make is None or (fixes and not isinstance(cause, _BESIDE_FIXES)):
             continue
@@ -59,6 +59,7 @@ def next_steps(asked: Asked, found: Sequence[Cause], fixes: Sequence[Fix]) -> tu
 
 
 _STEPS: dict[type[Any], Callable[[Any, Asked], Iterator[NextStep]]] = {}
+_SPANNING = (causes.NoNodeHasAll, causes.PublishedTwice)  # what others only follow from
 _BESIDE_FIXES = (
     causes.DriverAbsent,
     causes.UnknownNodes,
@@ -68,6 +69,7 @@ _BESIDE_FIXES = (
     causes.SchedulingGated,
     causes.ClaimNotCreated,
     causes.BindingFailed,
+    causes.PublishedTwice,
 )
 
 
@@ -120,6 +122,23 @@ def _pool(cause: causes.OfPool, asked: Asked) -> Iterator[NextStep]:
     yield NextStep(
         f"look at the slices of pool {cause.pool}, then restart driver {cause.driver} where it lags",
         f"kubectl get resourceslices --field-selector spec.driver={cause.driver}",
+    )
+
+
+@_for(causes.PublishedTwice)
+def _published_twice(cause: causes.PublishedTwice, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(f"see which DaemonSets of driver {cause.driver} run, and uninstall the other one", _DAEMONSETS)
+    yield NextStep(
+        "look at the slices; a stale one is older than the start of the driver that runs",
+        f"kubectl get resourceslices --field-selector spec.driver={cause.driver} --sort-by=.metadata.creationTimestamp",
+    )
+
+
+@_for(causes.NoNodeHasAll)
+def _no_node_has_all(cause: causes.NoNodeHasAll, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(
+        "split the work into pods that each need the devices of one node, or add a node with both",
+        "kubectl get resourceslices",
     )
 
 

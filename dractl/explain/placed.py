@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.allocation import DeviceID
 from dractl.cluster.pods import ended, event_about
 from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.explain.fixes.tolerations import evicting, survives
+from dractl.explain.refusals import taint_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from dractl.cluster.state import ClusterState
+    from dractl.model import ResourceSlice
     from dractl.scheduler.claims import PodClaim
 
     Raw = Mapping[str, Any]
@@ -44,6 +48,24 @@ def _waiting(pod: Raw) -> str:
                 said = f" ({text_at(state, 'message')})" if text_at(state, "message") else ""
                 return f"container {text_at(status, 'name')} waits: {text_at(state, 'reason')}{said}"
     return ""
+
+
+def evicted(claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]) -> Iterator[str]:
+    """Devices with a taint for which the eviction controller ends the pod although the scheduler has placed it."""
+    taints = evicting(slices)
+    for claim in claims if taints else ():
+        allocation = claim.claim.status.allocation if claim.claim is not None else None
+        if allocation is None:
+            continue
+        for given in allocation.devices.results:
+            device = DeviceID(given.driver, given.pool, given.device)
+            taint = next((t for t in taints.get(device, ()) if not survives(given.tolerations, t)), None)
+            if taint is not None:
+                yield (
+                    f"device {given.device} has taint {taint_text(taint)}, for which pods are evicted: a toleration "
+                    "keeps them there only if it names effect NoExecute"
+                )
+                return
 
 
 def unused(pod: Raw, claims: Sequence[PodClaim]) -> Iterator[str]:

@@ -54,8 +54,19 @@ def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
         if isinstance(cause, NodeFilter) and len(cause.nodes) == len(verdicts):
             reach[key] = EVERYWHERE
     ranked = [merged[k] for k in sorted(merged, key=lambda k: (-reach[k], -len(merged[k].nodes)))]
+    ranked = _nearer_alternative(ranked)
     mixed = _mixed(nodes, ranked)
     return (mixed, *ranked) if mixed is not None else tuple(ranked)
+
+
+def _nearer_alternative(ranked: list[Cause]) -> list[Cause]:
+    """The causes, the first of them about the alternative of its request that lacks fewest devices."""
+    refs = ranked[0].about if ranked else ()
+    if len(refs) != 1 or refs[0].alternative is None or not ranked[0].lacking:
+        return ranked
+    same = [c for c in ranked if c.code == ranked[0].code and len(c.about) == 1 and c.about[0][:2] == refs[0][:2]]
+    nearest = min(same, key=lambda cause: cause.lacking or 1 << 32)
+    return [nearest, *(cause for cause in ranked if cause is not nearest)]
 
 
 def _mixed(nodes: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Mixed | None:

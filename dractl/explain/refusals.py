@@ -9,7 +9,7 @@ from dractl.scheduler import rejection
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dractl.model import NodeSelector, Taint
+    from dractl.model import DeviceTaint, NodeSelector, Taint
     from dractl.scheduler.rejection import NodeLabel, Rejection, Unmet
 
 
@@ -23,14 +23,26 @@ def unmet(wanted: Iterable[Unmet]) -> str:
     return "; ".join(map(_sentence, wanted))
 
 
-def label_text(label: NodeLabel | None) -> str:
-    """What the node has instead of a label that the pod wants."""
-    if label is None:
+_MOST = 4  # values of a label
+
+
+def labels_text(labels: Iterable[NodeLabel], one: bool = True) -> str:
+    """What the node has, or the nodes have, instead of labels that the pod wants."""
+    values: dict[str, list[str]] = {}
+    for label in labels:
+        values.setdefault(label.key, []).extend([label.value] if label.value is not None else [])
+    having = []
+    for key, found in values.items():
+        more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
+        if found:
+            having.append(f"{key}={', '.join(found[:_MOST])}{more}")
+    who, has = ("the node", "has") if one else ("the nodes", "have")
+    if not values:
         return ""
-    return "the node has no such label" if label.value is None else f"the node has {label.key}={label.value}"
+    return f"{who} {has} {' and '.join(having)}" if having else f"{who} {has} no such label"
 
 
-def taint_text(taint: Taint) -> str:
+def taint_text(taint: Taint | DeviceTaint) -> str:
     """``key=value:effect``, or ``key:effect`` without a value."""
     return f"{taint.key}{'=' + taint.value if taint.value else ''}:{taint.effect}"
 

@@ -59,6 +59,9 @@ def shorten(text: str, most: int = 72) -> str:
 # -- what the devices have --
 
 
+_OTHER = {"attributes": "capacity", "capacity": "attributes"}
+
+
 def value_of(devices: Devices, device: DeviceID, reference: Lookup) -> str | None:
     """What a device has for a reference, as text; None where it has nothing of that name."""
     found = devices.get(device)
@@ -85,13 +88,15 @@ class Misfit:
     """Why a condition is false on ``devices`` devices: the name that it reads, and what these have for it.
 
     ``values`` has each value and how many devices have it; empty if none has one, and then ``nearest`` is the published
-    name that was probably meant. Without a ``reference`` the condition is about ``device.driver``.
+    name that was probably meant; ``in_other_map``: a capacity was looked up among the attributes, or the
+    reverse. Without a ``reference`` the condition is about ``device.driver``.
     """
 
     reference: Lookup | None
     values: tuple[tuple[str, int], ...] = ()
     devices: int = 0
     nearest: str | None = None
+    in_other_map: bool = False
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -119,7 +124,8 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
         published = _names(devices, lost, reference.kind)
         if reference.name or not any(name.startswith(reference.domain + "/") for name in published):
             near = nearest_name(reference.domain, reference.name, published)
-            misfits.append(Misfit(reference, (), len(lost), near))
+            other = bool(reference.name) and reference.full_name in _names(devices, lost, _OTHER[reference.kind])
+            misfits.append(Misfit(reference, (), len(lost), None if other else near, other))
     if misfits:
         return next((m for m in misfits if not m.values), misfits[0])
     if any(found.lookup is None for found in program.comparisons):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dractl.allocation import CLAIM_NAME
 from dractl.explain import causes
-from dractl.explain.refusals import label_text, unmet
+from dractl.explain.refusals import labels_text, unmet
 from dractl.explain.selectors import MOST, readable
 
 if TYPE_CHECKING:
@@ -138,6 +138,13 @@ def instead(misfit: Misfit) -> str:
     kind = "attribute" if reference.kind == "attributes" else "capacity"
     name = f"{kind} {reference.full_name}" if reference.name else f"domain {reference.domain}"
     near = f"; there is {misfit.nearest}" if misfit.nearest else ""
+    if misfit.in_other_map:
+        right = (
+            ("a capacity", "device.capacity")
+            if reference.kind == "attributes"
+            else ("an attribute", "device.attributes")
+        )
+        near = f"; {reference.name} is {right[0]}, read by {right[1]}"
     return f"{name} exists on 0 of {misfit.devices} devices{near}"
 
 
@@ -324,7 +331,9 @@ def _no_slices_on_node(cause: causes.NoSlicesOnNode, names: Names, scope: Scope)
 @_says(causes.SliceNodeMismatch)
 def _slice_node_mismatch(cause: causes.SliceNodeMismatch, names: Names, scope: Scope) -> str:
     if cause.selectors:
-        return f"{_lead(cause, names)}slice {cause.slice} is only for nodes with {cause.selectors[0]}"
+        there = labels_text(cause.labels, len(cause.nodes) < 2)
+        why = f"{_lead(cause, names)}slice {cause.slice} is only for nodes with {cause.selectors[0]}"
+        return f"{why}; {there}" if there else why
     return f"{_lead(cause, names)}{plural(len(cause.devices), 'device')} of the slice are for other nodes"
 
 
@@ -346,6 +355,17 @@ def _pool_incomplete(cause: causes.PoolIncomplete, names: Names, scope: Scope) -
             f"is incomplete: {plural(have, 'slice')} of generation {cause.generation} exist, and each announces {want}",
         )
     return _pool(cause, names, f"is incomplete: {have} of {want} slices of generation {cause.generation} exist")
+
+
+@_says(causes.PublishedTwice)
+def _published_twice(cause: causes.PublishedTwice, names: Names, scope: Scope) -> str:
+    told = " and ".join(f"{name} (created {when})" if when else name for name, when in cause.slices[:3])
+    more = f" and {len(cause.slices) - 3} more" if len(cause.slices) > 3 else ""
+    both = f"; {'all' if len(cause.slices) > 2 else 'both'} have {first(cause.both)}" if cause.both else ""
+    return (
+        f"pool {cause.pool} is published twice, by slices {told}{more}{both}: do two installations of the driver run, "
+        "or has an earlier one left its slices?"
+    )
 
 
 @_says(causes.PoolObsolete)
@@ -456,7 +476,8 @@ def _all_needs_untainted(cause: causes.AllNeedsUntainted, names: Names, scope: S
 
 
 def _taints(cause: causes.Tainted) -> str:
-    by = f" (DeviceTaintRule {', '.join(cause.rules)})" if cause.rules else ""
+    wide = ", which selects every device of its driver" if cause.sweeping else ""
+    by = f" (DeviceTaintRule {', '.join(cause.rules)}{wide})" if cause.rules else ""
     return ", ".join(taint + times(number) for taint, number in cause.taints[:3]) + by
 
 
@@ -475,6 +496,8 @@ def _capacity_missing(cause: causes.CapacityMissing, names: Names, scope: Scope)
 @_says(causes.CapacityShort)
 def _capacity_short(cause: causes.CapacityShort, names: Names, scope: Scope) -> str:
     why = f"{_lead(cause, names)}capacity {cause.capacity}: wants {cause.want}"
+    if cause.asked is not None:
+        why += f" ({cause.asked}, rounded up to what the device allows)"
     if cause.free != cause.have:
         return f"{why}, at most {cause.free} of {cause.have} is free on one device"
     return f"{why}, the largest has {cause.have}"
@@ -567,7 +590,7 @@ def _pinned_node(cause: causes.PinnedNode, names: Names, scope: Scope) -> str:
 @_says(causes.NodeFilter)
 def _node_filter(cause: causes.NodeFilter, names: Names, scope: Scope) -> str:
     used = f"mostly used by {first(cause.users)}" if cause.users else ""
-    told = "; ".join(filter(None, (unmet(cause.unmet), label_text(cause.label), used)))
+    told = "; ".join(filter(None, (unmet(cause.unmet), labels_text(cause.labels, len(cause.nodes) < 2), used)))
     if not cause.texts:
         return told
     return "; ".join(cause.texts) + (f" ({told})" if told else "")
@@ -747,8 +770,7 @@ def _not_tried_yet(cause: causes.NotTriedYet, names: Names, scope: Scope) -> str
 
 @_says(causes.AddedByAdmission)
 def _added_by_admission(cause: causes.AddedByAdmission, names: Names, scope: Scope) -> str:
-    by = f"RuntimeClass {cause.by} adds it" if cause.by else "admission added it"
-    return f"the pod's owner did not ask for {cause.what}: {by}"
+    return f"the pod's owner did not ask for {cause.what}: {cause.by or 'admission'} added it"
 
 
 @_says(causes.NoNodeHasAll)

@@ -206,11 +206,22 @@ def _affinity(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
     for key, value in filters.pod.node_selector.items():
         if node.labels.get(key) != value:
             there = NodeLabel(key, node.labels.get(key))
-            return Rejection("NodeAffinity", text, True, (LabelUnmet(key, value),), there)
+            return Rejection("NodeAffinity", text, True, (LabelUnmet(key, value),), (there,))
     required = filters.pod.node_affinity
     if required is None or node.matches(required):
         return None
-    return Rejection("NodeAffinity", text, True, (AffinityUnmet(required),))
+    return Rejection("NodeAffinity", text, True, (AffinityUnmet(required),), _instead(required, node))
+
+
+def _instead(wanted: NodeSelector, node: NodeInfo) -> tuple[NodeLabel, ...]:
+    """What a node has for the labels of which an affinity wants certain values."""
+    unmet = (
+        each.key
+        for term in wanted.node_selector_terms
+        for each in term.match_expressions
+        if each.operator == "In" and node.labels.get(each.key) not in each.values
+    )
+    return tuple(NodeLabel(key, node.labels.get(key)) for key in dict.fromkeys(unmet))
 
 
 def _ports(filters: NodeFilters, node: NodeInfo) -> Rejection | None:

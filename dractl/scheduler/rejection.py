@@ -225,15 +225,15 @@ class Rejection:
     """A filter refuses a node.
 
     ``texts`` are the plugin's own sentences, one for each thing missing. ``final``: evicting pods would not help
-    (UnschedulableAndUnresolvable). ``unmet`` is what the pod wants or meets, ``label`` what the node has instead of an
-    unmet label. ``pods`` (``namespace/name``) stand in the way.
+    (UnschedulableAndUnresolvable). ``unmet`` is what the pod wants or meets, ``labels`` what the node has instead of
+    unmet labels. ``pods`` (``namespace/name``) stand in the way.
     """
 
     plugin: str
     texts: tuple[str, ...]
     final: bool
     unmet: tuple[Unmet, ...] = ()
-    label: NodeLabel | None = None
+    labels: tuple[NodeLabel, ...] = ()
     resource: str | None = None
     want: str | None = None
     free: str | None = None

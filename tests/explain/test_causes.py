@@ -26,15 +26,15 @@ def test_causes_of_two_nodes_become_one_with_the_numbers_of_the_nearer_node() ->
     assert (merged.have, set(merged.nodes), merged.holders) == (3, {"a", "b"}, HELD)
 
 
-def test_what_one_node_alone_has_is_left_out_of_a_cause_of_several() -> None:
+def test_a_cause_of_several_nodes_has_what_each_has_instead() -> None:
     a, b = (
         causes.NodeFilter(
-            plugin="NodeAffinity", unmet=(LabelUnmet("zone", "c"),), label=NodeLabel("zone", n), nodes=(n,)
+            plugin="NodeAffinity", unmet=(LabelUnmet("zone", "c"),), labels=(NodeLabel("zone", n),), nodes=(n,)
         )
         for n in "ab"
     )
-    assert causes.merge(a, b).label is None
-    assert causes.merge(a, a).label == NodeLabel("zone", "a")
+    assert causes.merge(a, b).labels == (NodeLabel("zone", "a"), NodeLabel("zone", "b"))
+    assert causes.merge(a, a).labels == (NodeLabel("zone", "a"),)
 
 
 def test_causes_compare_by_their_fields() -> None:

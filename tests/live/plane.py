@@ -113,6 +113,8 @@ class Plane:
         self.stopped = False
         self.leaving: set[tuple[str, str]] = set()
         """Pods whose kubelet does not end them, though they are Terminating."""
+        self.refused: set[tuple[str, str]] = set()
+        """Pods whose kubelet cannot prepare their devices."""
         self.failures = self.directory / "kubectl-failures"
         self._done = threading.Event()
         self._kubelets = threading.Thread(target=self._run_kubelets, daemon=True)
@@ -181,6 +183,7 @@ class Plane:
     def clear(self) -> None:
         """Deletes everything that was loaded. Namespaces stay: their controller would take seconds for each."""
         self.leaving.clear()
+        self.refused.clear()
         gone = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
         for kind in CLEARED:
             for value in self.all(kind):
@@ -285,7 +288,9 @@ class Plane:
             if "deletionTimestamp" in pod["metadata"]:
                 if (namespace, name) not in self.leaving:
                     self.ask("DELETE", path, {"gracePeriodSeconds": 0})
-            elif pod["status"].get("phase") == "Pending" and self.prepared(pod):
+            elif (
+                pod["status"].get("phase") == "Pending" and (namespace, name) not in self.refused and self.prepared(pod)
+            ):
                 now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
                 conditions = [c for c in pod["status"].get("conditions", []) if c["type"] != "Ready"]
                 conditions.append({"type": "Ready", "status": "True", "lastTransitionTime": now})

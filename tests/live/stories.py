@@ -218,8 +218,14 @@ def replace(value: Made) -> Callable[[Plane], object]:
     return act
 
 
+def unprepared(pod: str) -> Callable[[Plane], object]:
+    """Before the pod is created: its kubelet will not be able to prepare its devices."""
+    namespace, _, name = pod.partition("/")
+    return lambda plane: plane.refused.add((namespace, name))
+
+
 def refused(pod: str, message: str) -> Callable[[Plane], object]:
-    """The kubelet's event about claims that it cannot prepare; the pod does not start."""
+    """The kubelet's event about claims that it cannot prepare."""
 
     def act(plane: Plane) -> None:
         namespace, _, name = pod.partition("/")
@@ -237,9 +243,18 @@ def refused(pod: str, message: str) -> Callable[[Plane], object]:
             "lastTimestamp": now,
         }
         plane.must("POST", PATHS["Event"].format(namespace), event)
-        status = {"status": {"phase": "Pending", "conditions": None}}
-        where = path_of("Pod", namespace, name) + "/status"
-        plane.must("PATCH", where, status, "application/merge-patch+json")
+
+    return act
+
+
+def unready(name: str) -> Callable[[Plane], object]:
+    """A node whose kubelet does not answer any more, as the controller of node lifecycles marks it."""
+
+    def act(plane: Plane) -> None:
+        taints = [taint("node.kubernetes.io/unreachable", effect) for effect in ("NoSchedule", "NoExecute")]
+        patch("Node", name, {"spec": {"taints": taints}})(plane)
+        status = {"status": {"conditions": [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}]}}
+        plane.must("PATCH", path_of("Node", "", name) + "/status", status, "application/merge-patch+json")
 
     return act
 

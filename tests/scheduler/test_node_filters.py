@@ -73,7 +73,7 @@ def test_node_selector_and_affinity_name_the_label() -> None:
     assert rejection is not None
     assert rejection.texts == ("node(s) didn't match Pod's node affinity/selector",)
     assert rejection.unmet == (LabelUnmet("zone", "a"),)
-    assert rejection.label == NodeLabel("zone", "b")
+    assert rejection.labels == (NodeLabel("zone", "b"),)
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,7 @@ from dractl.explain.causes.pools import (
     PoolIncomplete,
     PoolInvalid,
     PoolObsolete,
+    PublishedTwice,
     SliceNodeMismatch,
 )
 
@@ -120,6 +121,7 @@ CAUSES: tuple[type[Cause], ...] = (
     NoSlicesOnNode,
     SliceNodeMismatch,
     PoolIncomplete,
+    PublishedTwice,
     PoolObsolete,
     PoolInvalid,
     SelectorFalse,
@@ -246,6 +248,7 @@ __all__ = [
     "PoolIncomplete",
     "PoolInvalid",
     "PoolObsolete",
+    "PublishedTwice",
     "QuotaExceeded",
     "ReasonPage",
     "ReservedLimit",

@@ -40,7 +40,7 @@ SEE_SLICES = "kubectl get resourceslices -o yaml"
 SEE_POD_CLAIMS = "kubectl get pod -n NS NAME -o jsonpath='{.spec.resourceClaims} {.status.resourceClaimStatuses}'"
 
 # Fields of which a cause for several nodes has what any of the nodes has.
-_UNITED = frozenset({"nodes", "devices", "holders", "rules", "counters", "values", "users", "evaluated"})
+_UNITED = frozenset({"nodes", "devices", "holders", "rules", "counters", "values", "users", "evaluated", "labels"})
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)

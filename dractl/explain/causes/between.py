@@ -206,8 +206,8 @@ class NotTriedYet(Cause):
 
 @value
 class AddedByAdmission(Cause):
-    """The pod has ``what``, which its owner's template does not have: admission added it. ``by`` is the RuntimeClass
-    that the pod names, if it can be the one."""
+    """The pod has ``what``, which its owner's template does not have: admission added it. ``by`` is what did, if
+    that is known: the RuntimeClass that the pod names, or a LimitRange."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "added-by-admission",

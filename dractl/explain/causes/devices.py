@@ -176,7 +176,8 @@ class Rivals(OfRequests):
 class Tainted(OfRequest):
     """``devices`` have a taint (the most frequent one: ``taint``) that the request does not tolerate. ``taints`` are
     all with their numbers, ``rules`` the DeviceTaintRules that put ``taint`` there. ``tolerates``
-    are tolerations of the request that look like it and do not match."""
+    are tolerations of the request that look like it and do not match; ``sweeping`` are rules that select every device
+    of a driver."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "tainted",
@@ -193,6 +194,7 @@ class Tainted(OfRequest):
     taints: Counted = ()
     rules: tuple[str, ...] = ()
     tolerates: tuple[str, ...] = ()
+    sweeping: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
     want: int
     have: int
@@ -268,7 +270,8 @@ class CapacityMissing(OfRequest):
 
 @value
 class CapacityShort(Held):
-    """No device has ``want`` of a capacity left; the best has ``free`` of ``have``."""
+    """No device has ``want`` of a capacity left; the best has ``free`` of ``have``. ``asked`` is the amount in the
+    claim, where the devices' policy rounds it up to ``want``."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "capacity-short",
@@ -284,6 +287,7 @@ class CapacityShort(Held):
     want: str | None = None
     free: str | None = None
     have: str | None = None
+    asked: str | None = None
 
 
 @value

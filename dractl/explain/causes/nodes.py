@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
 from dractl.explain.causes.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage, value
@@ -37,7 +36,7 @@ class PinnedNode(OfClaim):
 @value
 class NodeFilter(Cause):
     """A filter of the scheduler refuses the node. ``texts`` are the plugin's own words; ``unmet`` is what the pod
-    wants, ``label`` what this node has instead. ``pods`` (``namespace/name``) stand in the way;
+    wants, ``labels`` what the nodes have instead. ``pods`` (``namespace/name``) stand in the way;
     ``final``: to end pods would not help. ``users`` use most of ``resource``."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -56,7 +55,7 @@ class NodeFilter(Cause):
     texts: tuple[str, ...] = ()
     final: bool = True
     unmet: tuple[Unmet, ...] = ()
-    label: NodeLabel | None = field(default=None, metadata={"of_one_node": True})
+    labels: tuple[NodeLabel, ...] = ()
     resource: str | None = None
     want: str | None = None
     free: str | None = None

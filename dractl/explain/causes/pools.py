@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from dractl.explain.causes.base import HIDDEN, NOTHING, SEE_SLICES, OfRequest, ReasonPage, value
+from dractl.explain.causes.base import HIDDEN, NOTHING, SEE_SLICES, Cause, OfRequest, ReasonPage, value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from dractl.scheduler.rejection import NodeLabel
 
 
 @value
@@ -65,6 +67,8 @@ class SliceNodeMismatch(OfRequest):
     driver: str | None = None
     slice: str | None = None
     selectors: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    labels: tuple[NodeLabel, ...] = ()
     devices: tuple[str, ...] = ()
 
 
@@ -81,6 +85,30 @@ class OfPool(OfRequest):
     generation: int = 0
     all_mode: bool = False
     upstream: str = ""
+
+
+@value
+class PublishedTwice(Cause):
+    """The pool has more slices than each of them says. ``slices`` are their names with the time of their creation, the
+    oldest first; ``both`` are devices that several of them have."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "pool-published-twice",
+        "two installations of a driver publish the same pool",
+        "Each slice of a pool says how many there are. More than that are there: an earlier installation of the driver "
+        "has left its slices behind, or two run side by side. The scheduler takes the pool to be incomplete and uses "
+        "none of its devices.",
+        SEE_SLICES + " (metadata.creationTimestamp); kubectl get daemonsets -A",
+        "Uninstall the driver that is not wanted, and delete the slices that it has left.",
+        HIDDEN,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"both": "found"}
+
+    driver: str
+    pool: str
+    generation: int = 0
+    slices: tuple[tuple[str, str], ...] = ()
+    both: tuple[str, ...] = ()
 
 
 @value

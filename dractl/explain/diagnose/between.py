@@ -28,6 +28,8 @@ from dractl.explain.causes import (
     OldTemplate,
     OwnReplicas,
     PinnedNode,
+    PoolIncomplete,
+    PublishedTwice,
     UnknownNodes,
 )
 from dractl.model.nearest import nearest
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 _HARDWARE = ("instance-type", "gpu", "accelerator", "nodepool", "node-pool", "nodegroup")  # labels that tell machines
+_LIMIT_RANGER = "kubernetes.io/limit-ranger"
 _MOST = 8  # nodes with one label that are compared
 
 
@@ -51,7 +54,18 @@ def spanning(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause])
     """The causes behind the causes, the one to begin with first."""
     if case.judgement.fits:
         return tuple(not_tried(case))
-    makers = (_old_template, _lost_nodes, _terminating, _evicted, _replicas, _unknown_nodes, _absent, _apart, _added)
+    makers = (
+        _old_template,
+        _lost_nodes,
+        _evicted,
+        _terminating,
+        _replicas,
+        _twice,
+        _unknown_nodes,
+        _absent,
+        _apart,
+        _added,
+    )
     return tuple(cause for make in makers for cause in make(case, found, ranked))
 
 
@@ -209,6 +223,29 @@ def _unready(case: Case, node: str) -> bool:
 # -- nodes and drivers --
 
 
+def _twice(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
+    """A pool with more slices than each of them says: two installations of a driver publish it."""
+    for cause in ranked:
+        if not isinstance(cause, PoolIncomplete) or (cause.have or 0) <= (cause.want or 0):
+            continue
+        those = [
+            item
+            for item in case.judge.slices
+            if f"{item.spec.driver}/{item.spec.pool.name}" == cause.pool
+            and item.spec.pool.generation == cause.generation
+        ]
+        those.sort(key=lambda item: (item.metadata.creation_timestamp or "", item.metadata.name or ""))
+        names = Counter(device.name for item in those for device in item.spec.devices)
+        yield PublishedTwice(
+            driver=cause.driver,
+            pool=cause.pool,
+            generation=cause.generation,
+            slices=tuple((item.metadata.name or "", item.metadata.creation_timestamp or "") for item in those),
+            both=tuple(name for name, number in names.items() if number > 1),
+            nodes=cause.nodes,
+        )
+
+
 def _unknown_nodes(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
     """Slices for nodes that do not exist, of a driver that is wanted and publishes nothing on the nodes that do."""
     drivers = {c.driver for c in ranked if isinstance(c, NoSlicesOnNode)}
@@ -264,8 +301,10 @@ def _apart(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -
 
 
 def _added(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
-    """A node selector that the pod has, and its owner's template has not."""
+    """A node selector, or a request for a resource, that the pod has, and its owner's template has not."""
     pod = case.question.value
+    if ranked and isinstance(ranked[0], NodeFilter) and ranked[0].plugin == "NodeResourcesFit":
+        yield from _by_limit_range(case, ranked[0].resource or "")
     if not ranked or not isinstance(ranked[0], NodeFilter) or ranked[0].plugin != "NodeAffinity":
         return
     written = _template(case)
@@ -273,7 +312,20 @@ def _added(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -
     for key, text in map_at(pod, "spec", "nodeSelector").items():
         missing = written is not None and key not in map_at(written, "nodeSelector")
         if LabelUnmet(key, text) in ranked[0].unmet and (missing or (written is None and runtime)):
-            yield AddedByAdmission(what=f"nodeSelector {key}={text}", by=runtime)
+            yield AddedByAdmission(what=f"nodeSelector {key}={text}", by=f"RuntimeClass {runtime}" if runtime else "")
+
+
+def _by_limit_range(case: Case, resource: str) -> Iterator[Cause]:
+    """Requests that a LimitRange has put into the pod, as admission notes in an annotation
+    (kubernetes plugin/pkg/admission/limitranger)."""
+    noted = text_at(case.question.value, "metadata", "annotations", _LIMIT_RANGER)
+    for container in maps_at(case.question.value, "spec", "containers"):
+        name, amount = text_at(container, "name"), at(container, "resources", "requests", resource)
+        added = (part for part in noted.split(";") if part.rstrip().endswith(f"container {name}"))
+        if amount is not None and any(f"{resource} request" in part or f", {resource} " in part for part in added):
+            ranges = [range_ for namespace, range_ in case.state.all("LimitRange") if namespace == case.question.key[0]]
+            by = f"LimitRange {case.question.key[0]}/{ranges[0]}" if len(ranges) == 1 else "a LimitRange"
+            yield AddedByAdmission(what=f"{resource} {amount} of container {name}", by=by)
 
 
 def _template(case: Case) -> Raw | None:

@@ -15,6 +15,8 @@ from dractl.explain.causes import (
     NodeFilter,
     PinnedNode,
     SelectorFalse,
+    SliceNodeMismatch,
+    Tainted,
     TimeoutRisk,
 )
 from dractl.explain.diagnose.faults import fatal
@@ -26,6 +28,7 @@ from dractl.explain.funnel import funnel, whole
 from dractl.model.nearest import nearest
 from dractl.scheduler.binding import failure
 from dractl.scheduler.extended import provided
+from dractl.scheduler.rejection import NodeLabel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 
     Raw = Mapping[str, Any]
 
+_IMPLICIT = "deviceclass.resource.kubernetes.io/"
 _MOST = 2  # pods that a cause names
 
 
@@ -107,7 +111,16 @@ def _unallocatable(case: Case, verdict: NodeVerdict, survey: Survey) -> list[Cau
     elif (crowded := too_many(case, survey)) is not None:
         # Whoever holds devices now: with all of them free it would not fit either.
         found = [crowded, *(cause for cause in found if not isinstance(cause, DeviceInUse))]
-    return [replace(cause, nodes=(verdict.name,)) for cause in found]
+    return [_at(cause, verdict) for cause in found]
+
+
+def _at(cause: Cause, verdict: NodeVerdict) -> Cause:
+    """A cause as one of this node."""
+    if isinstance(cause, SliceNodeMismatch) and cause.keys:
+        labels = map_at(verdict.node, "metadata", "labels")
+        there = tuple(NodeLabel(key, str(labels[key]) if key in labels else None) for key in cause.keys)
+        return replace(cause, nodes=(verdict.name,), labels=there)
+    return replace(cause, nodes=(verdict.name,))
 
 
 def _by_request(requests: Iterable[RequestSurvey]) -> list[list[RequestSurvey]]:
@@ -118,8 +131,10 @@ def _by_request(requests: Iterable[RequestSurvey]) -> list[list[RequestSurvey]]:
 
 
 def over_nodes(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> Cause:
-    """A selector that no device of several nodes meets, with the values of all of their devices."""
-    if not isinstance(cause, SelectorFalse) or cause.have:
+    """A selector that no device of several nodes meets, or taints of their devices, with the values of all of their
+    devices."""
+    tainted = isinstance(cause, Tainted)
+    if not tainted and (not isinstance(cause, SelectorFalse) or cause.have):
         return cause
     there = [
         (case.surveys[node.name], node.count)
@@ -128,12 +143,17 @@ def over_nodes(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> Cause
     ]
     if sum(times for _, times in there) < 2:
         return cause
-    request = next((r for r in whole(there) if r.ref == cause.request), None)
-    stage = next((s for s in request.stages if s.expression == cause.selector), None) if request is not None else None
-    if request is None or stage is None or stage.kept:
-        return cause
-    over = of_stage(case, request, stage, max(request.wanted, 1))
-    return replace(over, nodes=cause.nodes) if over.code == cause.code else cause
+    request = next((r for r in whole(there) if r.ref in cause.about), None)
+    for stage in request.stages if request is not None else ():
+        if isinstance(cause, SelectorFalse) and (stage.expression != cause.selector or stage.kept):
+            continue
+        if request is None or not stage.lost or (tainted and stage.name != "taints"):
+            continue
+        over = of_stage(case, request, stage, max(request.wanted, 1))
+        if isinstance(over, Tainted) and isinstance(cause, Tainted):
+            return replace(over, nodes=cause.nodes, have=cause.have)
+        return replace(over, nodes=cause.nodes) if over.code == cause.code else cause
+    return cause
 
 
 def _timeouts(verdict: NodeVerdict, found: list[Cause]) -> list[Cause]:
@@ -155,7 +175,7 @@ def _filtered(case: Case, verdict: NodeVerdict, refused: Rejection) -> Cause:
         texts=refused.texts,
         final=refused.final,
         unmet=refused.unmet,
-        label=refused.label,
+        labels=refused.labels,
         resource=refused.resource,
         want=refused.want,
         free=refused.free,
@@ -205,6 +225,8 @@ def _unmapped(case: Case, verdict: NodeVerdict, resource: str) -> Cause | None:
         return None
     judge = case.judge
     named = provided(judge.state.classes)
+    if judge.features.has("implicit-extended-names"):
+        named |= {f"{_IMPLICIT}{item.metadata.name}": item.metadata.name or "" for item in judge.state.classes}
     offered = {r for node in judge.nodes for r in map_at(node, "status", "allocatable") if is_extended(r)}
     near = nearest(resource, named.keys() | offered)
     here = (verdict.name,)

@@ -32,9 +32,10 @@ from dractl.scheduler.known_bugs import decisive_bug
 from dractl.scheduler.node_filters import declared_features
 from dractl.scheduler.quota import PER_CLASS
 from dractl.scheduler.rejection import VolumeClaim
+from dractl.scheduler.snapshot import PodInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from dractl.cluster.state import ClusterState
@@ -248,6 +249,26 @@ def not_created(case: Case) -> Cause | None:
         return None
     found = refusal(case.state, *case.question.key)
     return PodsNotCreated(owner=found[0], event=found[1]) if found is not None else None
+
+
+def outranked(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
+    """That pods of lower priority keep what they hold: the scheduler evicts no pod for its devices, since DRA refuses
+    nodes as UnschedulableAndUnresolvable (kubernetes pkg/scheduler/framework/plugins/dynamicresources)."""
+    own = PodInfo(case.question.value).priority(case.state)
+    held = (h.pod for cause in ranked[:1] for h in getattr(cause, "holders", ()) if h.pod and not h.finished)
+    found = ((name, case.state.get("Pod", _key(name))) for name in dict.fromkeys(held))
+    lower = [name for name, pod in found if pod is not None and PodInfo(pod).priority(case.state) < own]
+    if lower:
+        more = f" and {len(lower) - 1} more" if len(lower) > 1 else ""
+        yield (
+            f"pod {lower[0]}{more} has a lower priority, but kube-scheduler does not preempt pods for their devices: "
+            "end it yourself"
+        )
+
+
+def _key(full_name: str) -> tuple[str, str]:
+    namespace, _, name = full_name.partition("/")
+    return namespace, name
 
 
 def undeclared_features(case: Case) -> Iterator[str]:

@@ -143,6 +143,9 @@ def _no_devices(case: Case, request: RequestSurvey, drivers: frozenset[str]) -> 
                 driver=item.spec.driver,
                 slice=item.metadata.name,
                 selectors=(_selector_text(item.spec.node_selector),),
+                keys=tuple(
+                    e.key for term in item.spec.node_selector.node_selector_terms for e in term.match_expressions
+                ),
             )
     return NoSlicesOnNode(**_where(request), driver=driver)
 
@@ -232,6 +235,7 @@ def _tainted(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cau
         taint=taint,
         taints=tuple(taints.most_common()),
         rules=_rules(case, taint or "", lost),
+        sweeping=_sweeping(case, _rules(case, taint or "", lost)),
         tolerates=_near_tolerations(case, request, taint or ""),
         devices=_texts(lost),
         want=need,
@@ -241,14 +245,21 @@ def _tainted(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cau
 
 def _near_tolerations(case: Case, request: RequestSurvey, taint: str) -> tuple[str, ...]:
     """Tolerations of the request for the same key, in whatever case, that do not tolerate the taint."""
-    claim = case.claims.get(request.claim)
-    if claim is None or claim.claim is None:
-        return ()
+    option = case.option(request.ref)
     key = taint.partition(":")[0].partition("=")[0].lower()
-    written = next((r for r in claim.claim.spec.devices.requests if r.name == request.ref.name), None)
-    options = () if written is None else (written.exactly,) if written.exactly is not None else written.first_available
-    near = [t for option in options for t in option.tolerations if (t.key or "").lower() == key]
+    near = [t for t in option.tolerations if (t.key or "").lower() == key] if option is not None else []
     return tuple(f"{t.key}{f'={t.value}' if t.value else ''}{f':{t.effect}' if t.effect else ''}" for t in near)
+
+
+def _sweeping(case: Case, rules: Sequence[str]) -> tuple[str, ...]:
+    """Those of several DeviceTaintRules that select every device of a driver."""
+    return tuple(
+        rule.metadata.name or ""
+        for rule in case.judge.state.taint_rules
+        if rule.metadata.name in rules
+        and (selector := rule.spec.device_selector) is not None
+        and not (selector.pool or selector.device or selector.device_class_name or selector.selectors)
+    )
 
 
 def _rules(case: Case, taint: str, devices: Sequence[DeviceID]) -> tuple[str, ...]:
@@ -292,11 +303,20 @@ def _capacity(case: Case, request: RequestSurvey, stage: Stage) -> Cause:
         "devices": _texts(devices),
     }
     if code == "capacity-short":
-        return CapacityShort(**found)
+        return CapacityShort(**found, asked=_rounded(case, request, name, best.want))
     policy = case.policy(best.device, name)
     if policy is None:
         return CapacityPolicy(**found, problem=best.message)
     return CapacityPolicy(**found, allowed=_allowed(policy))
+
+
+def _rounded(case: Case, request: RequestSurvey, capacity: str, want: str | None) -> str | None:
+    """The amount of a capacity in the claim, if it is another one than ``want``."""
+    option = case.option(request.ref)
+    written = option.capacity.requests if option is not None and option.capacity is not None else {}
+    short = capacity.rpartition("/")[2]
+    asked = next((amount for name, amount in written.items() if name.rpartition("/")[2] == short), None)
+    return str(asked) if asked is not None and _amount(str(asked)) != _amount(want) else None
 
 
 def _allowed(policy: CapacityRequestPolicy) -> str:

@@ -49,6 +49,8 @@ def corrections(devices: Devices, text: str, lost: Sequence[DeviceID]) -> Iterat
     compared = {found.lookup: found for found in program.comparisons if found.default is None}
     yield from _versions(text)
     yield from _anchors(text)
+    seen = [selectors.value_of(devices, device, lookup) for lookup in program.lookups if lookup.name for device in lost]
+    yield from _cases(text, list(dict.fromkeys(v for v in seen if v is not None)))
     for found in program.comparisons:
         if found.lookup is None and found.operator in ("==", "in"):
             yield from _driver(text, found, lost)
@@ -127,6 +129,32 @@ def _anchors(text: str) -> Iterator[Edit]:
             yield Edit(f"write contains('{content}') for {name.text}('{content}')", changed, corrects=True)
 
 
+def _cases(text: str, present: Sequence[str]) -> Iterator[Edit]:
+    """A substring, prefix or pattern in the case in which the devices' values have it."""
+    tokens = tokenize(text)
+    for dot, name, opening, argument in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
+        if dot.text != "." or opening.text != "(" or argument.kind != "string" or not argument.content:
+            continue
+        content, start = argument.content, argument.content_start
+        for value in present if name.text in ("contains", "startsWith", "endsWith") else ():
+            at = value.lower().find(content.lower())
+            right = value[at : at + len(content)]
+            if at >= 0 and right != content:
+                changed = text[:start] + right + text[start + len(content) :]
+                yield Edit(f"write {name.text}('{right}') for {name.text}('{content}')", changed, corrects=True)
+        if name.text == "matches" and not content.startswith("(?") and _differs_by_case(content, present):
+            changed = f"{text[:start]}(?i){text[start:]}"
+            yield Edit(f"match '(?i){content}', in any case, instead of '{content}'", changed, corrects=True)
+
+
+def _differs_by_case(pattern: str, present: Sequence[str]) -> bool:
+    """True if a pattern of letters and dots matches a value in another case only."""
+    plain = pattern.replace(".*", "").lower()
+    return (
+        bool(plain) and plain.replace("-", "").replace(" ", "").isalnum() and any(plain in v.lower() for v in present)
+    )
+
+
 def _driver(text: str, found: Comparison, lost: Sequence[DeviceID]) -> Iterator[Edit]:
     """The name of a driver that is there."""
     drivers = sorted({device.driver for device in lost})
@@ -154,9 +182,25 @@ def _other_map(
         return
     literal = found.literals[0]
     if literal.kind in ("string", "int") and len(found.literals) == 1 and found.operator != "in":
-        compared = f"{operand}.compareTo(quantity('{literal.value}')) {found.operator} 0"
+        there = (selectors.value_of(devices, device, other) for device in lost)
+        amount = _with_unit(str(literal.value), [value for value in there if value is not None])
+        compared = f"{operand}.compareTo(quantity('{amount}')) {found.operator} 0"
         changed = text[: found.start] + compared + text[found.end :]
-        yield Edit(f"{title}, as a quantity,", changed, corrects=True)
+        yield Edit(f"{title}, and compare it with quantity('{amount}')", changed, corrects=True)
+
+
+def _with_unit(written: str, present: Sequence[str]) -> str:
+    """A plain number as the amount that it can mean beside the devices' own: of GiB or GB, where theirs are thousands of
+    of times larger. Of both the one that some device has."""
+    from dractl.model import Quantity
+
+    number = Quantity.parse(written).milli_value() if written.isdigit() else 0
+    largest = max((Quantity.parse(value).milli_value() for value in present), default=0)
+    if not 0 < number < largest >> 20:
+        return written
+    return next(
+        (f"{written}{u}" for u in ("Gi", "G") if Quantity.parse(f"{written}{u}").milli_value() <= largest), written
+    )
 
 
 def _either_name(devices: Devices, text: str, lookup: Lookup, lost: Sequence[DeviceID]) -> Iterator[Edit]:
@@ -211,7 +255,7 @@ def _values(text: str, found: Comparison, lookup: Lookup, kind: str | None, pres
         yield from _listed(found, lookup, kind, present, changed)
     elif literal.kind == "quantity":
         yield from _bound(found, lookup, "quantity", present, changed)
-    elif literal.kind == "semver" or (kind == "version" and found.operator != "=="):
+    elif literal.kind == "semver" or kind == "version":
         whole = _whole(str(literal.value))
         if literal.kind != "semver" and whole is not None:
             comparison = f".compareTo(semver('{whole}')) {found.operator} 0"

@@ -12,7 +12,7 @@ from dractl.explain.causes import Cause, NoNodes, PlacedByHand, SliceNodeMismatc
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.edits import append, drop, put
 from dractl.explain.fixes.registry import fix_for, fix_once_for
-from dractl.explain.fixes.tolerations import near_miss, taint_name, with_effect
+from dractl.explain.fixes.tolerations import corrected, near_miss, taint_name, with_effect
 from dractl.model.nearest import nearest
 from dractl.scheduler.node_filters import tolerated
 from dractl.scheduler.snapshot import NodeInfo, PodInfo, pod_requests, quantity
@@ -139,9 +139,10 @@ def _untaint(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[C
         for index, written in enumerate(maps_at(problem.question.value, "spec", "tolerations")):
             if len(own) == 1 and near_miss(written, text_at(own[0], "key"), text_at(own[0], "value")):
                 path = pointer("spec", "tolerations", index)
-                change = {"op": "replace", "path": path, "value": {**written, **with_effect(own[0])}}
+                change = {"op": "replace", "path": path, "value": corrected(written, with_effect(own[0]))}
+                meant = "=".join(filter(None, (text_at(written, "key"), text_at(written, "value"))))
                 yield Candidate(
-                    f"change the pod's toleration of {text_at(written, 'key')}={text_at(written, 'value')} to {names}",
+                    f"change the pod's toleration of {meant} to {names}",
                     (Patch(pod, (change,)),),
                     Slot(Topic.TOLERATION, keys),
                     Preference.CORRECT,
@@ -364,11 +365,28 @@ def _resources(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> 
     if resource != "pods":
         others.sort(key=lambda p: -pod_requests(map_at(p, "spec")).get(resource, quantity(0)).milli_value())
         others = [p for p in others if resource in pod_requests(map_at(p, "spec"))]
-        yield from _ask_less(problem, rejection)
+        yield from _ask_less(problem, verdict, rejection)
     yield from _end_pods(problem, verdict, tuple(PodInfo(p).full_name for p in others))
 
 
-def _ask_less(problem: Problem, rejection: Rejection) -> Iterator[Candidate]:
+def _without(problem: Problem, pod: str, resource: str) -> Candidate:
+    """The containers without huge pages, which no pod needs to run and the node has not set aside."""
+    operations = tuple(
+        drop(problem.question.value, ("spec", "containers", c, "resources", field, resource))
+        for c, container in enumerate(maps_at(problem.question.value, "spec", "containers"))
+        for field in ("limits", "requests")
+        if resource in map_at(container, "resources", field)
+    )
+    return Candidate(
+        f"remove {resource} from the pod's containers",
+        (Patch(pod, operations),),
+        Slot(Topic.AMOUNT, resource),
+        Preference.RELAX,
+        effect="or set huge pages aside on the node (kernel parameter hugepages)",
+    )
+
+
+def _ask_less(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
     """The largest request of a container cut to what is free on the node."""
     pod = problem.target if problem.pod is not None else None
     resource = rejection.resource or ""
@@ -380,6 +398,9 @@ def _ask_less(problem: Problem, rejection: Rejection) -> Iterator[Candidate]:
         return
     index = max(range(len(amounts)), key=lambda i: amounts[i].milli_value())
     left = amounts[index] - (quantity(rejection.want) - quantity(rejection.free))
+    offered = map_at(verdict.node, "status", "allocatable").get(resource)
+    if resource.startswith("hugepages-") and not quantity(offered).sign():
+        yield _without(problem, pod, resource)
     if left.sign() <= 0:
         return
     fields = ["requests"]

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from dractl.model import DeviceTaint
     from dractl.scheduler.verdict import Attempt, NodeVerdict
 
-    Explain = Callable[[ClusterState, Question], Explanation]
+    Explain = Callable[[ClusterState, Question, int], Explanation]
 
 _SELECTOR = {cause.page.code for cause in (SelectorFalse, SelectorError)}
 _TRIALS = 64
+_CORRECTED = 2  # corrections that are followed by others
 _PAIRED = 8  # changes that are tried two at a time
 
 
@@ -47,7 +48,7 @@ class Found:
 
 def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     """Up to ``most`` verified fixes, in the order in which an experienced engineer would consider them. ``explain``
-    answers a question about another cluster, without looking for fixes."""
+    answers a question about another cluster, with so many fixes."""
     candidates = sorted(candidates_for(problem), key=lambda c: c.size)
     # Where it fits already, to change anything is to do too much.
     only = Topic.WAIT if isinstance(problem.first, WouldFitNow) else None
@@ -56,7 +57,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     candidates = [c for c in candidates if only in (None, c.slot.topic)]
     done: set[Slot | Topic] = set()
     tried: set[str] = set()
-    failed: dict[Slot, str] = {}  # the notes about corrections that are not enough
+    failed: dict[Slot, tuple[Candidate, str]] = {}  # corrections that are not enough, and notes about them
     around: set[Slot] = set()  # slots of which only corrections are left
     fixes: list[tuple[Candidate, tuple[str, ...]]] = []  # with the nodes that fit
     for candidate in candidates:
@@ -78,7 +79,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
             then = _after(problem, candidate, explain)
             if then is None or then.fits:
                 continue
-            failed[candidate.slot] = f"{candidate.title}: not enough by itself, then: {then.headline}"
+            failed[candidate.slot] = candidate, f"{candidate.title}: not enough by itself, then: {then.headline}"
             if not then.reasons or then.reasons[0].code not in _SELECTOR:
                 around.add(candidate.slot)  # the selector is right then, and something else is in the way
     shown = [(c, nodes) for c, nodes in fixes if not done.intersection(c.unless)]
@@ -86,8 +87,9 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     if shown and shown[0][0].reluctant:
         shown = []
     found = tuple(_fix(problem, c, nodes, n + 1) for n, (c, nodes) in enumerate(shown))
+    found = found or _one_after_the_other(problem, [c for c, _ in failed.values()], explain)
     found = found or _two_at_once(problem, [c for c in candidates if c.slot not in around and not c.corrects])
-    wrong = tuple(note for slot, note in failed.items() if slot not in done)
+    wrong = tuple(note for slot, (_, note) in failed.items() if slot not in done)
     frees = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
     held = () if frees & done else holders.recreated_anyway(problem)
     return Found(found, (*wrong, *held))
@@ -127,7 +129,32 @@ def written(problem: Problem, candidate: Candidate) -> tuple[Change, ...] | None
     return tuple(changes) if refused is None else None
 
 
-def _after(problem: Problem, correction: Candidate, explain: Explain) -> Explanation | None:
+def _one_after_the_other(problem: Problem, corrections: Sequence[Candidate], explain: Explain) -> tuple[Fix, ...]:
+    """A correction that is not enough by itself, together with what fixes the rest."""
+    for correction in corrections[:_CORRECTED]:
+        first = written(problem, correction)
+        then = _after(problem, correction, explain, fixes=1)
+        rest = next((fix for fix in then.fixes if fix.changes), None) if then is not None else None
+        if first is None or rest is None:
+            continue
+        changes = (*first, *rest.changes)
+        tried = (*correction.trial, *(rest.tried or rest.changes))
+        return (
+            Fix(
+                f"{correction.title}, and {rest.title}",
+                changes,
+                "; ".join(filter(None, (correction.effect, rest.effect))),
+                rest.nodes,
+                1,
+                tried if tried != changes else (),
+                steps(problem.state, problem.question, changes),
+                by_hand(problem.state, problem.question, changes),
+            ),
+        )
+    return ()
+
+
+def _after(problem: Problem, correction: Candidate, explain: Explain, *, fixes: int = 0) -> Explanation | None:
     """The answer after a correction that is not enough by itself; None where it does not apply."""
     try:
         state = apply(problem.state, correction.trial)
@@ -138,7 +165,7 @@ def _after(problem: Problem, correction: Candidate, explain: Explain) -> Explana
     if kind == "Pod":  # created again, with the claims that its templates make then
         value["metadata"] = {k: v for k, v in value["metadata"].items() if k != "uid"}
         value["status"] = {}
-    return explain(state, Question(kind, key, value))
+    return explain(state, Question(kind, key, value), fixes)
 
 
 def _two_at_once(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Fix, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice
 from dractl.cel import reading
-from dractl.cluster.changes import Create, Patch, pointer
+from dractl.cluster.changes import Create, Delete, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
 from dractl.explain.causes import (
     DriverAbsent,
@@ -17,6 +17,7 @@ from dractl.explain.causes import (
     PoolIncomplete,
     PoolInvalid,
     PoolObsolete,
+    PublishedTwice,
     UnknownNodes,
 )
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
@@ -54,6 +55,20 @@ def complete(problem: Problem, cause: OfPool) -> Iterator[Candidate]:
     elif isinstance(cause, PoolInvalid):
         for candidate in _valid(cause, _fault(problem, cause.driver, pool), slices):
             yield replace(candidate, corrects=corrects)
+
+
+@fix_for(PublishedTwice)
+def one_publisher(_: Problem, cause: PublishedTwice) -> Iterator[Candidate]:
+    """The slices that an earlier installation of a driver has left, deleted; those of the newest stay."""
+    for name, when in cause.slices[:-1]:
+        yield Candidate(
+            f"delete the older ResourceSlice {name}" + (f", of {when}" if when else ""),
+            (Delete(f"ResourceSlice/{name}"),),
+            Slot(Topic.POOL, cause.pool),
+            Preference.RESTORE,
+            effect="if the installation that published it is gone: one that runs publishes it again",
+            corrects=True,
+        )
 
 
 def _fault(problem: Problem, driver: str, pool: str) -> PoolFault | None:

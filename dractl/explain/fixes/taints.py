@@ -9,10 +9,11 @@ from dractl.cluster.state import maps_at, text_at
 from dractl.explain.causes import Tainted
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.registry import fix_for, fix_once_for
-from dractl.explain.fixes.tolerations import near_miss, parse, reports_damage, toleration
+from dractl.explain.fixes.tolerations import corrected, near_miss, parse, reports_damage, toleration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
     from dractl.allocation import DeviceID
     from dractl.explain.fixes.candidates import Problem
@@ -39,10 +40,10 @@ def tolerate(problem: Problem) -> Iterator[Candidate]:
             damaged = reports_damage(key, value)
             for index, own in enumerate(written.part.tolerations):
                 if near_miss(own, key, value):
-                    old = f"{key}={text_at(own, 'value')}"
+                    new = corrected(own, tolerated)
                     yield Candidate(
-                        f"change the toleration of {old} in {problem.called(ref)} to {key}={value}",
-                        (written.put("tolerations", index, value={**own, **tolerated}),),
+                        f"change the toleration of {_named(own)} in {problem.called(ref)} to {_named(new)}",
+                        (written.put("tolerations", index, value=new),),
                         Slot(Topic.TOLERATION, f"{ref!r} {taint}"),
                         Preference.CORRECT,
                         corrects=True,
@@ -94,6 +95,11 @@ def delete_rules(_: Problem, cause: Tainted) -> Iterator[Candidate]:
             Preference.POLICY,
             effect="if it is no longer needed",
         )
+
+
+def _named(toleration: Mapping[str, Any]) -> str:
+    """``key=value``, or the key where any value is tolerated."""
+    return "=".join(filter(None, (text_at(toleration, "key"), text_at(toleration, "value"))))
 
 
 def _taints(problem: Problem) -> dict[RequestRef, dict[str, list[DeviceID]]]:

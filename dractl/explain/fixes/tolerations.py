@@ -66,13 +66,18 @@ def evicted_by(outcome: Allocated, taints: Mapping[DeviceID, tuple[DeviceTaint, 
     for result in outcome.results:
         for given in result.devices.results:
             for taint in taints.get(DeviceID(given.driver, given.pool, given.device), ()):
-                if not any(_survives(tolerated, taint) for tolerated in given.tolerations):
+                if not survives(given.tolerations, taint):
                     return taint
     return None
 
 
+def survives(tolerations: Iterable[Any], taint: DeviceTaint) -> bool:
+    """True if any of the tolerations keeps the pod on the device for good."""
+    return any(_survives(tolerated, taint) for tolerated in tolerations)
+
+
 def _survives(tolerated: Any, taint: DeviceTaint) -> bool:
-    """True if a toleration keeps the pod on the device for good."""
+    """True if a toleration names the effect, the taint, and no limit of time."""
     if tolerated.effect != _EVICTS or tolerated.toleration_seconds is not None:
         return False
     if tolerated.operator == "Exists":
@@ -92,7 +97,18 @@ def taint_name(taint: Mapping[str, Any]) -> str:
 
 
 def near_miss(written: Mapping[str, Any], key: str, value: str) -> bool:
-    """True if a toleration was meant for a taint of the same key: its value differs by case or a letter."""
-    meant = str(written.get("value") or "")
-    same = written.get("key") == key and bool(meant) and meant != value
-    return same and nearest(meant, [value], 0.8) is not None
+    """True if a toleration was meant for a taint: its key or its value differs by case or a letter."""
+    named, meant = str(written.get("key") or ""), str(written.get("value") or "")
+    if not named or (named != key and nearest(named, [key], 0.9) is None):
+        return False
+    if written.get("operator") == "Exists":
+        return named != key
+    near = meant == value or (bool(meant) and nearest(meant, [value], 0.8) is not None)
+    return near and (named, meant) != (key, value)
+
+
+def corrected(written: Mapping[str, Any], tolerated: Mapping[str, str]) -> dict[str, Any]:
+    """A toleration that was meant for a taint, made to tolerate it as ``tolerated`` does."""
+    if written.get("operator") == "Exists":
+        return {**written, "key": tolerated["key"], **({"effect": tolerated["effect"]} if "effect" in written else {})}
+    return {**written, **tolerated}
