@@ -543,11 +543,11 @@ CLASSES: dict[str, tuple[str, ...]] = {
 
 # What those selectors leave: the driver, and the values of its attribute `type`.
 CLASS_DEVICES: dict[str, tuple[str | None, tuple[str, ...]]] = {
-    'gpu.nvidia.com': ('gpu.nvidia.com', ()),
-    'mig.nvidia.com': ('gpu.nvidia.com', ()),
-    'vfio.gpu.nvidia.com': ('gpu.nvidia.com', ()),
-    'compute-domain-daemon.nvidia.com': ('compute-domain.nvidia.com', ()),
-    'compute-domain-default-channel.nvidia.com': ('compute-domain.nvidia.com', ()),
+    'gpu.nvidia.com': ('gpu.nvidia.com', ('gpu',)),
+    'mig.nvidia.com': ('gpu.nvidia.com', ('mig',)),
+    'vfio.gpu.nvidia.com': ('gpu.nvidia.com', ('vfio',)),
+    'compute-domain-daemon.nvidia.com': ('compute-domain.nvidia.com', ('daemon',)),
+    'compute-domain-default-channel.nvidia.com': ('compute-domain.nvidia.com', ('channel',)),
     'gpu.amd.com': ('gpu.amd.com', ()),
     'gpu.intel.com': ('gpu.intel.com', ()),
     'gpu-vfio.intel.com': ('gpu.intel.com', ()),
@@ -567,7 +567,7 @@ CLASS_DEVICES: dict[str, tuple[str | None, tuple[str, ...]]] = {
     'npu.rebellions.ai': ('npu.rebellions.ai', ()),
     'tenstorrent.com': ('tenstorrent.com', ()),
     'npu.furiosa.ai': ('npu.furiosa.ai', ()),
-    'hami-core-gpu.project-hami.io': ('hami-core-gpu.project-hami.io', ()),
+    'hami-core-gpu.project-hami.io': ('hami-core-gpu.project-hami.io', ('hami-gpu',)),
     'ovsdpdk': ('ovsdpdk.k8snetworkplumbingwg.io', ()),
     'net.example.com': ('net.example.com', ()),
     'cpu.example.com': ('cpu.example.com', ()),

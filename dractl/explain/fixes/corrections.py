@@ -190,8 +190,8 @@ def _other_map(
 
 
 def _with_unit(written: str, present: Sequence[str]) -> str:
-    """A plain number as the amount that it can mean beside the devices' own: of GiB or GB, where theirs are thousands of
-    of times larger. Of both the one that some device has."""
+    """A plain number as the amount that it can mean beside the devices' own: in GiB or GB, where theirs are millions of
+    times larger. Of both the one that some device has."""
     from dractl.model import Quantity
 
     number = Quantity.parse(written).milli_value() if written.isdigit() else 0
