@@ -6,7 +6,6 @@ are checked in order, and the first that cannot be handled ends the attempt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from dractl.allocation.matching import Failure, Question
 from dractl.allocation.nodes import SelectorFault, node_matches
 from dractl.allocation.problem import Constraint, Problem, Rules, Slot, Vector
 from dractl.model.names import RequestRef
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ RESULTS_MAX = 32
 Obstacle = Failure | str | CapacityFault | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Asked:
     """A request or an alternative, with its class. ``mode`` and ``count`` have the API server's defaults."""
 
@@ -116,7 +116,7 @@ class Asked:
         )
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Built:
     """A problem, and what its numbers mean."""
 

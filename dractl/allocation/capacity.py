@@ -6,10 +6,10 @@ numbers; from 1.37 in thousandths where DRAFractionalCapacityRange is on and its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from dractl.model.quantity import Quantity
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ class CapacityFault(ValueError):
     """A request that aborts the attempt (from 1.37 on); the text is upstream's."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unfit:
     """The device can never serve the request: it lacks a capacity, or its policy does not allow the amount."""
 
@@ -33,7 +33,7 @@ class Unfit:
     want: Quantity | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arithmetic:
     """``milli``: thousandths are used where possible; ``strict``: what int64 cannot hold is a fault."""
 

@@ -6,12 +6,12 @@ k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dractl.allocation.capacity import nano
 from dractl.allocation.problem import Charge, Ledger, bits
 from dractl.allocation.state import DeviceID
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
@@ -26,7 +26,7 @@ NO_GROUP = frozenset({""})
 """Groups of allocated devices that exclude one another: no device may join them."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Counters:
     """The parts of a problem that describe counters. ``names``: by ledger the (set, counter) of each of its numbers."""
 

@@ -6,7 +6,6 @@ k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache (1.37; alph
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from dractl.model.claims import (
@@ -19,6 +18,7 @@ from dractl.model.claims import (
 )
 from dractl.model.core import ContainerExtendedResourceRequest
 from dractl.model.meta import ObjectMeta
+from dractl.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ IMPLICIT_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 EXTENDED_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExtendedResources:
     """The needs of a pod's extended resources on one node.
 

@@ -6,8 +6,9 @@ prints it, so it is composed where the fault is found and never parsed afterward
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from dractl.records import record
 
 if TYPE_CHECKING:
     from dractl.allocation.state import DeviceID
@@ -36,7 +37,7 @@ FaultKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fault:
     """An error of kube-scheduler's allocator. Fields that do not apply are None.
 
@@ -64,7 +65,7 @@ class AttemptFailed(Exception):
         self.fault = fault
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DuplicateDevice:
     """Two devices of a pool have the same name."""
 
@@ -76,7 +77,7 @@ class DuplicateDevice:
         return f"duplicate device name {self.device}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DuplicateCounterSet:
     """Two counter sets of a pool have the same name."""
 
@@ -88,7 +89,7 @@ class DuplicateCounterSet:
         return f"duplicate counter set name {self.counter_set}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DanglingCounterSet:
     """A device consumes counters of a set that the pool does not have."""
 
@@ -101,7 +102,7 @@ class DanglingCounterSet:
         return f"counter set {self.counter_set} not found"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DanglingCounter:
     """A device consumes a counter that its counter set does not have."""
 

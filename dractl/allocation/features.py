@@ -6,12 +6,12 @@ enabled feature (k8s.io/dynamic-resource-allocation/structured/allocator.go). He
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal
 
 from dractl.allocation.bugs import bugs_of
 from dractl.model.releases import GATES, Target, has_change
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -99,7 +99,7 @@ def _number(release: str) -> int:
     return int(release.partition(".")[2])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Behaviour:
     """The differences of one variant of one release from the others, apart from features and bugs.
 
@@ -126,7 +126,7 @@ class Behaviour:
     bugs: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Features:
     """A release, the feature gates that are on in its scheduler, and what follows from them.
 

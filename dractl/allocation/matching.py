@@ -6,12 +6,12 @@ kept until the search reaches the device, which is when the scheduler meets it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.cel import EvalError, environment, require
 from dractl.model.releases import Target
 from dractl.model.slices import Device
+from dractl.records import record
 
 if TYPE_CHECKING:
     from dractl.allocation.features import Behaviour, Features
@@ -32,7 +32,7 @@ class Question(NamedTuple):
     selectors: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Failure:
     """A selector that fails: of the class (``scope`` is its text) or of the request (``scope`` is None)."""
 

@@ -6,7 +6,6 @@ dropped silently, and so is a whole pool whose newest slices are all for other n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from dractl.allocation.faults import (
@@ -19,6 +18,7 @@ from dractl.allocation.faults import (
 )
 from dractl.allocation.nodes import SelectorFault, node_matches
 from dractl.allocation.state import DeviceID
+from dractl.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PoolID = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PoolDevice:
     """A device of a pool that the node can use."""
 
@@ -39,7 +39,7 @@ class PoolDevice:
     slice: ResourceSlice
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Pool:
     """A pool as one node sees it.
 

@@ -6,8 +6,9 @@ Two nodes whose devices differ only in what nothing reads make equal problems, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
+
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,7 @@ Scalar = tuple[str, object]  # (type, value)
 Value = Scalar | frozenset[Scalar] | Mark | None  # None: the device lacks the attribute
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slot:
     """A request, or an alternative of one.
 
@@ -61,7 +62,7 @@ class Slot:
 ConstraintKind = Literal["match", "match-unrestored", "distinct", "distinct-last"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constraint:
     """A constraint of a claim. ``values``: by slot the value of each device, None for a slot that is not covered.
 
@@ -73,7 +74,7 @@ class Constraint:
     values: tuple[tuple[Value, ...] | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Charge:
     """Counters that a device consumes: the ledger, which of the ledger's pools the device is in, amount by counter."""
 
@@ -82,7 +83,7 @@ class Charge:
     amounts: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ledger:
     """Counters of a pool.
 
@@ -93,7 +94,7 @@ class Ledger:
     available: tuple[tuple[int | None, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rules:
     """The parts of a variant's behaviour that shape the search.
 
@@ -111,7 +112,7 @@ class Rules:
     recheck_by_position: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Problem:
     """Everything that decides the search.
 

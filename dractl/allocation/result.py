@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation.faults import AttemptFailed, Fault
@@ -13,6 +12,7 @@ from dractl.model.claims import (
     DeviceRequestAllocationResult,
 )
 from dractl.model.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ FILTER_TIMEOUT = 10.0
 _MARGIN = 2.0  # upstream_seconds is right to about this factor
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cost:
     """The cost of a verdict. ``work``: devices that our search examined.
 
@@ -45,7 +45,7 @@ class Cost:
     upstream_seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verdict:
     """The scheduler's answer for one node.
 
@@ -71,14 +71,14 @@ class Verdict:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Allocated(Verdict):
     """All claims are allocated, in their order; a share ID is :data:`SHARE_ID`."""
 
     results: tuple[AllocationResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unallocatable(Verdict):
     """Proven: the claims cannot be allocated on this node."""
 
@@ -90,7 +90,7 @@ class Unallocatable(Verdict):
 INVALID_POOLS = Fault("pools-invalid", "invalid resource pools were encountered")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeError(Verdict):
     """An error that rejects this node only."""
 
@@ -101,7 +101,7 @@ class NodeError(Verdict):
         return self.fault.text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Fatal(Verdict):
     """An error that ends the scheduling attempt for all nodes."""
 
@@ -117,7 +117,7 @@ class Fatal(Verdict):
         return self.fault.text
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Exhausted(Verdict):
     """The budget ended before a solution or a proof was found."""
 
@@ -131,7 +131,7 @@ class Exhausted(Verdict):
         return "search budget exhausted"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unsupported(Verdict):
     """No allocator of this release supports the features."""
 

@@ -10,12 +10,12 @@ failure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from dractl.allocation.bounds import Bounds
 from dractl.allocation.holdings import Aborted, AbortReason, Holdings, Undo
 from dractl.allocation.problem import FAULT, bits
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RESULTS_MAX: Final = 32  # resourceapi.AllocationResultsMaxSize
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Solution:
     """``picks``: (slot, device) in the order of allocation; ``chosen``: by request the alternative that was taken."""
 
@@ -35,7 +35,7 @@ class Solution:
     steps: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoSolution:
     """Proven: there is none."""
 
@@ -43,7 +43,7 @@ class NoSolution:
     steps: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Abort:
     """The attempt ends at ``device`` while it is tried for ``slot``.
 
@@ -60,7 +60,7 @@ class Abort:
     detail: tuple[int, int] = (0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OutOfBudget:
     """The budget ended before a solution or a proof was found."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,7 +40,7 @@ class DeviceID(NamedTuple):
 _NOTHING: Mapping[DeviceID, Mapping[str, Quantity]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AllocatedState:
     """Devices that other claims hold.
 

@@ -7,8 +7,9 @@ The order of the stages is the order in which the scheduler checks a device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from dractl.records import record
 
 if TYPE_CHECKING:
     from dractl.allocation.faults import Fault, PoolFault
@@ -45,7 +46,7 @@ LossCode = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loss:
     """One device that a stage loses. Fields that do not apply are None."""
 
@@ -64,7 +65,7 @@ class Loss:
     total: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stage:
     """One step of the funnel: ``kept`` and ``lost`` together are what the stage before kept."""
 
@@ -77,7 +78,7 @@ class Stage:
     attribute: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RequestSurvey:
     """The stages of one request, or of one alternative of a request with ``firstAvailable``.
 
@@ -114,7 +115,7 @@ class RequestSurvey:
         return len(self.candidates) >= max(self.wanted, 1 if self.mode == "All" else 0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PoolSurvey:
     """A pool that the node sees, and whether the scheduler uses it."""
 
@@ -128,7 +129,7 @@ class PoolSurvey:
     devices: int  # devices for the node
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ValueGroup:
     """The candidates of the constrained requests that have one value of the attribute."""
 
@@ -137,7 +138,7 @@ class ValueGroup:
     fits: bool  # matchAttribute: every request finds as many as it wants in this group
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConstraintSurvey:
     """A constraint of a claim and what each value of its attribute holds among the candidates."""
 
@@ -155,7 +156,7 @@ class ConstraintSurvey:
         return any(group.fits for group in self.groups)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Survey:
     """A node's offer to a pod's claims, request by request."""
 

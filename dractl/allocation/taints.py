@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dractl.cel import environment
 from dractl.model.releases import Target
 from dractl.model.slices import Device
 from dractl.model.taints import DeviceTaintSelector
+from dractl.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -46,7 +46,7 @@ class Uncompilable(Exception):
     """A selector of a DeviceTaintRule, or of its class, does not compile."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reach:
     """The devices that a DeviceTaintRule taints: of one driver, pool and name where these are not None, for which all
     programs are true."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dractl.cel import values as v
@@ -12,6 +11,7 @@ from dractl.cel.evaluation import Frame, Run, build, frame
 from dractl.cel.spans import Spans
 from dractl.cel.values import Aborted, CelError
 from dractl.model import Quantity, Version
+from dractl.records import field, record
 
 if TYPE_CHECKING:
     from dractl.cel.ast import Checked, Node
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST = 2000  # sub-evaluations that one trace keeps; further rounds of a loop are dropped
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Trace:
     """The result of one sub-expression.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.cel.program import EvalError
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,7 +54,7 @@ def tried(program: Program, devices: Iterable[Device]) -> tuple[Trial, ...]:
     return tuple(sorted(found, key=lambda trial: (order[trial.result], -len(trial.devices))))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     """What a release says about an expression.
 

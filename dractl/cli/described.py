@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dractl.cli import published, terminal
 from dractl.errors import UsageError
+from dractl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from dractl.cli import common
 from dractl.cli.options import Argument, Exit, Option
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -178,7 +178,7 @@ def command(
     _end(report, failed=failed, fail_on_skipped=fail_on_skipped and not exit_zero)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Job:
     """What is to be linted, and as what."""
 
@@ -279,7 +279,7 @@ def _processors() -> int:
     return min(usable or 1, 8)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Output:
     """A report in a format, to a file or to standard output."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dractl.cli import common
 from dractl.cli.options import Option
+from dractl.records import field, record
 
 if TYPE_CHECKING:
     from lsprotocol import types
@@ -58,7 +58,7 @@ def command(
         server.start_io(stdout=output)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Editor:
     """What is asked about open texts, and the diagnostics of their newest versions by address.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from dractl.cli import common, terminal
 from dractl.cli.options import Option
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ AsGroup = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cluster:
     """A cluster's objects and the question's frame: ``namespace`` (None: all), the words for custom kinds that the
     cluster knows, and the release and gates of its scheduler. ``files`` are the objects of files beside those of a live

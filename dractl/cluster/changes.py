@@ -8,10 +8,10 @@ claims lose the reservation and, when nobody is left, the allocation
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.state import CLUSTER_SCOPED
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState, Key
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Patch:
     """An RFC 6902 patch of an object of the source, named ``Kind/[namespace/]name``."""
 
@@ -27,14 +27,14 @@ class Patch:
     operations: tuple[Mapping[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Delete:
     """An object to delete (a pod: to end), named ``Kind/[namespace/]name``."""
 
     target: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Create:
     """An object to create."""
 

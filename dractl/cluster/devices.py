@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dractl.allocation import DeviceID
 from dractl.cluster.pods import consumers, ended
 from dractl.cluster.state import list_at, maps_at, text_at
 from dractl.objects import identity, newest
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Holder:
     """Who holds devices: a claim, and the pod that it is reserved for (None: nobody)."""
 

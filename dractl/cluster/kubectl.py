@@ -10,10 +10,10 @@ import re
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.errors import InputError
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ _LOG = re.compile(r"[EWI]\d{4} |Warning: ")  # klog's lines, and warnings of the
 _LIMITS = ("--chunk-size=500", "--request-timeout=30s", "--ignore-not-found")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Login:
     """The cluster to ask, and as whom: kubectl's ``--context``, ``--kubeconfig``, ``--as`` and ``--as-group``. None
     leaves the choice to kubectl."""
@@ -44,7 +44,7 @@ class Login:
         return [word for option, value in chosen if value for word in (option, value)]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """Exit code and output of one kubectl."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster import kubectl
@@ -18,6 +17,7 @@ from dractl.cluster.podgroups import resource_of
 from dractl.cluster.rights import Rights, Unread
 from dractl.cluster.state import ClusterState, add, maps_at, text_at
 from dractl.errors import InputError
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Live", "Login", "read"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Live:
     """A cluster's objects. ``namespace`` is that of the kubeconfig, ``notes`` name what else may not be read, and
     ``kinds`` maps the words of the question to the kinds that the cluster has for them."""
@@ -38,7 +38,7 @@ class Live:
     kinds: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Resource:
     """A resource to read: its name with its group, its kind, and what a note calls it. ``vital``: without it devices
     cannot be compared."""
@@ -55,7 +55,7 @@ class _Resource:
         return self.name.partition(".")[0]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Call:
     """Resources that one kubectl reads together."""
 
@@ -196,7 +196,7 @@ def _notes(rights: Rights, *, partly: bool) -> list[str]:
     return [*notes, *([f"not allowed to read {', '.join(dict.fromkeys(refused))}"] if refused else [])]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Reading:
     """What has been read so far, what may not be read, whom the API server refused, and notes; they grow with each
     answer."""

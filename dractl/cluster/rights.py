@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+
+from dractl.records import record
 
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unread:
     """A resource that may not be listed in the whole cluster. ``namespace`` is the only one in which it may be; empty
     if it may be listed nowhere."""
@@ -18,7 +19,7 @@ class Unread:
     namespace: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rights:
     """The resources that may not be read, and the user who may not, as the API server names them."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dractl.cluster.kinds import KINDS
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, add
 from dractl.errors import InputError
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _ENDINGS = (".yaml", ".yml", ".json", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".zip")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sources:
     """What was asked for: names of subjects, files to read, and where devices come from."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from dractl.cluster.changes import Change, Create, Delete, Patch
 from dractl.model.camelcase import camel_case
+from dractl.records import field, record, record_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ SEVERITY: tuple[Verdict, ...] = ("error", "blocked", "unallocatable", "undecided
 FITS: frozenset[Verdict] = frozenset({"allocated", "allocatable"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Saw:
     """A value that an evaluation read: ``device.driver``, or an attribute or capacity by ``domain/name``. ``value`` is
     written as in CEL, None where the device does not publish it."""
@@ -33,7 +33,7 @@ class Saw:
     value: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Evaluated:
     """Why a selector is false, or fails, on some of the devices: the part of it that decided, from ``start`` to ``end``
     (code points), cel-go's ``error`` if it fails, and the values that the part saw."""
@@ -45,7 +45,7 @@ class Evaluated:
     saw: tuple[Saw, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reason:
     """One reason with a stable code; every other field is set where it is known."""
 
@@ -88,7 +88,7 @@ class Reason:
         return self.brief or self.message
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunnelStage:
     """One line of the funnel: of ``of`` devices ``kept`` remain after ``stage``. ``heading`` is what a person calls the
     request: with its claim where the pod has several, or by the extended resource and the container. ``nodes``: in the
@@ -104,7 +104,7 @@ class FunnelStage:
     claim: str = ""  # namespace/name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AllocatedDevice:
     """A device that the scheduler would give, or has given, to a request."""
 
@@ -115,7 +115,7 @@ class AllocatedDevice:
     device: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConstraintGroup:
     """One value of a constrained attribute (a PCIe root, a NUMA node), and how many matching devices of each request
     have it."""
@@ -131,7 +131,7 @@ class ConstraintGroup:
         return sum(1 for _, n in self.free if n), sum(n for _, n in self.free)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conflict:
     """A smallest set of requests and constraints that cannot be satisfied together on ``node``."""
 
@@ -141,7 +141,7 @@ class Conflict:
     places: tuple[ConstraintGroup, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeAnswer:
     """The answer for one node, or for several that get the same: ``like`` are the others; devices and holders are
     those of ``name``."""
@@ -154,7 +154,7 @@ class NodeAnswer:
     like: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fix:
     """A change after which the subject was allocated again, and where it fits then. ``tried`` is what was assumed to
     follow, where that is not the change itself: what a driver publishes, the pods that a smaller workload gives up."""
@@ -169,7 +169,7 @@ class Fix:
     by_hand: str | None = None  # whose manifest has to be changed, where no command can do it
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceStatus:
     """A device of a node: ``free``, ``held``, ``unavailable`` (no claim holds it, and none can have it: other devices
     use its counters, a feature gate is off), ``tainted`` (free, with a taint that keeps claims away), ``hidden`` (its
@@ -187,7 +187,7 @@ class DeviceStatus:
     numa: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DriverStatus:
     """A driver on a node. ``restartable``: none of its devices is in use there."""
 
@@ -197,7 +197,7 @@ class DriverStatus:
     restartable: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Subject:
     """The subject of an answer. ``pod_claims`` maps the names in the pod to claims, ``templates`` to the templates of
     these; ``extended`` maps requests of the scheduler's claim to the extended resources in the pod."""
@@ -218,7 +218,7 @@ class Subject:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Explanation:
     """The whole answer about one subject."""
 
@@ -272,8 +272,8 @@ def plain(value: Any) -> Any:
         return {"delete": value.target}
     if isinstance(value, Create):
         return {"create": dict(value.value)}
-    if hasattr(value, "__dataclass_fields__"):
-        named = ((f.name, getattr(value, f.name)) for f in fields(value) if f.metadata.get("shown", True))
+    if hasattr(value, "__record_fields__"):
+        named = ((f.name, getattr(value, f.name)) for f in record_fields(value) if f.metadata.get("shown", True))
         return {
             _JSON_NAMES.get(name) or camel_case(name): plain(item)
             for name, item in named

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from dractl.cluster.pods import consumers, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, maps_at, text_at
 from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners
 from dractl.errors import InputError, UsageError
+from dractl.records import record
 from dractl.scheduler.claims import PodClaim
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _KINDS = "kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node"
 _WITHOUT_NAME = "without a name, every pending pod and unallocated claim is explained"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Question:
     """One subject. ``value`` is the object; of a workload without pods, the pod that its template would make."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dractl.allocation import CLAIM_NAME
@@ -11,6 +10,7 @@ from dractl.cel import reading
 from dractl.explain.answer import Evaluated, Saw
 from dractl.explain.causes.reason import reason_of
 from dractl.explain.wording import Names, Scope, say
+from dractl.records import field, record
 from dractl.scheduler.extended import as_written
 from dractl.scheduler.rejection import Untolerated
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MANY = 64  # with more nodes than this, those with the same answer share one
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Case:
     """One subject in one cluster.
 

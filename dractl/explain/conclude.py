@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Exhausted, Features
@@ -25,6 +24,7 @@ from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.between import not_tried, siblings, spanning
 from dractl.explain.unread import sentences
 from dractl.explain.wording import Scope, first
+from dractl.records import record, replace
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.wording import of_nodes, unchecked
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 DEFAULT_SCHEDULER = "default-scheduler"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Said:
     """The verdict, the headline, the causes in order, and what else is to be known. ``ranked`` are the causes that the
     attempt itself has, ``behind`` those that span objects where the subject fits."""

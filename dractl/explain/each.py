@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.pods import is_pending
@@ -10,6 +9,7 @@ from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload
 from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Subject
+from dractl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence

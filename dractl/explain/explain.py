@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.devices import Devices
@@ -25,6 +24,7 @@ from dractl.explain.rank import rank
 from dractl.explain.refused import refused
 from dractl.explain.unread import blind_to, both, compares_devices, founded, sentences
 from dractl.explain.wording import Names, say
+from dractl.records import record, replace
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import failure, without_allocation
 from dractl.scheduler.extended import granted, wanted
@@ -48,7 +48,7 @@ _CORRECTIONS = 4  # that one fix may consist of
 _CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Options:
     """How to answer. ``node`` narrows the answer to one node; ``fixes`` is how many are looked for. ``corrected``: so
     many corrections have been made already, each not enough by itself."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from dractl.explain import selectors
 from dractl.explain.answer import FunnelStage
 from dractl.explain.wording import held_by, instead, tally
+from dractl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

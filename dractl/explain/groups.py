@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.kinds import kind_of
@@ -13,6 +12,7 @@ from dractl.cluster.workloads import owned_pods
 from dractl.explain.ask import Question, made_pods
 from dractl.explain.explain import Explainer, Options
 from dractl.explain.unread import decided
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ _MOST = 10_000  # replicas of one template that are placed
 _EACH_NODE = "DaemonSet"  # one pod a node: not replicas of which some could fit
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Group:
     """The replicas of a workload or the pods of a gang. ``replicas`` are wanted, ``placed`` have a node, and of the
     others ``fits`` get one as kube-scheduler goes, without ending anybody's pods.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from dractl.allocation import DeviceID
@@ -14,6 +13,7 @@ from dractl.explain.causes.reason import reason_of
 from dractl.explain.diagnose.pools import unusable as unusable_pool
 from dractl.explain.selectors import text_of
 from dractl.explain.wording import Names, held_by, say
+from dractl.records import replace
 from dractl.scheduler.rejection import Cordoned
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dractl.cluster.state import text_at
 from dractl.explain.explain import Explainer
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dractl.explain.explain import Options
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Comparison:
     """One subject on each machine, in the order in which the machines were given."""
 

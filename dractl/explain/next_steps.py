@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dractl.cluster.state import text_at
 from dractl.explain import causes
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _MOST = 3  # steps that an answer has
 _DAEMONSETS = "kubectl get daemonsets -A"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NextStep:
     """Something to do or to look at; ``command`` is what shows it, if a command does."""
 
@@ -30,7 +30,7 @@ class NextStep:
     command: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Asked:
     """Who is asked about; ``volumes`` are its PersistentVolumeClaims, each with its phase."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dractl.cel import reading
 from dractl.cel.tokens import tokenize
 from dractl.model.nearest import nearest
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -83,7 +83,7 @@ def text_of(value: object) -> str:
     return str(value)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Misfit:
     """Why a condition is false on ``devices`` devices: the name that it reads, and what these have for it.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dractl.cluster.state import maps_at, text_at
+from dractl.records import record
 from dractl.scheduler import stops
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _EVIDENCE: dict[type[Stop], str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Blind:
     """A resource that may not be read, or in one ``namespace`` only, and the ``effect`` on the answer. ``what`` is what
     people call it."""

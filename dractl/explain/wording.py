@@ -8,7 +8,6 @@ out what tables show elsewhere: who holds the devices, and what may not be read.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +15,7 @@ from dractl.allocation import CLAIM_NAME
 from dractl.explain import causes
 from dractl.explain.refusals import labels_text, unmet
 from dractl.explain.selectors import MOST, readable
+from dractl.records import field, record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ class Scope(Enum):
     ALL = "all nodes"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Names:
     """What the user calls claims and requests. ``claims``: ``namespace/name`` of each claim of the subject and its name
     in the pod; ``written``: what the pod has where the scheduler's claim for extended resources has a request."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.model.core import NodeSelector
 from dractl.model.meta import Condition, ObjectMeta
 from dractl.model.taints import DeviceToleration
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dractl.model.reader import Reader
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CELDeviceSelector:
     """A CEL expression that must be true of a device; ``device`` is its one variable."""
 
@@ -27,7 +27,7 @@ class CELDeviceSelector:
         return cls(r.text("expression"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceSelector:
     """One condition on a device. CEL is the only kind that there is; None where another was written."""
 
@@ -38,7 +38,7 @@ class DeviceSelector:
         return cls(r.optional("cel", CELDeviceSelector.read))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CapacityRequirements:
     """How much of each capacity a request wants of a device, by the name that the device publishes it under."""
 
@@ -49,7 +49,7 @@ class CapacityRequirements:
         return cls(r.quantities("requests"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceDerivedAttribute:
     """An attribute that a CEL expression computes of each device, for the constraints of the claim (alpha since
     1.37).
@@ -63,7 +63,7 @@ class DeviceDerivedAttribute:
         return cls(r.text("name"), r.text("expression"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExactDeviceRequest:
     """``allocation_mode`` (ExactCount, All) and ``count`` are None where they were not written: see API defaulting."""
 
@@ -90,7 +90,7 @@ class ExactDeviceRequest:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceSubRequest:
     """An alternative of ``firstAvailable``; referenced as ``request/subrequest``."""
 
@@ -117,7 +117,7 @@ class DeviceSubRequest:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceRequest:
     """Exactly one of ``exactly`` and ``first_available`` is set."""
 
@@ -134,7 +134,7 @@ class DeviceRequest:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceConstraint:
     """Over the requests named, ``request`` or ``request/subrequest``; none named: over all."""
 
@@ -147,7 +147,7 @@ class DeviceConstraint:
         return cls(r.texts("requests"), r.optional_text("matchAttribute"), r.optional_text("distinctAttribute"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpaqueDeviceConfiguration:
     """``parameters`` is what was written there, a mapping in every valid object."""
 
@@ -159,7 +159,7 @@ class OpaqueDeviceConfiguration:
         return cls(r.text("driver"), r.mapping.get("parameters"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceClaimConfiguration:
     """Parameters that a claim passes to the driver of the devices for ``requests`` (none named: of all)."""
 
@@ -171,7 +171,7 @@ class DeviceClaimConfiguration:
         return cls(r.texts("requests"), r.optional("opaque", OpaqueDeviceConfiguration.read))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceClaim:
     """What a claim asks for: requests in order, constraints over them, and parameters for the drivers."""
 
@@ -188,7 +188,7 @@ class DeviceClaim:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourceClaimSpec:
     """The specification of a claim; immutable in the API."""
 
@@ -199,7 +199,7 @@ class ResourceClaimSpec:
         return cls(DeviceClaim.read(r.child("devices")))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceRequestAllocationResult:
     """A device allocated for ``request`` (``request/subrequest``); with ``share_id``, a share of its capacity."""
 
@@ -234,7 +234,7 @@ class DeviceRequestAllocationResult:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceAllocationConfiguration:
     """``source``: FromClass or FromClaim."""
 
@@ -247,7 +247,7 @@ class DeviceAllocationConfiguration:
         return cls(r.text("source"), r.texts("requests"), r.optional("opaque", OpaqueDeviceConfiguration.read))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceAllocationResult:
     """The allocated devices, in the order of the requests, with the parameters of class and claim for their drivers."""
 
@@ -262,7 +262,7 @@ class DeviceAllocationResult:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AllocationResult:
     """Which devices a claim got, and the nodes that they can be used from (``node_selector`` None: all nodes)."""
 
@@ -279,7 +279,7 @@ class AllocationResult:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourceClaimConsumerReference:
     """Who may use an allocated claim, nearly always a pod; ``resource`` is the plural, such as ``pods``."""
 
@@ -293,7 +293,7 @@ class ResourceClaimConsumerReference:
         return cls(r.text("apiGroup"), r.text("resource"), r.text("name"), r.text("uid"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AllocatedDeviceStatus:
     """``data`` and ``network_data`` as the driver wrote them."""
 
@@ -318,7 +318,7 @@ class AllocatedDeviceStatus:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourceClaimStatus:
     """What became of a claim: its allocation, its consumers (256 at most), and what drivers say of the devices."""
 
@@ -335,7 +335,7 @@ class ResourceClaimStatus:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourceClaim:
     """A request for devices, and once it is allocated the devices themselves."""
 
@@ -352,7 +352,7 @@ class ResourceClaim:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourceClaimTemplateSpec:
     """What every claim made from a template gets: labels and annotations, and the specification."""
 
@@ -364,7 +364,7 @@ class ResourceClaimTemplateSpec:
         return cls(ObjectMeta.read(r.child("metadata")), ResourceClaimSpec.read(r.child("spec")))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourceClaimTemplate:
     """From it each pod that refers to it gets a claim of its own."""
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dractl.model.claims import DeviceSelector, OpaqueDeviceConfiguration
 from dractl.model.meta import ObjectMeta
+from dractl.records import record
 
 if TYPE_CHECKING:
     from dractl.model.reader import Reader
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceClassConfiguration:
     """Parameters that every device of a class is set up with; those of claims come after them."""
 
@@ -23,7 +23,7 @@ class DeviceClassConfiguration:
         return cls(r.optional("opaque", OpaqueDeviceConfiguration.read))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceClassSpec:
     """A class without selectors matches every device."""
 
@@ -40,7 +40,7 @@ class DeviceClassSpec:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceClass:
     """A named choice of devices that an administrator offers; requests refer to it. Cluster-scoped."""
 

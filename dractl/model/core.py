@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.model.meta import Condition, ObjectMeta
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dractl.model.reader import Reader
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeSelectorRequirement:
     """``operator``: In, NotIn, Exists, DoesNotExist, Gt, Lt."""
 
@@ -27,7 +27,7 @@ class NodeSelectorRequirement:
         return cls(r.text("key"), r.text("operator"), r.texts("values"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeSelectorTerm:
     """Requirements on the labels and on the fields of a node, all of which must hold; an empty term matches no node."""
 
@@ -42,7 +42,7 @@ class NodeSelectorTerm:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeSelector:
     """Terms are ORed; what is in a term is ANDed."""
 
@@ -53,7 +53,7 @@ class NodeSelector:
         return cls(r.each("nodeSelectorTerms", NodeSelectorTerm.read))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Taint:
     """A node's taint."""
 
@@ -67,7 +67,7 @@ class Taint:
         return cls(r.text("key"), r.text("value"), r.text("effect"), r.optional_text("timeAdded"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Toleration:
     """A pod's toleration of a node's taint."""
 
@@ -82,7 +82,7 @@ class Toleration:
         return cls(r.text("key"), r.text("operator"), r.text("value"), r.text("effect"), r.integer("tolerationSeconds"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ContainerResourceClaim:
     """A container's reference to a claim of its pod, and to one of that claim's requests ("": all)."""
 
@@ -94,7 +94,7 @@ class ContainerResourceClaim:
         return cls(r.text("name"), r.text("request"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourceRequirements:
     """What a container wants of CPU, memory and extended resources, and which of the pod's claims it uses."""
 
@@ -107,7 +107,7 @@ class ResourceRequirements:
         return cls(r.quantities("limits"), r.quantities("requests"), r.each("claims", ContainerResourceClaim.read))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Container:
     """``restart_policy`` Always makes an init container a sidecar."""
 
@@ -122,7 +122,7 @@ class Container:
         return cls(r.text("name"), r.text("image"), resources, r.optional_text("restartPolicy"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PodResourceClaim:
     """A claim that a pod uses under ``name``: an existing one, or one made from a template."""
 
@@ -135,7 +135,7 @@ class PodResourceClaim:
         return cls(r.text("name"), r.optional_text("resourceClaimName"), r.optional_text("resourceClaimTemplateName"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PodSpec:
     """``affinity`` is the mapping as it was written; ``node_affinity`` what it requires of nodes."""
 
@@ -176,7 +176,7 @@ class PodSpec:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PodResourceClaimStatus:
     """The claim made for a pod's claim from a template; ``resource_claim_name`` None: no claim is needed."""
 
@@ -188,7 +188,7 @@ class PodResourceClaimStatus:
         return cls(r.text("name"), r.optional_text("resourceClaimName"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ContainerExtendedResourceRequest:
     """Which request of the scheduler's own claim stands for an extended resource of a container."""
 
@@ -201,7 +201,7 @@ class ContainerExtendedResourceRequest:
         return cls(r.text("containerName"), r.text("resourceName"), r.text("requestName"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PodExtendedResourceClaimStatus:
     """The claim that the scheduler made for a pod's extended resources."""
 
@@ -213,7 +213,7 @@ class PodExtendedResourceClaimStatus:
         return cls(r.text("resourceClaimName"), r.each("requestMappings", ContainerExtendedResourceRequest.read))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PodStatus:
     """How far a pod is: its phase, its conditions, and the claims that were made for it."""
 
@@ -238,7 +238,7 @@ class PodStatus:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pod:
     """A pod, as far as claims and the choice of its node go."""
 
@@ -253,7 +253,7 @@ class Pod:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeSpec:
     """Whether a node takes pods, and its taints."""
 
@@ -265,7 +265,7 @@ class NodeSpec:
         return cls(bool(r.boolean("unschedulable")), r.each("taints", Taint.read))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeStatus:
     """What a node offers. ``kubelet_version`` reads like ``v1.36.3``."""
 
@@ -286,7 +286,7 @@ class NodeStatus:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Node:
     """A node, as far as the scheduler's filters that dractl knows look at it."""
 
@@ -301,7 +301,7 @@ class Node:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Namespace:
     """A namespace; its labels decide whether adminAccess is allowed."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from dractl.model.reader import Reader
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OwnerReference:
     """The object that another one belongs to; ``controller`` marks the one that manages it."""
 
@@ -26,7 +27,7 @@ class OwnerReference:
         return cls(r.text("apiVersion"), r.text("kind"), r.text("name"), r.text("uid"), r.boolean("controller"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ObjectMeta:
     """Timestamps are RFC 3339 text. ``name`` and ``namespace`` are "" where there is none."""
 
@@ -64,7 +65,7 @@ class ObjectMeta:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Condition:
     """A statement about an object at a time; ``status`` is True, False or Unknown."""
 

@@ -6,7 +6,6 @@ mapping: each part is converted when it is first read, attributes and capacities
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dractl.model.core import NodeSelector
@@ -14,6 +13,7 @@ from dractl.model.meta import ObjectMeta
 from dractl.model.quantity import Quantity
 from dractl.model.reader import DecodeError, Reader
 from dractl.model.taints import DeviceTaint
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ AttributeType = Literal["int", "bool", "string", "version", "ints", "bools", "st
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceAttribute:
     """``value`` by ``type``: int, bool, str (also for a version: its text), or a tuple of these.
 
@@ -55,7 +55,7 @@ class DeviceAttribute:
         return cls(None, None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CapacityRequestPolicyRange:
     """The amounts that may be asked for: from ``min`` to ``max``, in steps of ``step`` from ``min``."""
 
@@ -68,7 +68,7 @@ class CapacityRequestPolicyRange:
         return cls(r.quantity("min"), r.quantity("max"), r.quantity("step"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CapacityRequestPolicy:
     """Which amounts of a shared device's capacity can be asked for (others are rounded up), and what is taken by
     default.
@@ -87,7 +87,7 @@ class CapacityRequestPolicy:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceCapacity:
     """An amount that a device has; with ``request_policy`` claims share it by parts."""
 
@@ -104,7 +104,7 @@ def _counters(r: Reader) -> Mapping[str, Quantity]:
     return {name: counters.child(name).quantity("value") or Quantity() for name in counters.mapping}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CounterSet:
     """Named amounts that the partitions of one piece of hardware draw on together."""
 
@@ -116,7 +116,7 @@ class CounterSet:
         return cls(r.text("name"), _counters(r))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceCounterConsumption:
     """What a device takes of a counter set while it is allocated."""
 
@@ -241,7 +241,7 @@ def _capacity(r: Reader) -> LazyMap[DeviceCapacity]:
     return r.lazy("capacity", DeviceCapacity.read)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourcePool:
     """The slices that belong together: ``resource_slice_count`` of them in the newest ``generation``."""
 
@@ -263,7 +263,7 @@ def _devices(r: Reader) -> tuple[Device, ...]:
     return tuple(Device(device or {}, (*path, index)) for index, device in enumerate(devices))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourceSliceSpec:
     """Devices (or counter sets) of one driver and pool, and the nodes that they can be used from."""
 
@@ -294,7 +294,7 @@ class ResourceSliceSpec:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourceSlice:
     """Devices as a driver publishes them. Cluster-scoped."""
 

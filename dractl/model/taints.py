@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dractl.model.meta import Condition, ObjectMeta
+from dractl.records import record
 
 if TYPE_CHECKING:
     from dractl.model.reader import Reader
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceTaint:
     """``effect``: None, NoSchedule, NoExecute."""
 
@@ -25,7 +25,7 @@ class DeviceTaint:
         return cls(r.text("key"), r.text("value"), r.text("effect"), r.optional_text("timeAdded"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceToleration:
     """None is what was not written: an absent ``key`` or ``effect`` stands for all, ``operator`` for Equal."""
 
@@ -46,7 +46,7 @@ class DeviceToleration:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceTaintSelector:
     """Every field that is not None must be equal. Up to 1.34 there are also the name of a class, whose selectors must
     match, and CEL expressions."""
@@ -69,7 +69,7 @@ class DeviceTaintSelector:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceTaintRuleSpec:
     """``device_selector`` None selects nothing (all devices up to 1.36, against the documentation)."""
 
@@ -81,7 +81,7 @@ class DeviceTaintRuleSpec:
         return cls(r.optional("deviceSelector", DeviceTaintSelector.read), DeviceTaint.read(r.child("taint")))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceTaintRuleStatus:
     """What the eviction of pods by a rule has come to."""
 
@@ -92,7 +92,7 @@ class DeviceTaintRuleStatus:
         return cls(r.each("conditions", Condition.read))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceTaintRule:
     """Taints devices from outside of their driver. Cluster-scoped."""
 

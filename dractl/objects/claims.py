@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from dractl.objects.values import items, mapping, number, text
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ class Expression(NamedTuple):
     path: Path
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Request:
     """A request, or one of the alternatives in ``firstAvailable`` (then ``parent`` is the request's name).
 
@@ -93,7 +93,7 @@ class Constraint(NamedTuple):
         return [text(name) for name in items(self.fields.get("requests"))]
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Claim(Generic[Owner]):
     """The ``devices`` of a ResourceClaim or of a ResourceClaimTemplate; ``subject`` is the object in the caller's
     terms."""

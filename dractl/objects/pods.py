@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dractl.objects.values import items, mapping
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Owner = TypeVar("Owner")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PodSpec(Generic[Owner]):
     """The specification of a pod, in a Pod or in a workload's template; ``subject`` is the object that holds it, in the
     caller's terms."""

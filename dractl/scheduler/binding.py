@@ -5,10 +5,10 @@ kubernetes pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dractl.allocation import DeviceID
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BindingFailure:
     """A driver has reported that it cannot get a device of the claim ready."""
 
@@ -29,7 +29,7 @@ class BindingFailure:
     condition: Condition
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BindingWait:
     """The scheduler waits for a driver to set ``conditions`` of a device in the claim's status.
 

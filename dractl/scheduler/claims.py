@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from dractl.model import ResourceClaim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PodClaim:
     """One entry of ``spec.resourceClaims``, or a claim asked about by itself (``name`` is empty then).
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dractl.allocation import BUGS, Bug
+from dractl.records import record, replace
 from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dractl.scheduler.verdict import Attempt
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decisive:
     """A bug without which the pod would fit on ``nodes``.
 

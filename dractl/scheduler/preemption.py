@@ -7,10 +7,10 @@ candidate, and a claim keeps its devices while its pod is only assumed to be gon
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dractl.cluster.state import at, map_at
+from dractl.records import replace
 from dractl.scheduler import wording
 from dractl.scheduler.snapshot import label_selector
 

@@ -7,11 +7,11 @@ dynamic-resource-allocation/resourceclaim/claim.go).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from dractl.cluster.pods import event_about
 from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.records import record
 from dractl.scheduler.admission import admission
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.stops import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """Result of PreEnqueue: the claims that are there, and what is missing."""
 

@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from dractl.records import record
 
 if TYPE_CHECKING:
     from dractl.model import NodeSelector, Quantity, Taint
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cordoned:
     """``spec.unschedulable`` of the node is true."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OtherNode:
     """The pod's ``spec.nodeName`` is another node."""
 
     wanted: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OtherNodes:
     """Required node affinity names other nodes."""
 
     wanted: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Untolerated:
     """A taint of the node that the pod does not tolerate."""
 
     taint: Taint
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LabelUnmet:
     """An entry of the pod's ``nodeSelector`` that the node's labels lack."""
 
@@ -43,14 +44,14 @@ class LabelUnmet:
     wanted: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AffinityUnmet:
     """Required node affinity that does not match the node."""
 
     wanted: NodeSelector
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PortTaken:
     """A host port that another pod of the node uses."""
 
@@ -59,7 +60,7 @@ class PortTaken:
     pod: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TooManyPods:
     """The node runs as many pods as it may."""
 
@@ -67,7 +68,7 @@ class TooManyPods:
     running: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Insufficient:
     """The node has too little left of a resource."""
 
@@ -77,14 +78,14 @@ class Insufficient:
     total: Quantity
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoDomain:
     """The node lacks the topology label of a spread constraint."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Skewed:
     """A copy here would exceed a spread constraint's ``maxSkew``: matching pods of this domain and of the least."""
 
@@ -95,7 +96,7 @@ class Skewed:
     max_skew: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TooFewDomains:
     """A spread constraint's ``minDomains`` is not reached, so that the least counts as zero."""
 
@@ -106,7 +107,7 @@ class TooFewDomains:
     min_domains: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PodAffinityUnmet:
     """No pod of the node's domain matches the required pod affinity; ``friend`` (pod, node) is the first that does
     elsewhere."""
@@ -115,7 +116,7 @@ class PodAffinityUnmet:
     friend: tuple[str, str] | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Repelled:
     """Anti-affinity to a pod of the node's domain; ``theirs`` if it is that pod's own."""
 
@@ -123,7 +124,7 @@ class Repelled:
     theirs: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ClaimTaken:
     """A PersistentVolumeClaim for one pod only (ReadWriteOncePod) that another pod uses."""
 
@@ -131,14 +132,14 @@ class ClaimTaken:
     pod: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VolumeMissing:
     """A PersistentVolumeClaim is bound to a volume that does not exist."""
 
     claim: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VolumeElsewhere:
     """The volume of a PersistentVolumeClaim is for nodes with these labels."""
 
@@ -146,7 +147,7 @@ class VolumeElsewhere:
     wanted: NodeSelector
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Provisioning:
     """A PersistentVolumeClaim is being provisioned for another node."""
 
@@ -154,7 +155,7 @@ class Provisioning:
     node: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoVolume:
     """No volume matches a PersistentVolumeClaim, and its StorageClass provisions none."""
 
@@ -162,7 +163,7 @@ class NoVolume:
     storage_class: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NotProvisionable:
     """The StorageClass of a PersistentVolumeClaim provisions nothing in the node's topology."""
 
@@ -170,7 +171,7 @@ class NotProvisionable:
     storage_class: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VolumeInZone:
     """A bound volume's topology label that the node does not share."""
 
@@ -179,7 +180,7 @@ class VolumeInZone:
     values: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VolumeClaim:
     """The PersistentVolumeClaim (``namespace/name``) that the plugin's sentence is about."""
 
@@ -212,7 +213,7 @@ Unmet = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeLabel:
     """What a node has for a label; ``value`` is None if it has no such label."""
 
@@ -220,7 +221,7 @@ class NodeLabel:
     value: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rejection:
     """A filter refuses a node.
 

@@ -7,7 +7,6 @@ Snapshot). Objects are read leniently: a field of the wrong type, which no API s
 from __future__ import annotations
 
 from collections import ChainMap
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +14,7 @@ from dractl.allocation.nodes import label_matches
 from dractl.cluster.pods import ENDED
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Quantity, Taint, Toleration
+from dractl.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ class HostPort(NamedTuple):
     address: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LabelSelector:
     """Requirements on the labels of an object, all of which must hold; without any it selects everything."""
 
@@ -48,7 +48,7 @@ class LabelSelector:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AffinityTerm:
     """A required term of pod affinity or anti-affinity. A term without ``selector`` selects no pod.
 
@@ -61,7 +61,7 @@ class AffinityTerm:
     namespace_selector: LabelSelector | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SpreadConstraint:
     """A topology spread constraint with ``whenUnsatisfiable: DoNotSchedule``."""
 
@@ -257,7 +257,7 @@ class NodeInfo:
         return f"NodeInfo({self.name!r})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Snapshot:
     """Nodes by name, each with its pods; ``state`` is the cluster that they are taken from."""
 

@@ -6,8 +6,9 @@ PreBind refuse is in the pod's condition, in the sentence of ``text``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from dractl.records import record
 
 if TYPE_CHECKING:
     from dractl.cluster.state import Key
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 # -- PreEnqueue, and why the claim controller has not made a claim -------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gated:
     """The pod has scheduling gates."""
 
@@ -30,7 +31,7 @@ class Gated:
         return "Scheduling is blocked due to non-empty scheduling gates"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnnamedClaim:
     """An entry of ``spec.resourceClaims`` names neither a claim nor a template.
 
@@ -41,7 +42,7 @@ class UnnamedClaim:
     old_form: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoSuchClaim:
     """The claim does not exist in the pod's namespace."""
 
@@ -49,7 +50,7 @@ class NoSuchClaim:
     claim: Key
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoSuchTemplate:
     """The template does not exist in the pod's namespace, so the claim is not made."""
 
@@ -57,7 +58,7 @@ class NoSuchTemplate:
     template: Key
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NotYetMade:
     """The claim controller has not made the claim of a template that exists.
 
@@ -70,14 +71,14 @@ class NotYetMade:
     younger: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ForeignClaim:
     """The claim was made for another pod of the same name."""
 
     claim: PodClaim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeletedClaim:
     """The claim is being deleted. ``users`` are the pods that it is reserved for."""
 
@@ -89,7 +90,7 @@ class DeletedClaim:
 # -- admission of a claim or a pod that does not exist yet -------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AdminAccessDenied:
     """A request wants adminAccess, and the namespace lacks the label that allows it."""
 
@@ -98,7 +99,7 @@ class AdminAccessDenied:
     namespace: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OverQuota:
     """A ResourceQuota does not allow a claim, or (without ``pod_claim``) a pod: of ``limit`` for ``resource``, ``used``
     is in use and ``need`` more is wanted. ``request`` asks for devices of the class that the quota limits."""
@@ -112,7 +113,7 @@ class OverQuota:
     request: RequestRef | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PodForbidden:
     """The API server refuses to create a pod, with the end of its message."""
 
@@ -123,7 +124,7 @@ class PodForbidden:
 # -- PreFilter ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoSuchClass:
     """A request names a DeviceClass that does not exist."""
 
@@ -137,7 +138,7 @@ class NoSuchClass:
         return f"request {self.request}: device class {self.device_class} does not exist"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VolumeUnusable:
     """A PersistentVolumeClaim of the pod cannot be used on any node; ``text`` is the plugin's message."""
 
@@ -146,7 +147,7 @@ class VolumeUnusable:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoNodes:
     """The cluster has no node."""
 
@@ -176,7 +177,7 @@ Stop = (
 # -- Score and PreBind -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReservationsFull:
     """The claim is reserved for as many pods as a claim may be."""
 
@@ -193,7 +194,7 @@ class ReservationsFull:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoAllocationTime:
     """The claim was allocated without a time, as by a scheduler without binding conditions.
 
@@ -209,7 +210,7 @@ class NoAllocationTime:
         return _reservation(self.claim) + ("status.allocation: Invalid value: null: field cannot be modified once set")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EmptyMapping:
     """The pod has claims and an extended resource that a class provides, and the device plugin of the node has it: the
     scheduler makes an empty claim for the resource and cannot bind it (extendeddynamicresources.go
@@ -227,7 +228,7 @@ class EmptyMapping:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Miscounted:
     """kubernetes#139016: scoring alternatives counts allocations against all claims, also those allocated before.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Allocated
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dractl.scheduler.stops import Late, Stop
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeVerdict:
     """The scheduler's result for one node.
 
@@ -56,7 +56,7 @@ class NodeVerdict:
         return self.rejection is None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attempt:
     """kube-scheduler's attempt to place a pod, or a claim as if a pod without other wishes used it.
 

@@ -7,12 +7,12 @@ drivers (CSINode), storage capacity (CSIStorageCapacity), and disks of in-tree d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation.nodes import some_term_matches
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
+from dractl.records import record
 from dractl.scheduler.rejection import (
     ClaimTaken,
     NotProvisionable,
@@ -47,7 +47,7 @@ _ZONES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Zone:
     """A label of a volume that says where it is."""
 

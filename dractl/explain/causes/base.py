@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, ClassVar, TypeVar, dataclass_transform
+
+from dractl.records import record, record_fields, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +16,7 @@ C = TypeVar("C", bound="Cause")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReasonPage:
     """The page of a reason code, as ``dractl rule CODE`` prints it.
 
@@ -45,9 +46,8 @@ _UNITED = frozenset({"nodes", "devices", "holders", "rules", "counters", "values
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def value(cls: type[T]) -> type[T]:
-    """The decorator of causes: a frozen dataclass with keywords only. Comparing and hashing are written once, in
-    :class:`Cause`: to generate them for every class would take a tenth of the time of a small ``explain``."""
-    return dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)(cls)
+    """The decorator of causes: a record with keywords only."""
+    return record(kw_only=True)(cls)
 
 
 @value
@@ -64,19 +64,6 @@ class Cause:
     shown: ClassVar[Mapping[str, str]] = {}
 
     nodes: tuple[str, ...] = ()
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash((type(self), self._values()))
-
-    def __repr__(self) -> str:
-        told = (f"{field.name}={getattr(self, field.name)!r}" for field in fields(self))
-        return f"{type(self).__name__}({', '.join(told)})"
-
-    def _values(self) -> tuple[object, ...]:
-        return tuple(getattr(self, field.name) for field in fields(self))
 
     @property
     def code(self) -> str:
@@ -103,8 +90,8 @@ class Cause:
         """True if both say the same, but for the nodes and devices that they are about."""
         if type(self) is not type(other):
             return False
-        skipped = (f.name for f in fields(self) if f.name in _UNITED or f.metadata.get("of_one_node"))
-        names = {f.name for f in fields(self)}.difference(skipped)
+        skipped = (f.name for f in record_fields(self) if f.name in _UNITED or f.metadata.get("of_one_node"))
+        names = {f.name for f in record_fields(self)}.difference(skipped)
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     @property
@@ -120,7 +107,7 @@ def merge(one: C, other: C) -> C:
     if other.lacking < one.lacking:
         one, other = other, one
     changed: dict[str, object] = {}
-    for field in fields(one):
+    for field in record_fields(one):
         mine, theirs = getattr(one, field.name), getattr(other, field.name, None)
         if field.name in _UNITED and isinstance(mine, tuple) and isinstance(theirs, tuple):
             changed[field.name] = tuple(dict.fromkeys((*mine, *theirs)))
@@ -128,7 +115,7 @@ def merge(one: C, other: C) -> C:
             changed[field.name] = mine or theirs
         elif field.metadata.get("of_one_node") and mine != theirs:
             changed[field.name] = field.default
-    return replace(one, **changed)  # type: ignore[arg-type]
+    return replace(one, **changed)
 
 
 @value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
 from dractl.explain.causes.base import (
@@ -20,6 +19,7 @@ from dractl.explain.causes.base import (
     ReasonPage,
     value,
 )
+from dractl.records import field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

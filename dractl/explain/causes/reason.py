@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from dractl.explain.answer import Reason
+from dractl.records import record_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dractl.model.names import RequestRef
 
 _MOST = 8  # kinds of devices whose evaluation is shown
-_KEYS = frozenset(field.name for field in fields(Reason))
+_KEYS = frozenset(field.name for field in record_fields(Reason))
 
 
 def reason_of(
@@ -23,7 +23,7 @@ def reason_of(
     """A cause as JSON shows it. ``called`` names a request among several; ``pod_claim`` is what the pod calls the claim
     of the first."""
     facts: dict[str, Any] = {}
-    for field in fields(cause):
+    for field in record_fields(cause):
         name = cause.shown.get(field.name, field.name)
         value = getattr(cause, field.name)
         if name in _KEYS and field.name != "request" and value is not None:

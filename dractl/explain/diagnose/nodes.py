@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Allocated, Fatal, NodeError, is_extended
@@ -26,6 +25,7 @@ from dractl.explain.diagnose.requests import alone, of_stage
 from dractl.explain.diagnose.together import together, too_many
 from dractl.explain.funnel import funnel, whole
 from dractl.model.nearest import nearest
+from dractl.records import record, replace
 from dractl.scheduler.binding import failure
 from dractl.scheduler.extended import provided
 from dractl.scheduler.rejection import NodeLabel
@@ -47,7 +47,7 @@ _IMPLICIT = "deviceclass.resource.kubernetes.io/"
 _MOST = 2  # pods that a cause names
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeFindings:
     """What was found on a node, and that ``like`` are the same."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -12,6 +11,7 @@ from dractl.cluster.workloads import WORKLOADS
 from dractl.explain.causes import Mixed
 from dractl.explain.fixes.edits import put
 from dractl.objects import Claim, Constraint, Request
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -91,7 +91,7 @@ class Topic(Enum):
     WAIT = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slot:
     """What fixes compete for: of one slot only the first that is verified is shown. ``of`` tells slots of one topic
     apart."""
@@ -116,7 +116,7 @@ _TOUCHES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Candidate:
     """A change that may help, with an imperative for its title.
 
@@ -167,7 +167,7 @@ def touches(change: Change) -> int:
             return _TOUCHES.get(str(value.get("kind")), SETTING)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Problem:
     """What makers of fixes are given: a case that does not fit, and its causes, what matters most first. ``owners`` are
     the workloads of the cluster."""
@@ -260,7 +260,7 @@ class Problem:
 Part = TypeVar("Part", Request, Constraint)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Written(Generic[Part]):
     """A request or constraint as people wrote it, in the object ``target``; and patches of it."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dractl.cel import reading
@@ -11,6 +10,7 @@ from dractl.cel.tokens import tokenize
 from dractl.explain import selectors
 from dractl.explain.fixes.candidates import Preference
 from dractl.model.nearest import nearest
+from dractl.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ _LISTS = ("bools", "ints", "strings", "versions")
 _MOST = 3  # values that are tried
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edit:
     """Another text for a condition, with an imperative for its title. ``corrects``: it is what was meant, as far as the
     devices' own values can tell."""

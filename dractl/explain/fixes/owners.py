@@ -6,7 +6,6 @@ workload has to become smaller, and which of its pods goes then is its controlle
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Delete, Patch, parse_target, pointer
@@ -24,6 +23,7 @@ from dractl.cluster.workloads import (
     workload_target,
 )
 from dractl.explain.fixes.edits import moved, parts
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ _TEMPLATE = "/spec/template"
 _POD_TEMPLATE = ("spec", "template")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ending:
     """How pods end for good: the changes, the pods that end by them, and their cost."""
 

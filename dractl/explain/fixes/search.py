@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from dractl.explain.fixes.registry import candidates as candidates_for
 from dractl.explain.fixes.steps import by_hand, steps
 from dractl.explain.fixes.tolerations import evicted_by, evicting
 from dractl.model import Target
+from dractl.records import record
 from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _CORRECTED = 2  # corrections that are followed by others
 _PAIRED = 8  # changes that are tried two at a time
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found:
     """Fixes, and notes about changes that are not enough."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice
@@ -23,6 +22,7 @@ from dractl.explain.causes import (
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.registry import fix_for
 from dractl.objects import newest, slice_of
+from dractl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
