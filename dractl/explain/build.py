@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dractl.cluster.state import maps_at, text_at
@@ -13,6 +12,7 @@ from dractl.explain.diagnose.together import conflict_on
 from dractl.explain.funnel import funnel, having, whole
 from dractl.explain.next_steps import Asked, NextStep, next_steps
 from dractl.explain.wording import Names, say
+from dractl.records import record, replace
 from dractl.scheduler.extended import as_written
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dractl.scheduler.claims import PodClaim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parts:
     """What an answer has besides its conclusion. ``case`` and ``found`` are those of an attempt; without one, ``nodes``
     are given. ``blind`` is what may not be read, ``steps`` what to do in place of the causes' own next steps."""
