@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dractl.errors import UsageError
+from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,7 @@ _TERM = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Term:
     """One requirement: the label ``key`` has one of ``values`` (None: any), or, with ``negated``, has not."""
 
@@ -32,7 +32,7 @@ class Term:
         return has is not self.negated
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LabelSelector:
     """Requirements that all must hold."""
 

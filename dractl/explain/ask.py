@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from dractl.cluster.pods import consumers, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, maps_at, text_at
 from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners
 from dractl.errors import InputError, UsageError
-from dractl.records import record
+from dractl.records import record, replace
 from dractl.scheduler.claims import PodClaim
 
 if TYPE_CHECKING:
