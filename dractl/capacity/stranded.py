@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from dractl.allocation import DeviceID, Survey
     from dractl.capacity.placing import Fit
     from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.rejection import Rejection
     from dractl.scheduler.verdict import NodeVerdict
 
 
@@ -29,10 +28,10 @@ class Stranded:
     why: str
 
 
-def stranded(fit: Fit, judge: Scheduler, say: Callable[[Rejection], str]) -> tuple[Stranded, ...]:
+def stranded(fit: Fit, judge: Scheduler, say: Callable[[str], str]) -> tuple[Stranded, ...]:
     """Devices that pass every stage for some request of the next copy and yet make no copy; ``judge`` is that of
-    ``fit.state``, ``say`` makes the sentence about a node that a filter refuses. Nothing if the next copy stops
-    before it gets to any node."""
+    ``fit.state``, ``say`` tells what stops the next copy on a node, where that is not said of the devices themselves.
+    Nothing if the next copy stops before it gets to any node."""
     if fit.stopped.stopped or fit.stopped.fatal is not None:
         return ()
     index = Devices(fit.state, judge.slices)
@@ -49,7 +48,21 @@ def stranded(fit: Fit, judge: Scheduler, say: Callable[[Rejection], str]) -> tup
         for (driver, root), devices in groups.items():
             names = tuple(str(device) for device in devices)
             found.append(Stranded(driver, verdict.name, root, names, _why(verdict, survey, devices, say)))
+        for device, short in _too_little(survey).items():
+            if device not in free:
+                found.append(Stranded(device.driver, verdict.name, _root(index, device), (str(device),), short))
     return tuple(found)
+
+
+def _too_little(survey: Survey) -> dict[DeviceID, str]:
+    """Shared devices of whose capacity something is left, and less than a request wants."""
+    return {
+        loss.device: loss.message
+        for request in survey.requests
+        for stage in request.stages
+        for loss in stage.lost
+        if loss.code == "capacity-short" and loss.free not in (None, "0")
+    }
 
 
 def _root(index: Devices, device: DeviceID) -> str | None:
@@ -60,9 +73,9 @@ def _root(index: Devices, device: DeviceID) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _why(verdict: NodeVerdict, survey: Survey, devices: Sequence[DeviceID], say: Callable[[Rejection], str]) -> str:
+def _why(verdict: NodeVerdict, survey: Survey, devices: Sequence[DeviceID], say: Callable[[str], str]) -> str:
     if verdict.rejection is not None:
-        return f"the node takes no further copy: {say(verdict.rejection)}"
+        return f"the node takes no further copy: {say(verdict.name)}"
     for request in survey.requests:
         if request.ref.alternative is None and not request.enough:
             return f"{_wants(request.wanted, request.request)}; {len(request.candidates)} free on the node"
@@ -80,7 +93,7 @@ def _why(verdict: NodeVerdict, survey: Survey, devices: Sequence[DeviceID], say:
                 want = wanted.get(request_name, 1)
                 if count < want:
                     return f"{_wants(want, request_name)} with one {name}; {count} free with {group.value}"
-    return "the free devices cannot be allocated together"
+    return say(verdict.name) or "the free devices cannot be allocated together"
 
 
 def _wants(count: int, request: str) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dractl.capacity import Fit, Most, Stranded, Subject
     from dractl.cli.source import Cluster
     from dractl.cluster import ClusterState
-    from dractl.explain import Reason
+    from dractl.explain import Explanation, Reason
 
 FORMATS = ("text", "json", "html")
 
@@ -189,30 +189,35 @@ def _changed(cluster: Cluster, without: list[str], add: list[str], node: str | N
     return state if node is None else changes.only_node(state, node)
 
 
-def _stops(cluster: Cluster, found: Fit) -> tuple[Reason, ...]:
-    """Why the next copy stays pending, as explain says it."""
+def _explained(cluster: Cluster, found: Fit) -> Explanation | None:
+    """Why the next copy stays pending, as explain says it; None if it does not."""
     if found.stopped.fits and not found.undecided:
-        return ()
+        return None
     from dractl.explain import Explainer, Options, Question
 
     pod = found.subject.copy(found.fits + 1)
     del pod["metadata"]["uid"]  # its claims are made of their templates
     key = (pod["metadata"]["namespace"], pod["metadata"]["name"])
     explainer = Explainer(found.state, cluster.features, Options(fixes=0))
-    return explainer.explain(Question("Pod", key, pod), found.stopped).reasons
+    return explainer.explain(Question("Pod", key, pod), found.stopped)
 
 
 def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
     """What every format says beside the number."""
     from dractl.capacity import most, stranded
-    from dractl.explain.refusals import of_rejection
     from dractl.scheduler.attempt import Scheduler
 
     try:
         packed = most(found, cluster.features, terminal.progress) if pack else None
         terminal.progress("looking at what is left")
-        left = stranded(found, Scheduler(found.state, cluster.features), of_rejection)
-        return _Rest(_stops(cluster, found), left, packed)
+        answer = _explained(cluster, found)
+        why = {
+            name: "; ".join(dict.fromkeys(reason.short for reason in node.reasons[:3]))
+            for node in (answer.nodes if answer is not None else ())
+            for name in (node.name, *node.like)
+        }
+        left = stranded(found, Scheduler(found.state, cluster.features), lambda node: why.get(node, ""))
+        return _Rest(answer.reasons if answer is not None else (), left, packed)
     finally:
         terminal.progress("")
 

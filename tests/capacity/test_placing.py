@@ -13,7 +13,6 @@ from dractl.allocation import Features
 from dractl.capacity import most, place, stranded, subject
 from dractl.capacity.changes import added, only_node, without
 from dractl.errors import InputError, UsageError
-from dractl.explain.refusals import of_rejection
 from dractl.scheduler.attempt import Scheduler
 from tests.explain.cluster import (
     allocation,
@@ -61,7 +60,7 @@ def test_devices_without_a_partner_on_their_root_are_stranded() -> None:
     state = state_of(GPU, NIC, PAIR, node("a"), gpus("a", "r1", "r1", "r2"), nics("a", "r1", "r3"))
     found = place(subject(state, "template/pair", "ml"), FEATURES)
     assert found.fits == 1
-    left = stranded(found, Scheduler(found.state, FEATURES), of_rejection)
+    left = stranded(found, Scheduler(found.state, FEATURES), lambda _: "")
     assert {(one.pcie_root, one.devices) for one in left} == {
         ("r1", ("gpu.example.com/a/gpu-1",)),
         ("r2", ("gpu.example.com/a/gpu-2",)),
@@ -195,3 +194,19 @@ def test_copies_that_would_end_other_pods_are_not_counted() -> None:
     other = claim("other", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-1"), pod="low"))
     found = place(subject(state_of(*objects, held, other), "pod/user", "ml"), FEATURES)
     assert (found.fits, found.preempts) == (0, ())
+
+
+def shared(name: str, memory: str) -> dict[str, Any]:
+    return {"name": name, "capacity": {"memory": {"value": memory}}, "allowMultipleAllocations": True}
+
+
+def test_what_is_left_of_shared_devices_is_stranded() -> None:
+    asks = request("gpu", "gpu", capacity={"requests": {"memory": "30Gi"}})
+    fleet = slice_of("gpu.example.com", "a", shared("gpu-0", "40Gi"), shared("gpu-1", "60Gi"))
+    state = state_of(GPU, template("part", asks), node("a"), fleet)
+    found = place(subject(state, "template/part", "ml"), FEATURES)
+    assert found.fits == 3
+    left = stranded(found, Scheduler(found.state, FEATURES), lambda _: "")
+    assert [(one.devices, one.why) for one in left] == [
+        (("gpu.example.com/a/gpu-0",), "capacity memory: wants 30Gi, 10Gi of 40Gi is free")
+    ]

@@ -10,7 +10,7 @@ import pytest
 
 from dractl.cli.main import main
 from dractl.resources import data_dir
-from tests.capacity.test_placing import GPU, NIC, PAIR, gpus, nics
+from tests.capacity.test_placing import GPU, NIC, PAIR, ROOT, gpus, nics, template
 from tests.cluster.test_live import FORBIDDEN, Kubectl, kubectl, listed
 from tests.explain.cluster import allocation, claim, node, pod, request
 
@@ -182,3 +182,40 @@ def test_devices_need_the_slices(kubectl: Kubectl, capsys: pytest.CaptureFixture
     kubectl.answers(resourceslices={"code": 1, "err": FORBIDDEN.format("resourceslices")})
     assert main(["devices", "--isolated"]) == 3
     assert "resourceslices" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("asks", "why"),
+    [
+        (
+            {"requests": [request("gpu", "gpu", 2)], "constraints": [{"distinctAttribute": ROOT}]},
+            "2 different values wanted, there are 1",
+        ),
+        (
+            {
+                "requests": [
+                    {
+                        "name": "gpu",
+                        "firstAvailable": [
+                            {"name": str(n), "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": n}
+                            for n in (3, 2)
+                        ],
+                    }
+                ]
+            },
+            "request gpu/3: 1 of 4 matching devices is free, 3 wanted; request gpu/2: 1 of 4 matching devices is free",
+        ),
+    ],
+)
+def test_what_is_stranded_has_its_own_reason(
+    asks: dict[str, object], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = template("t")
+    asked["spec"]["spec"]["devices"] = asks
+    path = tmp_path / "dump.json"
+    path.write_text(
+        json.dumps({"kind": "List", "apiVersion": "v1", "items": [GPU, asked, node("a"), gpus("a", *"rrrs")]})
+    )
+    assert main(["fit", "template/t", "-n", "ml", "-f", str(path), "-o", "json", "--isolated"]) == 0
+    value = valid(capsys.readouterr().out, "fit-v1.json")
+    assert [why in one["why"] for one in value["stranded"]] == [True]  # type: ignore[attr-defined]
