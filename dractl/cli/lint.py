@@ -89,6 +89,7 @@ Watch = Annotated[bool, Option("--watch", help="Lint again whenever a file chang
 Jobs = Annotated[
     int | None, Option("--jobs", "-j", min=1, metavar="N", help="Processes for many files; default: one for each CPU.")
 ]
+NoCache = Annotated[bool, Option("--no-cache", help="Neither use nor keep reports of earlier runs on many files.")]
 ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 even if there are findings.")]
 Output = Annotated[
     list[str] | None,
@@ -118,6 +119,7 @@ def command(
     watch: Watch = False,
     exit_zero: ExitZero = False,
     jobs: Jobs = None,
+    no_cache: NoCache = False,
     kubernetes_version: common.KubernetesVersion = None,
     feature_gates: common.FeatureGates = None,
     config: common.Config = None,
@@ -162,6 +164,7 @@ def command(
         selection=selection(settings, environment, select, ignore, baseline),
         inventory=None if show_files else _inventory(devices or list(settings.devices), hardware or [], target),
         jobs=jobs or _processors(),
+        cache=None if isolated or no_cache or environment.get("NO_CACHE") else cache_folder(),
     )
     if show_files:
         _show_files(job, output_file)
@@ -193,6 +196,7 @@ class Job:
     selection: Selection
     inventory: Inventory | None
     jobs: int
+    cache: str | None
 
     def load(self, overlay: Mapping[str, bytes]) -> Inputs:
         """The input, with some files replaced."""
@@ -211,7 +215,7 @@ class Job:
 
     def lint(self, overlay: Mapping[str, bytes] | None = None) -> Report:
         """The report on the input, with some files replaced; notices about it the first time."""
-        report = None if overlay else self._in_processes()
+        report = None if overlay else self._of_many()
         if report is None:
             from dractl.lint import lint
 
@@ -223,20 +227,22 @@ class Job:
             _tell(report)
         return report
 
-    def _in_processes(self) -> Report | None:
-        """The report by several processes; None where one is as good, or has to see everything."""
+    def _of_many(self) -> Report | None:
+        """The report on many files, by several processes or from an earlier run; None where neither pays."""
+        from dractl.lint.cache import Cache
         from dractl.lint.part import Question
-        from dractl.lint.run import apart, lint_listed
+        from dractl.lint.run import apart, is_large, lint_listed
         from dractl.manifests.files import listed
 
-        if self.jobs == 1 or self.stdin is not None or self.inventory is not None:
+        if self.stdin is not None or self.inventory is not None:
             return None
         entries = list(listed(self.paths, self.exclude, force_exclude=self.changed_files))
-        shares = apart(entries, self.jobs)
-        if len(shares) == 1:
+        if not is_large(entries):
             return None
         question = Question(self.target, self.selection, assumed=self.assumed)
-        return lint_listed(shares, question, named=len(self.paths) == 1 and not self.changed_files)
+        cache = None if self.cache is None else Cache(self.cache)
+        named = len(self.paths) == 1 and not self.changed_files
+        return lint_listed(apart(entries, self.jobs), question, named=named, cache=cache)
 
     def _tell_of_devices(self, inputs: Inputs) -> None:
         """A notice of what the devices are taken for."""
@@ -269,6 +275,23 @@ def _tell(report: Report) -> None:
         notice(f"{files[0]}{more}: skipped, {why}" + (f"; {hint}" if hint else ""))
     if not report.documents and not any(skipped.unread for skipped in report.skipped):
         notice("nothing here concerns DRA: no claim, class, slice or taint rule, and no pod that uses one")
+
+
+def cache_folder() -> str | None:
+    """Where this user's caches are, by the platform's convention; None if there is no home."""
+    import os
+    import sys
+
+    home = os.path.expanduser("~")
+    if sys.platform == "win32":
+        top = os.environ.get("LOCALAPPDATA")
+        return os.path.join(top, "dractl", "Cache") if top else None
+    if sys.platform == "darwin":
+        top = os.path.join(home, "Library", "Caches")
+    else:
+        named = os.environ.get("XDG_CACHE_HOME", "")
+        top = named if os.path.isabs(named) else os.path.join(home, ".cache")  # relative ones are to be ignored
+    return os.path.join(top, "dractl") if os.path.isabs(top) else None
 
 
 def _processors() -> int:

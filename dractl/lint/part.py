@@ -9,25 +9,24 @@ from dractl.lint.elsewhere import elsewhere
 from dractl.lint.foreign_pods import foreign_pods
 from dractl.lint.ignores import ignores
 from dractl.lint.model import Run, Subject
-from dractl.lint.namespaces import namespaces_of, seen
+from dractl.lint.namespaces import Namespaces, namespaces_of, seen
 from dractl.lint.place import from_advice, from_broken, from_violation
 from dractl.lint.placeholders import hides
 from dractl.lint.reading import readings
 from dractl.lint.relevance import GROUP, group
 from dractl.lint.selection import Selection
 from dractl.lint.verdict import verdict
-from dractl.manifests.kustomize import Kustomizations
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from dractl.lint.advice import Advice
     from dractl.lint.inventory import Inventory
-    from dractl.lint.namespaces import Namespaces
     from dractl.lint.place import Placed
     from dractl.lint.reading import Reading
     from dractl.lint.workers import Exchange
     from dractl.manifests import Document, Inputs, Skipped
+    from dractl.manifests.kustomize import Kustomizations
     from dractl.model import Target
 
 
@@ -58,6 +57,10 @@ class Part(NamedTuple):
     namespaces: Namespaces
 
 
+NOTHING = Part([], [], 0, 0, (), Namespaces({}, frozenset()))
+"""Of a part that another process answers for."""
+
+
 class Meant(NamedTuple):
     """An object as it was probably meant, and the number of its document in the file."""
 
@@ -69,12 +72,11 @@ class Meant(NamedTuple):
         return self.subject.document.file
 
 
-def lint_part(inputs: Inputs, question: Question, exchange: Exchange) -> Part:
+def lint_part(inputs: Inputs, question: Question, exchange: Exchange, kustomizations: Kustomizations) -> Part:
     """What is found in one part of the input, while other processes look at the others.
 
     The objects of a folder or kustomization are advised on together, by the first part that holds any of them.
     """
-    kustomizations = Kustomizations()
     readable = list(readings(inputs.documents, kustomizations))
     namespaces = namespaces_of(exchange.to_all(seen(inputs.documents)))
     found = [from_broken(broken) for broken in inputs.broken]

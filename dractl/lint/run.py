@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.finding import Report
-from dractl.lint.part import Question, judged, lint_part
+from dractl.lint.part import NOTHING, Part, Question, judged, lint_part
 from dractl.lint.proof import proven
 from dractl.lint.reading import readings
 from dractl.lint.selection import Selection, select
@@ -18,8 +18,8 @@ from dractl.manifests.templates import chart_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dractl.lint.cache import Cache
     from dractl.lint.inventory import Inventory
-    from dractl.lint.part import Part
     from dractl.lint.place import Placed
     from dractl.lint.workers import Exchange
     from dractl.manifests import Inputs, Skipped
@@ -37,19 +37,40 @@ def lint(
     """Everything that is wrong with the documents for an API server of a release, and what dractl advises; the
     parameters are those of :class:`Question`."""
     question = Question(target, config or Selection(), devices, assumed)
-    return _report([lint_part(inputs, question, alone())], question)
+    return _report([lint_part(inputs, question, alone(), Kustomizations())], question)
 
 
-def lint_listed(shares: Sequence[Sequence[Entry | Skipped]], question: Question, *, named: bool) -> Report:
+def lint_listed(
+    shares: Sequence[Sequence[Entry | Skipped]], question: Question, *, named: bool, cache: Cache | None = None
+) -> Report:
     """As :func:`lint`, of files that are not read yet, in a process for each share; the report does not depend on how
-    they are shared. ``named``: the user names one path and means manifests by it."""
+    they are shared. ``named``: the user names one path and means manifests by it. ``cache``: reports of earlier runs.
+    """
+    key = ""
 
-    def work(share: Sequence[Entry | Skipped], exchange: Exchange) -> Part:
-        from dractl.manifests.load import load_listed
+    def work(share: Sequence[Entry | Skipped], exchange: Exchange) -> Part | Report:
+        from dractl.manifests.load import load_relevant, read_relevant
 
-        return lint_part(load_listed(share, alone=named), question, exchange)
+        read, kustomizations = read_relevant(share, alone=named), Kustomizations()
+        if cache is not None:
+            from dractl.lint.cache import digest_of, key_of
 
-    return _report(in_processes(shares, work), question)
+            digests, known = exchange.to_all(digest_of(read, kustomizations)), None
+            if exchange.rank == 0:
+                nonlocal key
+                key = key_of(question, digests)
+                known = cache.get(key)
+            if exchange.to_all(known is not None)[0]:
+                return known or NOTHING
+        return lint_part(load_relevant(read), question, exchange, kustomizations)
+
+    parts = in_processes(shares, work)
+    if isinstance(parts[0], Report):
+        return parts[0]
+    report = _report([part for part in parts if isinstance(part, Part)], question)
+    if cache is not None and not any(item.unread for item in report.skipped):
+        cache.put(key, report)
+    return report
 
 
 def _report(parts: Sequence[Part], question: Question) -> Report:
@@ -83,12 +104,18 @@ _WORTHWHILE = 512 * 1024
 """Bytes that repay another process."""
 
 
+def is_large(entries: Sequence[Entry | Skipped]) -> bool:
+    """True if several processes or a report of an earlier run may be quicker than to lint; False where a chart may have
+    to be rendered, which is done once for all of its files and depends on more than these."""
+    charts = (isinstance(item, Entry) and chart_of(item.path) for item in entries)
+    return sum(map(_size, entries)) >= 2 * _WORTHWHILE and not any(charts)
+
+
 def apart(entries: Sequence[Entry | Skipped], jobs: int) -> Sequence[Sequence[Entry | Skipped]]:
-    """The input in up to ``jobs`` parts of equal size, each of neighbours; one if there is not enough work for two, if
-    this process cannot fork, or if a chart may have to be rendered, which is done once for all of its files."""
-    sizes = [_FILE_COST + (item.status.st_size if isinstance(item, Entry) and item.status else 0) for item in entries]
+    """The input in up to ``jobs`` parts of equal size, each of neighbours; one if this process cannot fork."""
+    sizes = [_size(item) for item in entries]
     count = min(jobs, sum(sizes) // _WORTHWHILE)
-    if count < 2 or not can_fork() or any(isinstance(item, Entry) and chart_of(item.path) for item in entries):
+    if count < 2 or not can_fork():
         return [entries]
     parts: list[list[Entry | Skipped]] = [[]]
     left = sum(sizes) / count
@@ -99,3 +126,8 @@ def apart(entries: Sequence[Entry | Skipped], jobs: int) -> Sequence[Sequence[En
         parts[-1].append(item)
         left -= size
     return parts
+
+
+def _size(item: Entry | Skipped) -> int:
+    """What a file costs, in bytes."""
+    return _FILE_COST + (item.status.st_size if isinstance(item, Entry) and item.status else 0)

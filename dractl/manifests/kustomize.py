@@ -39,16 +39,16 @@ class Kustomizations:
 
     def _found(self, path: str) -> Kustomization | None:
         file = os.path.abspath(path)
-        around = self._around(os.path.dirname(file))
+        around = self.around(os.path.dirname(file))
         return next((found for found in around if file in found.patches or file in found.resources), None)
 
-    def _around(self, folder: str) -> tuple[Kustomization, ...]:
+    def around(self, folder: str) -> tuple[Kustomization, ...]:
         """The kustomizations in a folder and above it, as far as its repository reaches; the nearest first."""
         if folder not in self._above:
             found = self._in(folder)
             parent = os.path.dirname(folder)
             outermost = parent == folder or os.path.exists(os.path.join(folder, ".git"))
-            further = () if outermost else self._around(parent)
+            further = () if outermost else self.around(parent)
             self._above[folder] = further if found is None else (found, *further)
         return self._above[folder]
 

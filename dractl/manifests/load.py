@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.errors import InputError
 from dractl.manifests.documents import Broken, Document, Inputs, Skipped
@@ -85,12 +85,38 @@ def load_readable(
     return _loaded(found, alone=alone, relevant_only=relevant_only, overlay=overlay, render=render)
 
 
-def load_listed(entries: Iterable[Entry | Skipped], *, alone: bool) -> Inputs:
-    """As :func:`load_readable`, of files that were listed before; charts are not rendered.
+class Relevant(NamedTuple):
+    """The contents of files that may concern DRA and what was skipped, in the order of the input; ``files`` counts
+    those that were looked into. ``alone``: the user names one path and means manifests by it."""
 
-    ``alone``: the user names one path and means manifests by it.
-    """
-    return _loaded(contents(entries), alone=alone, relevant_only=True, overlay={}, render=None)
+    contents: Sequence[Content | Skipped]
+    files: int
+    alone: bool
+
+
+def read_relevant(entries: Iterable[Entry | Skipped], *, alone: bool) -> Relevant:
+    """Reads files that were listed before, and keeps what may concern DRA."""
+    files = 0
+    kept: list[Content | Skipped] = []
+    for content in contents(entries):
+        if isinstance(content, Skipped):
+            kept.append(content)
+            continue
+        files += 1
+        if _is_meant(content, alone=alone) or is_relevant(content.data):
+            kept.append(content)
+    return Relevant(kept, files, alone)
+
+
+def load_relevant(read: Relevant) -> Inputs:
+    """As :func:`load_readable`, of files that are read; charts are not rendered."""
+    loaded = _loaded(read.contents, alone=read.alone, relevant_only=True, overlay={}, render=None)
+    return loaded._replace(files=read.files)
+
+
+def _is_meant(content: Content, *, alone: bool) -> bool:
+    """True if the user says that a file holds manifests."""
+    return content.named and (alone or not content.on_disk)
 
 
 def _loaded(
@@ -112,7 +138,7 @@ def _loaded(
             continue
         files += 1
         data = overlay.get(content.name, content.data)
-        meant = content.named and (alone or not content.on_disk)
+        meant = _is_meant(content, alone=alone)
         if relevant_only and not meant and not is_relevant(data):
             continue
         chart = chart_of(content.name) if content.on_disk else content.chart

@@ -1,0 +1,240 @@
+"""Reports of earlier runs on the same input, in files of the user's cache directory.
+
+A report is found by everything that it depends on: the contents of all files that may concern DRA under their names,
+the kustomizations around them, the release and its gates, the configuration, and the code of dractl itself. Nothing
+else decides, so a report is never wrong, only missing. What is damaged, or could have been written by another user, is
+ignored; and so is whatever the file system says: a cache is no cause to fail.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tempfile
+from contextlib import suppress
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from dractl.lint.finding import Api, Edit, Finding, Fix, ObjectRef, Related, Report
+from dractl.manifests import Position, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dractl.lint.part import Question
+    from dractl.manifests.kustomize import Kustomizations
+    from dractl.manifests.load import Relevant
+
+_FORMAT = "1"
+_TAG = (
+    "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "# This file marks a cache of dractl: it can be deleted, and backups may leave it out.\n"
+    "# See https://bford.info/cachedir/\n"
+)
+MAX_BYTES = 64 * 1024 * 1024
+"""Of all reports together; the ones that were not used for the longest time are deleted."""
+MAX_REPORTS = 256
+
+
+class Cache:
+    """The reports in a folder, which is made when the first one is kept."""
+
+    def __init__(self, folder: str) -> None:
+        self._top = folder
+        self._folder = os.path.join(folder, f"lint-{_FORMAT}")
+
+    def get(self, key: str) -> Report | None:
+        """The report that was kept under a key."""
+        try:
+            if not (_is_ours(os.lstat(self._top)) and _is_ours(os.lstat(self._folder))):
+                return None
+            data = _read(os.path.join(self._folder, key))
+            if data is None:
+                return None
+            digest, _, body = data.partition(b"\n")
+            if digest != _digest([body]).encode():
+                return None
+            return _report(json.loads(body))
+        except (OSError, ValueError, TypeError, LookupError, RecursionError):
+            return None
+
+    def put(self, key: str, report: Report) -> None:
+        """Keeps a report, at once as a whole; others are deleted if there are too many."""
+        body = json.dumps(report, separators=(",", ":")).encode()
+        if len(body) > MAX_BYTES // 4:
+            return
+        with suppress(OSError):
+            os.makedirs(os.path.dirname(self._top), exist_ok=True)
+            for folder in (self._top, self._folder):
+                with suppress(FileExistsError):
+                    os.mkdir(folder, 0o700)
+            if not (_is_ours(os.lstat(self._top)) and _is_ours(os.lstat(self._folder))):
+                return
+            tag = os.path.join(self._top, "CACHEDIR.TAG")
+            if not os.path.lexists(tag):
+                _write(tag, _TAG.encode())
+            _write(os.path.join(self._folder, key), _digest([body]).encode() + b"\n" + body)
+            self._prune()
+
+    def _prune(self) -> None:
+        """Deletes the reports that were not used for the longest time, and those in the formats of other versions."""
+        for entry in os.scandir(self._top):
+            if entry.name.startswith("lint-") and entry.path != self._folder and entry.is_dir(follow_symlinks=False):
+                _delete(entry.path)
+        reports = [(entry.stat(follow_symlinks=False), entry.path) for entry in os.scandir(self._folder)]
+        reports.sort(key=lambda report: report[0].st_mtime, reverse=True)
+        total = 0
+        reports = [report for report in reports if stat.S_ISREG(report[0].st_mode)]
+        for number, (status, path) in enumerate(reports):
+            total += status.st_size
+            if total > MAX_BYTES or number >= MAX_REPORTS:
+                with suppress(FileNotFoundError):  # another run was faster
+                    os.unlink(path)
+
+
+def digest_of(read: Relevant, kustomizations: Kustomizations) -> str:
+    """What a part of the input comes to: the files that matter, and the kustomizations around them."""
+
+    def parts() -> Iterator[bytes]:
+        folders: set[str] = set()
+        yield str((read.files, read.alone)).encode()
+        for item in read.contents:
+            if isinstance(item, Skipped):
+                yield repr(item).encode(errors="surrogatepass")
+                continue
+            yield repr((item.name, item.named, item.on_disk, item.chart)).encode(errors="surrogatepass")
+            yield item.data
+            folders.add(os.path.dirname(os.path.abspath(item.name)))
+        for folder in sorted(folders):
+            for found in kustomizations.around(folder):
+                named = (found.folder, sorted(found.resources), sorted(found.patches))
+                yield repr((folder, named)).encode(errors="surrogatepass")
+
+    return _digest(parts())
+
+
+def key_of(question: Question, parts: Iterable[str]) -> str:
+    """The key of a report on parts of the input, for a question without devices."""
+    from dractl import __version__
+    from dractl.cel_library import why_not
+
+    target, config = question.target, question.config
+    asked = (
+        _FORMAT,
+        __version__,
+        _code(),
+        why_not(),
+        target.release,
+        sorted(target.gates),
+        None if config.codes is None else sorted(config.codes),
+        [(pattern, sorted(codes)) for pattern, codes in config.per_file],
+        sorted(config.known.items()),
+        sorted(config.severities.items()),
+        question.assumed,
+        list(parts),
+    )
+    return _digest([repr(asked).encode()])
+
+
+def _code() -> str:
+    """What tells one state of dractl's code from another: versions stay as they are while somebody works on it."""
+    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    found = []
+    folders = [top]
+    while folders:
+        try:
+            entries = list(os.scandir(folders.pop()))
+        except OSError:  # inside an archive
+            return "".join(str(os.stat(path).st_mtime_ns) for path in _archive(top))
+        for entry in entries:
+            if entry.name.endswith((".py", ".json", ".yaml")):
+                status = entry.stat()
+                found.append((entry.path, status.st_mtime_ns, status.st_size))
+            elif entry.is_dir() and entry.name != "__pycache__":
+                folders.append(entry.path)
+    return _digest([repr(sorted(found)).encode()])
+
+
+def _archive(path: str) -> Iterator[str]:
+    """The file that holds a module of a zip application."""
+    while path != os.path.dirname(path):
+        if os.path.isfile(path):
+            yield path
+            return
+        path = os.path.dirname(path)
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    total = blake2b(digest_size=32)
+    for part in parts:
+        total.update(len(part).to_bytes(8, "big"))
+        total.update(part)
+    return total.hexdigest()
+
+
+# --- files -------------------------------------------------------------------------------------------------------
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    """True for a file or folder that nobody else could have written; a symbolic link is neither."""
+    if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
+        return False
+    return not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
+
+
+def _read(path: str) -> bytes | None:
+    """The bytes of a report, marked as used now; None for what could be anybody's."""
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or not _is_ours(status) or status.st_size > MAX_BYTES:
+            return None
+        data = file.read(MAX_BYTES)
+    with suppress(OSError):
+        os.utime(path)
+    return data
+
+
+def _write(path: str, data: bytes) -> None:
+    """Writes a file in one step: readers see all of it or nothing."""
+    handle, temporary = tempfile.mkstemp(prefix=".", dir=os.path.dirname(path))
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _delete(folder: str) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+# --- JSON to reports: tuples are written as lists, in the order of their fields ------------------------------------
+
+
+def _report(value: list[Any]) -> Report:
+    findings, release, assumed, files, documents, suppressed, skipped = value
+    numbers = (files, documents, suppressed)
+    if not isinstance(release, str) or not all(isinstance(number, int) for number in numbers):
+        raise ValueError("not a report")
+    made = tuple(_finding(*row) for row in findings)
+    return Report(made, release, bool(assumed), *numbers, tuple(Skipped(*row) for row in skipped))
+
+
+def _finding(*row: Any) -> Finding:
+    plain = Finding(*row)
+    if not all(isinstance(text, str) for text in (plain.code, plain.name, plain.severity, plain.message, plain.path)):
+        raise ValueError("not a finding")
+    fix = plain.fix and Fix(*plain.fix)
+    return plain._replace(
+        position=Position(*plain.position),
+        object=ObjectRef(*plain.object),
+        related=tuple(Related(message, Position(*place)) for message, place in plain.related),
+        api=Api(*plain.api) if plain.api else None,
+        fix=fix and fix._replace(edits=tuple(Edit(Position(*place), text) for place, text in fix.edits)),
+    )
