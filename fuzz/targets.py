@@ -3,8 +3,10 @@ any other exception is a failure."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import os
 import tarfile
 import tempfile
 from functools import cache
@@ -41,8 +43,6 @@ def documents() -> tuple[Any, ...]:
 
 def _cli(arguments: list[str], files: dict[str, bytes]) -> None:
     """Run the command line on files, in this process; raises what is not a clear error."""
-    import contextlib
-
     from dractl.cli.main import main
 
     with tempfile.TemporaryDirectory() as folder:
@@ -74,6 +74,78 @@ def explain(dice: random.Random) -> None:
     items = [of_tree(item, dice) if dice.random() < 0.3 else item for item in documents()]
     dump = {"kind": "List", "apiVersion": "v1", "items": items}
     _cli(["explain", "--isolated", "-f", "DIR"], {"a.json": json.dumps(dump).encode()})
+
+
+def capacity(dice: random.Random) -> None:
+    items = [of_tree(item, dice) if dice.random() < 0.3 else item for item in documents()]
+    dump = json.dumps({"kind": "List", "apiVersion": "v1", "items": items}).encode()
+    question = dice.choice((["devices"], ["devices", "-o", "html"], ["fit", "gpu=1,nic=1"], ["fit", "gpu-and-nic"]))
+    _cli([*question, "--isolated", "-f", "DIR"], {"a.json": dump})
+
+
+KUBECTL = """#!/bin/sh
+case " $* " in
+*" version "*) cat DIR/version ;;
+*" get "*) cat DIR/objects; cat DIR/errors >&2; exit $(cat DIR/code) ;;
+*) cat DIR/errors >&2 ;;
+esac
+"""
+ERRORS = (
+    b"",
+    b'error: the server doesn\'t have a resource type "x"\n',
+    b'Error from server (Forbidden): pods is forbidden: User "me" cannot list resource "pods" in API group ""\n',
+    b"Unable to connect to the server: i/o timeout\n",
+)
+
+
+def kubectl(dice: random.Random) -> None:
+    """A live cluster whose answers are damaged on the way, or are half an answer and an error."""
+    items = [of_tree(item, dice) if dice.random() < 0.2 else item for item in documents()]
+    objects = json.dumps({"kind": "List", "apiVersion": "v1", "items": items}).encode()
+    version = b'{"serverVersion": {"major": "1", "minor": "36+", "gitVersion": "v1.36.2"}}'
+    files = {
+        "objects": of_bytes(objects, dice) if dice.random() < 0.3 else objects,
+        "version": of_bytes(version, dice) if dice.random() < 0.3 else version,
+        "errors": of_bytes(dice.choice(ERRORS), dice) if dice.random() < 0.5 else b"",
+        "code": dice.choice((b"0", b"0", b"1", b"137")),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in files.items():
+            Path(folder, name).write_bytes(data)
+        program = Path(folder, "kubectl")
+        program.write_text(KUBECTL.replace("DIR", folder))
+        program.chmod(0o755)
+        path = os.environ["PATH"]
+        os.environ["PATH"] = f"{folder}:{path}"
+        try:
+            _cli(
+                dice.choice((["explain", "--isolated"], ["explain", "-A", "--isolated"], ["devices", "--isolated"])), {}
+            )
+        finally:
+            os.environ["PATH"] = path
+
+
+def fix(dice: random.Random) -> None:
+    """What --fix writes is fixed: the second run changes nothing, and what could be read before can be read after."""
+    from dractl.cli.main import main
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "a.yaml")
+        before = of_bytes(dice.choice(manifests()), dice)
+        file.write_bytes(before)
+        codes, texts = [], [before]
+        for _ in range(2):
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as err:
+                codes.append(main(["lint", "--isolated", "--fix", "--unsafe-fixes", str(file)]))
+            texts.append(file.read_bytes())
+        if not set(codes) <= {0, 1, 3} or "internal error" in err.getvalue():
+            raise AssertionError(f"exit codes {codes}: {err.getvalue()[-2000:]}")
+        if texts[1] != texts[2]:
+            raise AssertionError("the second --fix changes what the first one wrote")
+
+
+def migrate(dice: random.Random) -> None:
+    _cli(["migrate", "DIR"], {"a.yaml": of_bytes(dice.choice(manifests()), dice)})
 
 
 def snapshot(dice: random.Random) -> None:
@@ -138,5 +210,19 @@ def quantity(dice: random.Random) -> None:
 
 TARGETS: dict[str, Callable[[random.Random], None]] = {
     target.__name__.replace("_", "-"): target
-    for target in (lint_bytes, lint_tree, explain, snapshot, archive, sysfs, configuration, cel, quantity)
+    for target in (
+        lint_bytes,
+        lint_tree,
+        fix,
+        explain,
+        capacity,
+        kubectl,
+        migrate,
+        snapshot,
+        archive,
+        sysfs,
+        configuration,
+        cel,
+        quantity,
+    )
 }

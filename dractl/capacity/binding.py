@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Allocated, as_json
-from dractl.cluster.state import list_at, map_at
+from dractl.cluster.state import list_at, map_at, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,10 +51,7 @@ def moved(
 def _moved(claim: Raw, pod: Raw, node: str, pools: Mapping[tuple[str, str], str], number: int) -> Raw:
     allocation = map_at(claim, "status", "allocation")
     devices = map_at(allocation, "devices")
-    results = [
-        {**result, "pool": pools.get((result["driver"], result["pool"]), result["pool"])}
-        for result in list_at(devices, "results")
-    ]
+    results = [{**result, "pool": _pool(result, pools)} for result in list_at(devices, "results")]
     changed = {**allocation, "devices": {**devices, "results": results}}
     if "nodeSelector" in allocation:
         field = {"key": "metadata.name", "operator": "In", "values": [node]}
@@ -63,6 +60,11 @@ def _moved(claim: Raw, pod: Raw, node: str, pools: Mapping[tuple[str, str], str]
     metadata = {**map_at(claim, "metadata"), "name": name}
     status = {"allocation": changed, "reservedFor": [_user(pod)]}
     return {**claim, "metadata": metadata, "status": status}
+
+
+def _pool(result: Raw, pools: Mapping[tuple[str, str], str]) -> str:
+    pool = text_at(result, "pool")  # absent where it is empty
+    return pools.get((text_at(result, "driver"), pool), pool)
 
 
 def _on_node(pod: dict[str, Any], node: str) -> dict[str, Any]:
