@@ -548,7 +548,11 @@ def _check(machine: Machine) -> None:
     for i, gpu in enumerate(machine.gpus):
         if gpu.bdf is not None and not BDF.match(gpu.bdf):
             raise InputError(f"gpus[{i}].bdf: {gpu.bdf!r} is not an address such as 0000:3b:00.0")
+    seen: set[str] = set()
     for i, device in enumerate(machine.pci_devices):
+        if device.bdf in seen:
+            raise InputError(f"pciDevices[{i}].bdf: {device.bdf} is listed twice")
+        seen.add(device.bdf)
         for what, value, form, right in (
             ("bdf", device.bdf, BDF, "an address such as 0000:3b:00.0"),
             ("class", device.class_code, _HEX, "hexadecimal such as 0x030200"),
