@@ -177,7 +177,7 @@ def test_gpus_without_an_address_are_read_and_malformed_addresses_are_not() -> N
 
 def test_an_address_is_listed_once() -> None:
     """Drivers name their devices after their addresses."""
-    function = {"bdf": "0000:3b:00.0", "class": "0x030200", "vendor": "0x10de"}
+    function = {"bdf": "0000:3b:00.0", "path": "pci0000:3a/0000:3b:00.0", "class": "0x030200", "vendor": "0x10de"}
     value = {"schema": "dractl/machine/v1", "host": {}, "pciDevices": [function, function]}
     with pytest.raises(InputError, match=r"pciDevices\[1\]\.bdf: 0000:3b:00\.0 is listed twice"):
         Machine.from_json(value)
