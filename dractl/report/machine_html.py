@@ -20,6 +20,8 @@ from dractl.report.machine_svg import COLORS, DARK, FONT, MONO, PALETTE
 from dractl.topology.levels import LEVELS, nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from dractl.discovery.publication import Publication
     from dractl.report.machine_boxes import Rest
     from dractl.topology.machine import Machine
@@ -102,7 +104,7 @@ def render(machine: Machine, publication: Publication = NOTHING) -> str:
         f"<title>{escape(node)}: PCI topology</title><style>{_STYLE}</style></head><body>",
         f"<h1>PCI topology of {escape(node)}</h1>",
         *(f'<p class="soft">{escape(line)}</p>' for line in words.host_lines(machine)),
-        *_picture(machine, publication),
+        *_picture(machine, publication, {level for row in best.values() for level in row.values()}),
         *_matrix(machine, best, labels),
         *_list("Links between GPUs", words.fabric_lines(machine, labels)),
         *_list("NVCX complexes", words.complex_lines(machine, labels)),
@@ -117,13 +119,15 @@ def render(machine: Machine, publication: Publication = NOTHING) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _picture(machine: Machine, publication: Publication) -> list[str]:
+def _picture(machine: Machine, publication: Publication, distances: AbstractSet[str]) -> list[str]:
+    """The picture and its legend, which also explains the levels of the matrix, ``distances``."""
     picture = boxes.picture(machine, publication, _CANVAS)
     hint = "Point at a device, or go to it with Tab, to show its distance to the others, and its details below."
     lines = ['<div class="picture">', *(part for box in picture.boxes for part in _box(box, 3)), "</div>"]
     if picture.between:
         lines.append(f'<p class="soft legend">Between NUMA nodes: {escape(", ".join(picture.between))}</p>')
-    legend = "; ".join(f"{name}: {LEVELS[name]}" for name in picture.levels())
+    shown = {*picture.levels(), *("NV#" if level.startswith("NV") else level for level in distances)}
+    legend = "; ".join(f"{name}: {text}" for name, text in LEVELS.items() if name in shown)
     return [f'<p class="soft">{hint}</p>', *lines, f'<p class="soft legend">{escape(legend)}</p>']
 
 

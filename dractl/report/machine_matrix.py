@@ -26,7 +26,8 @@ def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHI
     """The matrix as text, split into blocks of columns where it is wider than the canvas."""
     devices = devices_of(machine)
     if not devices:
-        return "no GPU, NIC, NVMe or accelerator on PCI: there are no distances to show\n"
+        none = "no GPU, NIC, NVMe or accelerator on PCI: there are no distances to show"
+        return "\n".join(words.wrap(none, canvas.width, "  ")) + "\n"
     labels = words.labels(machine, devices, publication)
     levels = nearest(machine)
     cells = [

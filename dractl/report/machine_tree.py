@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dractl.topology.machine import Machine
     from dractl.topology.tree import Root
 
+_INDENT = 6  # of names that do not fit beside their driver
 _LEAST_TEXT = 34
 """Columns that descriptions must have to stand beside the rest."""
 
@@ -217,7 +218,9 @@ def _summary(devices: list[PciDevice]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Widths:
-    """The columns of a tree. ``text`` is 0 where descriptions stand on lines of their own."""
+    """The columns of a tree. ``text`` is 0 where descriptions are on lines of their own, ``names`` where these have the
+    kernel's names and the link, too.
+    """
 
     left: int
     kind: int
@@ -239,6 +242,8 @@ class _Widths:
         used = left + sum(column + 2 for column in (kind, published, names) if column)
         room = width - used - 2 - (most(row.link for row in rows) + 2)
         text = most(row.text for row in rows)
+        if room + 2 < 0:
+            return cls(left, kind, published, 0, 0)
         return cls(left, kind, published, names, min(room, text) if room >= min(text, _LEAST_TEXT) else 0)
 
 
@@ -267,6 +272,12 @@ def _device(row: _Row, widths: _Widths, canvas: Canvas) -> list[str]:
         return ["  ".join(columns).rstrip() + "  " + first[len(plain) :], *rest]
     columns += [canvas.paint(f"{row.published:<{widths.published}}", "1")] if widths.published else []
     columns += [f"{canvas.cut(row.names, widths.names):<{widths.names}}"] if widths.names else []
+    if not widths.names and (row.names or row.link):
+        more = "  ".join(part for part in (row.names, row.link, row.text) if part)
+        lines = words.wrap(f"{row.below}  {more}", canvas.width, f"{row.below}    ")
+        if row.slow:
+            lines = [line.replace(row.link, link) for line in lines]
+        return ["  ".join(columns).rstrip(), *lines]
     if not widths.text:
         text = words.wrap(f"{row.below}  {row.text}", canvas.width, f"{row.below}    ")
         return ["  ".join([*columns, link]).rstrip(), *text]
@@ -306,7 +317,8 @@ def _published(publication: Publication, canvas: Canvas) -> list[str]:
     for place, drivers in places:
         for i, (driver, names) in enumerate(drivers):
             head = f"  {'' if i else place:<{left}}  {driver:<{middle}}  "
-            lines += words.wrap(head + " ".join(names), canvas.width, " " * len(head))
+            fits = len(head) + max(map(len, names), default=0) <= canvas.width
+            lines += words.wrap(head + " ".join(names), canvas.width, " " * (len(head) if fits else _INDENT))
     for line in words.alignment_lines(publication):
         lines += words.wrap(f"  {line}", canvas.width, "    ")
     return lines

@@ -69,7 +69,7 @@ def test_every_report_but_the_matrix_lists_mig_devices(plx: Machine) -> None:
             assert "1g.10gb, memory slice 4" in text, name
 
 
-@pytest.mark.parametrize("width", [80, 100, 140])
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
 def test_a_narrow_tree_loses_nothing(width: int, plx: Machine) -> None:
     """Each description is there in full, on the device's line or the next one, and so is the slow link."""
     text = machine_tree.render(plx, Canvas(width), publication=published(plx))
