@@ -179,6 +179,14 @@ def _claim_not_created(cause: causes.ClaimNotCreated, asked: Asked) -> Iterator[
         yield NextStep("see whether kube-controller-manager runs", "kubectl get pods -n kube-system")
 
 
+@_for(causes.ClassMissing)
+def _class_missing(cause: causes.ClassMissing, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(
+        f"install the driver that brings device class {cause.device_class}, create the class, or name one that exists",
+        "kubectl get deviceclasses",
+    )
+
+
 @_for(causes.ClaimMissing)
 def _claim_missing(cause: causes.ClaimMissing, asked: Asked) -> Iterator[NextStep]:
     yield NextStep("see which claims the namespace has", f"kubectl get resourceclaims -n {asked.namespace}")

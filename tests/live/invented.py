@@ -1322,7 +1322,7 @@ SELECTORS = [
             ]
         ],
         "ml/pod/train",
-        [["group"], ["list"]],
+        [["group"], ["[a, b]"]],
         [["list group"]],
         gates={"DRAListTypeAttributes": True},
     ),

@@ -58,7 +58,7 @@ def counts(problem: Problem) -> Iterator[Candidate]:
 
 
 def _instead_of_all(problem: Problem, written: Written[Request], ref: RequestRef, most: int) -> Iterator[Candidate]:
-    for count in dict.fromkeys((most, 1)):
+    for count in dict.fromkeys((most, 1)) if most else ():
         operations: list[Mapping[str, Any]] = [
             {"op": "replace", "path": pointer(*written.part.path, "allocationMode"), "value": "ExactCount"},
             {"op": "add", "path": pointer(*written.part.path, "count"), "value": count},

@@ -6,13 +6,13 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from dractl.allocation import Allocated
-from dractl.cluster.changes import Patch, PatchError, apply, parse_target
+from dractl.cluster.changes import Patch, PatchError, apply, parse_target, pointer
 from dractl.explain.answer import Fix
 from dractl.explain.ask import Question, claim_question
-from dractl.explain.causes import NoConsumer, SelectorError, SelectorFalse, WouldFitNow
+from dractl.explain.causes import ClassMissing, NoConsumer, SelectorError, SelectorFalse, WouldFitNow
 from dractl.explain.fixes import holders, owners
 from dractl.explain.fixes.acceptance import refusal
-from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Preference, Problem, Slot, Topic
 from dractl.explain.fixes.registry import candidates as candidates_for
 from dractl.explain.fixes.steps import by_hand, steps
 from dractl.explain.fixes.tolerations import evicted_by, evicting
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _SELECTOR = {cause.page.code for cause in (SelectorFalse, SelectorError)}
 _TRIALS = 64
 _CORRECTED = 2  # corrections that are followed by others
+_REASONS = 4  # of what else keeps a pod
 _PAIRED = 8  # changes that are tried two at a time
 
 
@@ -92,7 +93,8 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     wrong = tuple(note for slot, (_, note) in failed.items() if slot not in done)
     frees = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
     held = () if frees & done else holders.recreated_anyway(problem)
-    return Found(found, (*wrong, *held))
+    others = () if found else _besides(problem, explain)
+    return Found(found, (*wrong, *held, *others))
 
 
 def _fix(problem: Problem, candidate: Candidate, nodes: tuple[str, ...], rank: int) -> Fix:
@@ -152,6 +154,31 @@ def _one_after_the_other(problem: Problem, corrections: Sequence[Candidate], exp
             ),
         )
     return ()
+
+
+def _besides(problem: Problem, explain: Explain) -> tuple[str, ...]:
+    """What else keeps the pod, where a class that does not exist ends the scheduler's attempt before any node: the
+    headline without the requests of such classes."""
+    missing = [c.request for c in problem.causes if isinstance(c, ClassMissing) and c.request is not None]
+    places = {(w.target, _request_path(w.part.path)) for ref in missing if (w := problem.written(ref)) is not None}
+    if not places or problem.question.kind != "Pod":
+        return ()
+    # From the last one of a list to the first, so that indices stay true.
+    removed = sorted(places, key=lambda place: (place[0], place[1][-1]), reverse=True)
+    patches = tuple(Patch(target, ({"op": "remove", "path": pointer(*path)},)) for target, path in removed)
+    without = Candidate("", patches, Slot(Topic.CLASS), Preference.DROP)
+    then = _after(problem, without, explain)
+    if then is None or then.fits:
+        return ()
+    names = " and ".join(dict.fromkeys(f"request {ref.name}" for ref in missing))
+    more = [reason.message for reason in then.reasons[1:_REASONS] if reason.message not in then.headline]
+    return ("; ".join([f"that is not all: without {names}, {then.headline}", *more]),)
+
+
+def _request_path(path: Sequence[str | int]) -> tuple[str | int, ...]:
+    """The path of the request that an alternative, or its content, belongs to."""
+    last = len(path) - 1 - tuple(reversed(path)).index("requests")
+    return tuple(path[: last + 2])
 
 
 def _after(problem: Problem, correction: Candidate, explain: Explain, *, fixes: int = 0) -> Explanation | None:

@@ -1,0 +1,274 @@
+"""Situations that page somebody: what is said first, and what is offered. Each was seen on a control plane
+(tests/live/invented.py plays them there)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dractl.explain.answer import plain
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+)
+from tests.explain.test_fixes import DRIVER, GPU, explain, gpus, selecting, template, titles
+
+if TYPE_CHECKING:
+    from dractl.explain import Explanation
+
+USES = {"name": "g", "resourceClaimTemplateName": "t"}
+ONE = template("t", request("r", DRIVER))
+POOL = "gpu-pool"
+
+
+def waiting(**more: Any) -> dict[str, Any]:
+    """A pod that no server has seen yet: its claim is made from the template."""
+    return pod("p", USES, **more)
+
+
+def seen(**more: Any) -> dict[str, Any]:
+    """A pod that a server has, with the claim p-g."""
+    made = pod("p", USES, metadata={"uid": "p"}, **more)
+    made["status"]["resourceClaimStatuses"] = [{"name": "g", "resourceClaimName": "p-g"}]
+    return made
+
+
+OWN = {"uid": "c", "ownerReferences": [{"kind": "Pod", "name": "p", "uid": "p"}]}
+
+
+def said(answer: Explanation) -> str:
+    """The headline, the first two reasons and the notes."""
+    return " | ".join([answer.headline, *(plain(r.message) for r in answer.reasons[:2]), *answer.notes])
+
+
+def test_a_label_that_other_nodes_have_is_no_typing_error() -> None:
+    held = claim("held", request("r", DRIVER), status=allocation("h-1", (DRIVER, "gpu-0"), pod="hog"))
+    nodes = node("h-1", labels={POOL: "gpu-h100"}), node("a-1", labels={POOL: "gpu-a100"})
+    hog = pod("hog", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "h-1"}, status={"phase": "Running"})
+    subject = waiting(spec={"nodeSelector": {POOL: "gpu-h100"}})
+    answer = explain("pod/p", GPU, *nodes, gpus("h-1", "gpu-0"), gpus("a-1", "gpu-0"), ONE, held, hog, subject)
+    assert answer.fixes[0].title == "delete pod ml/hog"
+    assert not any("gpu-a100" in title for title in titles(answer))
+
+
+def test_what_all_nodes_have_instead_of_a_label() -> None:
+    nodes = node("a", labels={POOL: "train"}), node("b", labels={POOL: "infer"})
+    answer = explain("pod/p", GPU, *nodes, gpus("a", "gpu-0"), ONE, waiting(spec={"nodeSelector": {POOL: "h100"}}))
+    assert f"the nodes have {POOL}=train, infer" in said(answer)
+
+
+def test_a_pool_that_two_installations_publish() -> None:
+    old, new = gpus("node-1", "gpu-0"), gpus("node-1", "gpu-0")
+    old["metadata"] = {"name": "old", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    new["metadata"] = {"name": "new", "creationTimestamp": "2026-02-01T00:00:00Z"}
+    answer = explain("pod/p", GPU, node("node-1"), new, old, ONE, waiting())
+    assert "old (created 2026-01-01T00:00:00Z) and new (created 2026-02-01T00:00:00Z); both have gpu-0" in said(answer)
+    assert answer.fixes[0].title.startswith("delete the older ResourceSlice old")
+    assert answer.next
+
+
+@pytest.mark.parametrize("release", ["1.35", "1.37"])
+def test_the_implicit_name_of_a_class_is_recognized(release: str) -> None:
+    wrong, right = f"deviceclass.resource.k8s.io/{DRIVER}", f"deviceclass.resource.kubernetes.io/{DRIVER}"
+    limits = {"limits": {wrong: "1"}, "requests": {wrong: "1"}}
+    subject = pod(
+        "p", metadata={"uid": "p"}, spec={"containers": [{"name": "main", "image": "x", "resources": limits}]}
+    )
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), subject, release=release)
+    assert f"nothing provides {wrong}; there is {right}" in said(answer)
+    if release == "1.37":  # DRAExtendedResource is off by default before 1.36
+        assert titles(answer)[0] == f"change extended resource {wrong} to {right}"
+
+
+def test_a_rule_for_every_device_of_a_driver_is_told() -> None:
+    spec = {"deviceSelector": {"driver": DRIVER}, "taint": {"key": "drain", "value": "x", "effect": "NoSchedule"}}
+    rule = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "drain-b"},
+        "spec": spec,
+    }
+    nodes = [node(name) for name in "abc"]
+    slices = [gpus(name, "gpu-0", "gpu-1") for name in "abc"]
+    answer = explain("pod/p", GPU, *nodes, *slices, rule, ONE, waiting())
+    assert "6 devices have a taint" in said(answer)
+    assert "DeviceTaintRule drain-b, which selects every device of its driver" in said(answer)
+
+
+def test_an_amount_that_the_device_rounds_up() -> None:
+    bandwidth = {
+        "value": "100G",
+        "requestPolicy": {"default": "25G", "validRange": {"min": "25G", "max": "100G", "step": "25G"}},
+    }
+    shared = {"name": "nic-0", "allowMultipleAllocations": True, "capacity": {"bandwidth": bandwidth}}
+    nics = slice_of("nic.example.com", "node-1", shared)
+    wanted = template("t", request("r", "nic", capacity={"requests": {"bandwidth": "10G"}}))
+    status = allocation("node-1", ("nic.example.com", "nic-0"), pod="x")
+    status["allocation"]["devices"]["results"][0] |= {"consumedCapacity": {"bandwidth": "100G"}, "shareID": "s"}
+    held = claim("held", request("r", "nic"), status=status)
+    nic = device_class("nic", "device.driver == 'nic.example.com'")
+    answer = explain("pod/p", nic, node("node-1"), nics, wanted, held, waiting())
+    assert "wants 25G (10G, rounded up to what the device allows)" in said(answer)
+
+
+def test_the_alternative_that_lacks_fewest_devices_is_nearest() -> None:
+    options = [
+        {"name": name, "deviceClassName": DRIVER, "count": 4, "selectors": [{"cel": {"expression": text}}]}
+        for name, text in (
+            ("old", f"device.attributes['{DRIVER}'].architecture == 'Ampere'"),
+            ("new", f"device.attributes['{DRIVER}'].architecture == 'Hopper'"),
+        )
+    ]
+    names = [f"gpu-{i}" for i in range(4)]
+    status = allocation("a", *((DRIVER, name) for name in names[:3]), pod="x")
+    status["allocation"]["devices"]["results"][0]["pool"] = "h"
+    ampere, hopper = gpus("a", *names, architecture="Ampere"), gpus("h", *names)
+    held = claim("held", request("r", DRIVER, 3), status=status)
+    wanted = template("t", {"name": "r", "firstAvailable": options})
+    one = allocation("h", (DRIVER, "gpu-0"), pod="y")
+    other = claim("other", request("r", DRIVER), status=one)
+    three = allocation("a", *((DRIVER, name) for name in names[:3]), pod="x")
+    held["status"] = three
+    answer = explain("pod/p", GPU, node("a"), node("h"), ampere, hopper, wanted, held, other, waiting())
+    assert "nearest is h: request r/new: 3 of 4 matching devices are free, 4 wanted" in answer.headline
+
+
+def test_pods_of_lower_priority_are_not_preempted() -> None:
+    held = claim("held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="cheap"))
+    spec = {"nodeName": "node-1", "priority": 1}
+    cheap = pod("cheap", {"name": "g", "resourceClaimName": "held"}, spec=spec, status={"phase": "Running"})
+    objects = GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, held, cheap
+    assert "does not preempt pods for their devices" in said(explain("pod/p", *objects, waiting(spec={"priority": 9})))
+    assert "preempt" not in said(explain("pod/p", *objects, waiting(spec={"priority": 1})))
+
+
+def test_huge_pages_that_no_node_has() -> None:
+    resources = {name: {"hugepages-2Mi": "1Gi", "cpu": "1"} for name in ("limits", "requests")}
+    container = {"name": "main", "image": "x", "resources": resources}
+    answer = explain(
+        "pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, waiting(spec={"containers": [container]})
+    )
+    assert titles(answer)[0] == "remove hugepages-2Mi from the pod's containers"
+
+
+def test_a_request_that_a_limit_range_has_added() -> None:
+    noted = {"kubernetes.io/limit-ranger": "LimitRanger plugin set: cpu request for container main"}
+    limits = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "defaults", "namespace": "ml"}}
+    subject = waiting(metadata={"annotations": noted}, requests={"cpu": "96"})
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, limits, subject)
+    assert "the pod's owner did not ask for cpu 96 of container main: LimitRange ml/defaults added it" in said(answer)
+
+
+def test_what_a_slice_wants_of_nodes_and_what_they_have() -> None:
+    published = slice_of("fpga.example.com", "rack", device("f0"))
+    del published["spec"]["nodeName"]
+    term = {"matchExpressions": [{"key": "rack", "operator": "In", "values": ["rack-1"]}]}
+    published["spec"]["nodeSelector"] = {"nodeSelectorTerms": [term]}
+    fpga = device_class("fpga", "device.driver == 'fpga.example.com'")
+    nodes = [node(name, labels={"rack": "rack1"}) for name in "ab"]
+    answer = explain("pod/p", fpga, *nodes, published, template("t", request("r", "fpga")), waiting())
+    assert "only for nodes with rack=rack-1; the nodes have rack=rack1" in said(answer)
+
+
+def test_several_mistakes_are_corrected_by_one_fix() -> None:
+    wrong = f"device.attributes['{DRIVER}'].architecture == 'hopper'"
+    subject = waiting(spec={"nodeSelector": {POOL: "h-100"}})
+    there = node("node-1", labels={POOL: "h100"}), gpus("node-1", "gpu-0")
+    answer = explain("pod/p", GPU, *there, template("t", selecting(wrong)), subject)
+    assert len(answer.fixes) == 1
+    assert "to Hopper in request r" in answer.fixes[0].title
+    assert f"change nodeSelector {POOL}=h-100 to h100" in answer.fixes[0].title
+    assert {change.target.partition("/")[0] for change in answer.fixes[0].changes} == {"Pod", "ResourceClaimTemplate"}
+
+
+def test_what_else_is_wrong_where_a_class_is_missing() -> None:
+    both = template("t", request("r", DRIVER, 3), request("n", "rdma.example.com"))
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), both, waiting())
+    assert "device class rdma.example.com does not exist" in answer.headline
+    assert any(note.startswith("that is not all: without request n,") and "3" in note for note in answer.notes)
+    assert any("rdma.example.com" in step.text for step in answer.next)
+    alone = explain("pod/p", GPU, node("node-1"), template("t", request("n", "rdma.example.com")), waiting())
+    assert not any("not all" in note for note in alone.notes)
+
+
+@pytest.mark.parametrize(
+    ("expression", "right"),
+    [
+        ("productName.contains('h100')", "contains('H100')"),
+        ("productName.endsWith('hbm3')", "endsWith('HBM3')"),
+        ("productName.matches('h100.*')", "(?i)h100"),
+        ("driverVersion == '580.82'", "semver('580.82.0')"),
+        ("memory >= 80", "quantity('80G')"),
+        ("memory.compareTo(quantity('40Gi')) >= 0", "device.capacity"),
+    ],
+)
+def test_a_condition_as_it_was_meant(expression: str, right: str) -> None:
+    one = device("gpu-0", type="gpu", productName="NVIDIA H100 80GB HBM3", capacity={"memory": "81559Mi"})
+    one["attributes"]["driverVersion"] = {"version": "580.82.0"}
+    asked = template("t", selecting(f"device.attributes['{DRIVER}'].{expression}"))
+    answer = explain("pod/p", GPU, node("node-1"), slice_of(DRIVER, "node-1", one), asked, waiting())
+    assert right in answer.fixes[0].title
+    if "memory" in expression:
+        assert "memory is a capacity, read by device.capacity" in said(answer)
+
+
+@pytest.mark.parametrize(
+    ("written", "taint", "title"),
+    [
+        ({"key": "team", "operator": "Equal", "value": "LLM"}, "team=llm", "of team=LLM in request r to team=llm"),
+        ({"key": "example.com/team", "operator": "Exists"}, "example.com/Team=llm", "to example.com/Team"),
+        ({"key": "maintenence", "operator": "Equal", "value": "a"}, "maintenance=a", "to maintenance=a"),
+    ],
+)
+def test_a_toleration_that_was_meant_for_the_taint(written: dict[str, str], taint: str, title: str) -> None:
+    key, _, value = taint.partition("=")
+    one = device("gpu-0", type="gpu", taints=[{"key": key, "value": value, "effect": "NoSchedule"}])
+    asked = template("t", request("r", DRIVER, tolerations=[written]))
+    answer = explain("pod/p", GPU, node("node-1"), slice_of(DRIVER, "node-1", one), asked, waiting())
+    assert answer.fixes[0].title.startswith("change the toleration of")
+    assert title in answer.fixes[0].title
+
+
+def test_a_pod_that_was_put_on_its_node_gets_a_node_selector() -> None:
+    subject, made = seen(spec={"nodeName": "node-1"}), claim("p-g", request("r", DRIVER), metadata=OWN)
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, made, subject)
+    assert answer.verdict == "blocked"
+    assert titles(answer) == ["choose node node-1 by nodeSelector kubernetes.io/hostname=node-1 instead of nodeName"]
+    assert [step.command.split()[1] for step in answer.fixes[0].steps] == ["get", "patch", "patch", "replace"]
+
+
+def test_a_pod_that_is_recreated_is_one_command() -> None:
+    """What is created is asked about by a dry run first, which refuses a name that is still taken."""
+    subject, made = seen(), claim("p-g", request("r", DRIVER, 8), metadata=OWN)
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, made, subject)
+    assert titles(answer) == ["recreate pod ml/p"]
+    (step,) = answer.fixes[0].steps
+    assert step.command == "kubectl get pod p -n ml -o yaml | kubectl replace --force -f -"
+
+
+def test_a_pod_on_a_device_that_evicts_it() -> None:
+    one = device("gpu-0", type="gpu", taints=[{"key": "drain", "value": "x", "effect": "NoExecute"}])
+    status = allocation("node-1", (DRIVER, "gpu-0"), pod="p")
+    held = claim("held", request("r", DRIVER), status=status)
+    subject = pod("p", {"name": "g", "resourceClaimName": "held"}, metadata={"uid": "p"}, spec={"nodeName": "node-1"})
+    answer = explain("pod/p", GPU, node("node-1"), slice_of(DRIVER, "node-1", one), held, subject)
+    assert any("drain=x:NoExecute, for which pods are evicted" in note for note in answer.notes)
+    tolerated = {"key": "drain", "operator": "Exists", "effect": "NoExecute"}
+    status["allocation"]["devices"]["results"][0]["tolerations"] = [tolerated]
+    survives = explain("pod/p", GPU, node("node-1"), slice_of(DRIVER, "node-1", one), held, subject)
+    assert not any("evicted" in note for note in survives.notes)
+
+
+def test_all_of_no_devices_is_not_replaced_by_none() -> None:
+    """The API server takes a count of 0 for one that is not given, and sets it to 1."""
+    every = template("t", {"name": "r", "exactly": {"deviceClassName": DRIVER, "allocationMode": "All"}})
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1"), every, waiting())
+    assert not answer.fits
+    assert not any("instead of All" in title for title in titles(answer))
