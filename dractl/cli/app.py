@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def _root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version; with -v the releases known.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="With --version: say more.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="With --version: list the releases known.")] = False,
 ) -> None:
     """DRA on Kubernetes: what hardware is here, which ResourceSlices it becomes, what is wrong with these
     manifests, and why this pod is pending."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dractl.model import Target
 
 Quiet = Annotated[bool, Option("--quiet", "-q", help="No notices and no progress on standard error.")]
-Verbose = Annotated[int, Option("--verbose", "-v", count=True, help="Say more; may be given twice.")]
+Verbose = Annotated[int, Option("--verbose", "-v", count=True, help="Show more; repeatable.")]
 Color = Annotated[
     str, Option("--color", metavar="WHEN", help="auto, always or never. NO_COLOR and FORCE_COLOR are honoured.")
 ]
@@ -26,7 +26,7 @@ OutputFile = Annotated[
     Path | None,
     Option("--output-file", metavar="FILE", help="Write the report to FILE instead of standard output."),
 ]
-Config = Annotated[Path | None, Option("--config", metavar="FILE", help="This configuration file and no other.")]
+Config = Annotated[Path | None, Option("--config", metavar="FILE", help="Use only this configuration file.")]
 Isolated = Annotated[bool, Option("--isolated", help="Ignore configuration files and DRACTL_* variables.")]
 KubernetesVersion = Annotated[
     str | None,

@@ -25,7 +25,7 @@ def refuse(output: str, *, patch: bool, node: bool, devices: bool) -> None:
         raise UsageError("--hardware compares machines as text or json, not html")
     for option, given in (("--patch", patch), ("--node", node), ("--devices", devices)):
         if given:
-            raise UsageError(f"--hardware does not go with {option}: each machine is asked about alone")
+            raise UsageError(f"--hardware cannot be combined with {option}: each machine is considered alone")
 
 
 def with_network(cluster: Cluster, files: Sequence[str], target: Target) -> Cluster:
@@ -43,7 +43,7 @@ def compare(
 
     specs = published.machines(hardware)
     if not specs:
-        raise UsageError("--hardware names no machine", hint="`dractl render --list-hardware` lists those with a name")
+        raise UsageError("--hardware names no machine", hint="`dractl render --list-hardware` lists the named ones")
     classes = published.known_classes(target)
     there = {spec: classes.merged(published.described(spec, target)) for spec in specs}
 

@@ -43,7 +43,7 @@ Diff = Annotated[
     Option(
         "--diff",
         metavar="A B",
-        help="Compare two machines, each a snapshot, an archive, a directory or `local`, by meaning and not by name.",
+        help="Compare two machines by meaning, not by name; each is a snapshot, an archive, a directory or `local`.",
     ),
 ]
 Check = Annotated[
@@ -84,10 +84,10 @@ def command(
     if cluster and not check:
         raise UsageError("--cluster needs --check")
     if save is not None and (diff is not None or check):
-        raise UsageError("--save writes the machine that is shown: it cannot be combined with --diff or --check")
+        raise UsageError("--save writes the machine shown: it cannot be combined with --diff or --check")
     if diff is not None:
         if sysfs_root is not None or snapshot is not None:
-            raise UsageError("--diff names both machines itself: it cannot be combined with --root or --from")
+            raise UsageError("--diff already names both machines: it cannot be combined with --root or --from")
         raise Exit(_diff(diff, output, output_file))
     if check:
         raise Exit(_check(sysfs_root, snapshot, cluster, output, output_file))
@@ -109,8 +109,8 @@ def command(
 def _refuse_together(modes: list[str]) -> None:
     if len(modes) > 1:
         raise UsageError(
-            f"{' and '.join(modes)} cannot be combined: each prints a report of its own",
-            hint="run dractl once for each",
+            f"{' and '.join(modes)} cannot be combined: each prints its own report",
+            hint="run dractl once per report",
         )
 
 
@@ -237,7 +237,7 @@ def _publication(machine: Machine, target: Target) -> Publication:
     try:
         return publication(_rendering(machine, target), machine)
     except Unsupported as error:
-        terminal.notice(f"names of published devices are left out: {error.message}")
+        terminal.notice(f"names of published devices are omitted: {error.message}")
         return NOTHING
 
 

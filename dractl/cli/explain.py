@@ -29,25 +29,25 @@ Names = Annotated[
 ]
 Selector = Annotated[
     str | None,
-    Option("--selector", "-l", metavar="LABELS", help="Subjects with these labels, like `kubectl get pods -l`."),
+    Option("--selector", "-l", metavar="LABELS", help="Only subjects with these labels, like `kubectl get pods -l`."),
 ]
-Node = Annotated[str | None, Option("--node", metavar="NAME", help="Answer for this node alone.")]
+Node = Annotated[str | None, Option("--node", metavar="NAME", help="Answer for this node only.")]
 Hardware = Annotated[
     list[str] | None,
     Option(
         "--hardware",
         metavar="MACHINE,...",
-        help="Which of these described machines would serve it, and why the others would not; as in `dractl render`.",
+        help="Show which described machines would serve it, and why others would not; as in `dractl render`.",
     ),
 ]
 NetworkDevices = Annotated[
     list[str] | None,
-    Option("--network-devices", metavar="FILE", help="Also pools of devices that are attached to a network."),
+    Option("--network-devices", metavar="FILE", help="Add pools of network-attached devices."),
 ]
 Patch = Annotated[bool, Option("--patch", help="Print the first fix as a shell script of kubectl commands.")]
 Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
 Watch = Annotated[bool, Option("--watch", help="Explain again whenever something that matters changes.")]
-ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 whatever the answer is.")]
+ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 whatever the answer.")]
 
 
 def command(
@@ -126,7 +126,7 @@ def command(
 
     if watch:
         if output != "text" or patch:
-            raise UsageError("--watch shows text", hint="leave out -o and --patch")
+            raise UsageError("--watch shows text", hint="omit -o and --patch")
         from dractl.cli import watching
 
         first = [once()[0]]  # what is wrong from the start is an error
@@ -185,7 +185,7 @@ def _answer(
     elif output == "text":
         text = _text(explanations, groups, verbose, several=several, to_file=to_file)
         if several and not verbose:
-            terminal.notice("explain KIND/NAME -n NAMESPACE says all about one of them, -v about each")
+            terminal.notice("explain KIND/NAME -n NAMESPACE shows one of them in full, -v each")
     else:
         text = _render(explanations, groups, output, listed=listed)
     return text, all(e.fits for e in explanations) and all(g.complete for g in groups)
@@ -218,7 +218,7 @@ def _quiet(cluster: Cluster, output: str, *, patch: bool) -> str:
         spaces = list(dict.fromkeys(waiting))
         told = ", ".join(spaces[:4]) + (f" and {len(spaces) - 4} more" if len(spaces) > 4 else "")
         count = f"{len(waiting)} {'is' if len(waiting) == 1 else 'are'} pending in {told}"
-        terminal.notice(f"{count}: -A shows all, -n NAMESPACE those of one")
+        terminal.notice(f"{count}: -A shows all, -n NAMESPACE those in one namespace")
     here = f" in namespace {where}" if where is not None else ""
     if output == "json":
         from dractl.report import explain_json
@@ -293,6 +293,6 @@ def _patches(explanations: list[Explanation]) -> str:
     found = [e for e in explanations if e.fixes]
     if not found:
         raise InputError(
-            "no change was found that makes it fit", hint="dractl explain without --patch says why it does not"
+            "no change was found to make it fit", hint="dractl explain without --patch shows why it does not fit"
         )
     return explain_patch.render(found)

@@ -53,7 +53,7 @@ Add = Annotated[
 ]
 Shapes = Annotated[
     str | None,
-    Option("--shapes", metavar="NAME,...", help="A table of several things by node; gpu=2+nic=1 is one shape."),
+    Option("--shapes", metavar="NAME,...", help="Show a table of several shapes by node; gpu=2+nic=1 is one shape."),
 ]
 Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
 
@@ -93,7 +93,7 @@ def command(
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
     if (name is None) == (shapes is None):
-        raise UsageError("name one thing to place, or several with --shapes", hint="dractl fit gpu=2,nic=1")
+        raise UsageError("name one shape or object to place, or several with --shapes", hint="dractl fit gpu=2,nic=1")
     own = [name] if name is not None and Path(name).is_file() else []
     cluster = source.read(
         [],
@@ -150,9 +150,7 @@ def _of_file(cluster: Cluster, state: ClusterState, path: str) -> Subject:
     for kind in (*pods, *_ORDER):
         for key in written.all(kind):
             return copies.of_object(state.merged(written), kind, key)
-    raise InputError(
-        "nothing in it can be placed", place=path, hint="fit takes a template, a claim, a pod or a workload"
-    )
+    raise InputError("it has nothing to place", place=path, hint="fit takes a template, a claim, a pod or a workload")
 
 
 def _known_kinds() -> frozenset[str]:
@@ -209,7 +207,7 @@ def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
 
     try:
         packed = most(found, cluster.features, terminal.progress) if pack else None
-        terminal.progress("looking at what is left")
+        terminal.progress("looking for stranded devices")
         answer = _explained(cluster, found)
         why = {
             name: "; ".join(dict.fromkeys(reason.short for reason in node.reasons[:3]))

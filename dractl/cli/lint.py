@@ -28,7 +28,7 @@ Paths = Annotated[
         metavar="[PATH]...", help="Files, folders, archives; - for standard input. Default: .", show_default=False
     ),
 ]
-Files = Annotated[list[str] | None, Option("--filename", "-f", metavar="PATH", help="The same as PATH.")]
+Files = Annotated[list[str] | None, Option("--filename", "-f", metavar="PATH", help="Same as PATH.")]
 StdinName = Annotated[str, Option("--stdin-filename", metavar="NAME", help="Name of standard input in reports.")]
 Exclude = Annotated[
     list[str] | None, Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable.")
@@ -42,14 +42,16 @@ ChangedFiles = Annotated[
 ]
 Render = Annotated[
     bool,
-    Option("--render/--no-render", help="Render charts with helm, where it is installed, and lint the result."),
+    Option("--render/--no-render", help="Render charts with helm, if installed, and lint the result."),
 ]
 ShowFiles = Annotated[bool, Option("--show-files", help="List the files that would be linted, and stop.")]
 Select = Annotated[
     list[str] | None,
-    Option("--select", metavar="CODES", help="Only these rules: codes, names or prefixes (DRA7), with commas."),
+    Option(
+        "--select", metavar="CODES", help="Check only these rules: codes, names or prefixes (DRA7), comma-separated."
+    ),
 ]
-Ignore = Annotated[list[str] | None, Option("--ignore", metavar="CODES", help="Not these rules.")]
+Ignore = Annotated[list[str] | None, Option("--ignore", metavar="CODES", help="Ignore these rules.")]
 FailOn = Annotated[
     str | None,
     Option(
@@ -82,7 +84,7 @@ Hardware = Annotated[
 ]
 FixFiles = Annotated[bool, Option("--fix", help="Write the safe fixes to the files; report what remains.")]
 UnsafeFixes = Annotated[
-    bool, Option("--unsafe-fixes", help="With --fix or --diff: make the fixes too that may not be meant.")
+    bool, Option("--unsafe-fixes", help="With --fix or --diff: also apply fixes that may change the meaning.")
 ]
 Diff = Annotated[bool, Option("--diff", help="Show what --fix would change; change nothing.")]
 Watch = Annotated[bool, Option("--watch", help="Lint again whenever a file changes, until interrupted.")]
@@ -149,7 +151,7 @@ def command(
     if unsafe_fixes and not (fix or diff):
         raise UsageError("--unsafe-fixes goes with --fix or --diff")
     if watch and (fix or diff or output_file or len(outputs) > 1 or "-" in wanted):
-        raise UsageError("--watch goes with neither --fix, --diff, files of reports nor standard input")
+        raise UsageError("--watch cannot be combined with --fix, --diff, report files or standard input")
     asked = common.asked(kubernetes_version, feature_gates, settings, environment)
     target = common.target(*asked)
     job = Job(
@@ -251,7 +253,7 @@ class Job:
         devices = self.inventory
         if devices and not devices.classes and not any(d.kind == "DeviceClass" for d in inputs.documents):
             names = ", ".join(devices.assumed)
-            known = f"{names} are taken as their drivers install them; " if names else ""
+            known = f"{names} are assumed as their drivers install them; " if names else ""
             notice(
                 f"no DeviceClasses came with the devices: {known}for other classes, only findings that hold "
                 "for all of a driver's devices are reported"
@@ -265,7 +267,7 @@ def _tell(report: Report) -> None:
 
     reason = why_not()
     if reason is not None and report.documents:
-        notice(f"selectors and derived attributes are not compiled, priced or tried on devices: {reason}")
+        notice(f"selectors and derived attributes are not compiled, costed or tried on devices: {reason}")
     alike: dict[tuple[str, str | None], list[str]] = {}
     for skipped in report.skipped:
         if not skipped.unread:
@@ -367,7 +369,7 @@ def _watch(job: Job, output: _Output) -> NoReturn:
             sys.stdout.write(f"-- {time.strftime('%H:%M:%S')}: {count} finding{'s' if count != 1 else ''}\n")
         sys.stdout.flush()
         _complain(report.skipped)  # an editor may be replacing the file just now
-    raise AssertionError("changes never end")
+    raise AssertionError("a watch never ends")
 
 
 def _diff(job: Job, output_file: Path | None, *, unsafe: bool) -> tuple[Report, bool]:
@@ -434,7 +436,7 @@ def _inventory(sources: list[str], hardware: list[str], target: Target) -> Inven
 
     if target.release not in COMPARED:
         option = "--devices" if sources else "--hardware"
-        raise Unsupported(f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="leave it out")
+        raise Unsupported(f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="remove it")
     states = [published.read(source, target) for source in sources]
     described = [published.described(spec, target) for spec in published.machines(hardware)]
     slices = [value for state in (*states, *described) for value in state.all("ResourceSlice").values()]

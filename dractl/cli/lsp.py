@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dractl.model import Target
 
 UnsafeFixes = Annotated[
-    bool, Option("--unsafe-fixes", help="Offer the fixes too that may not be meant as quick fixes.")
+    bool, Option("--unsafe-fixes", help="Also offer fixes that may change the meaning as quick fixes.")
 ]
 
 

@@ -185,7 +185,7 @@ def _report(
         common.write_report("".join(diffs.values()), file)
     for item in skipped:
         terminal.notice(
-            f"{item.file}: left as it is, {item.why}"
+            f"{item.file}: unchanged, {item.why}"
             + (f"; {item.hint.replace('dractl lint -', 'dractl migrate -')}" if item.hint else "")
         )
     for remark in remarks:
@@ -193,7 +193,7 @@ def _report(
     for note in notes:
         terminal.notice(note)
     if not resources:
-        terminal.notice("nothing to turn: no container requests a resource of a device plugin")
+        terminal.notice("nothing to convert: no container requests a resource of a device plugin")
 
 
 def _stages() -> str:

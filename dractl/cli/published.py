@@ -62,7 +62,7 @@ def described(spec: str, target: Target, drivers: Sequence[str] = ()) -> Cluster
     settings = {}
     if any(gpu.mig_mode and not gpu.mig_devices for gpu in found.gpus):
         settings["gpu.nvidia.com"] = {"dynamicMIG": "true"}
-        terminal.notice(f"{spec}: its driver is taken to run with dynamicMIG, which makes MIG devices for claims")
+        terminal.notice(f"{spec}: its driver is assumed to run with dynamicMIG, which creates MIG devices for claims")
     return _of_machine(found, _node_name(spec), f"--hardware {spec}", target, drivers, settings)
 
 
@@ -141,7 +141,7 @@ def _of_machine(
         terminal.notice(f"{driver} publishes nothing here: {why}")
     if not rendering.slices:
         hint = "`dractl discover` shows the hardware" if option.startswith("--devices") else None
-        raise InputError(f"{option}: no driver that dractl knows would publish a device here", hint=hint)
+        raise InputError(f"{option}: no known driver would publish a device here", hint=hint)
     return sources.of_objects(rendering.objects)
 
 
@@ -157,5 +157,5 @@ def nodes(source: str, target: Target) -> ClusterState:
         return read(source, target)
     rendering = render(machine(source), Options("node-1", target), device_classes=True)
     if not rendering.slices:
-        raise InputError(f"--add {source}: no driver that dractl knows would publish a device there")
+        raise InputError(f"--add {source}: no known driver would publish a device there")
     return sources.of_objects(rendering.objects)

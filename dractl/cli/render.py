@@ -32,7 +32,7 @@ Driver = Annotated[
         "drivers gpu.example.com, net.example.com, cpu.example.com.",
     ),
 ]
-NodeName = Annotated[str | None, Option("--node-name", metavar="NAME", help="The node that the slices are of.")]
+NodeName = Annotated[str | None, Option("--node-name", metavar="NAME", help="Node that the slices belong to.")]
 Hardware = Annotated[
     str | None,
     Option(
@@ -47,25 +47,25 @@ NetworkDevices = Annotated[
     Option(
         "--network-devices",
         metavar="FILE",
-        help="Pools of devices that are attached to a network; without --hardware, --from and --sysfs-root only those.",
+        help="Add pools of network-attached devices; without --hardware, --from and --sysfs-root only those.",
     ),
 ]
 Nodes = Annotated[
     int,
-    Option("--nodes", metavar="N", min=1, max=10000, help="As many nodes of this hardware: NAME-1 to NAME-N."),
+    Option("--nodes", metavar="N", min=1, max=10000, help="Render N nodes of this hardware: NAME-1 to NAME-N."),
 ]
 DriverVersion = Annotated[
     list[str] | None,
-    Option("--driver-version", metavar="[DRIVER=]VERSION", help="Render as this version of a driver does."),
+    Option("--driver-version", metavar="[DRIVER=]VERSION", help="Render as this version of a driver."),
 ]
 DriverOption = Annotated[
     list[str] | None,
-    Option("--driver-option", metavar="DRIVER:NAME=VALUE", help="An option of a driver; `dractl rule DRIVER`."),
+    Option("--driver-option", metavar="DRIVER:NAME=VALUE", help="Option of a driver; `dractl rule DRIVER` lists them."),
 ]
-DeviceClasses = Annotated[bool, Option("--device-classes", help="Also the DeviceClasses of the drivers.")]
+DeviceClasses = Annotated[bool, Option("--device-classes", help="Also print the DeviceClasses of the drivers.")]
 Diff = Annotated[
     str | None,
-    Option("--diff", metavar="FILE|-|cluster", help="Compare with what is published; exit code 1 if it differs."),
+    Option("--diff", metavar="FILE|-|cluster", help="Compare with published slices; exit code 1 if they differ."),
 ]
 
 
@@ -106,14 +106,14 @@ def command(
     drivers = [name.strip() for part in driver or () for name in part.split(",") if name.strip()]
     if network_devices:
         if diff is not None:
-            raise UsageError("--diff compares the slices of a node: it does not go with --network-devices")
+            raise UsageError("--diff compares the slices of a node: it cannot be combined with --network-devices")
         if sysfs_root is None and snapshot is None and hardware is None:
             _write(_of_network(network_devices, target), output, output_file)
             return
     machine = _machine(sysfs_root, snapshot, hardware)
     name = _node_name(node_name, machine, live=sysfs_root is None and snapshot is None and hardware is None)
     if diff is not None and nodes > 1:
-        raise UsageError("--diff compares one node: it does not go with --nodes")
+        raise UsageError("--diff compares one node: it cannot be combined with --nodes")
     options = Options(
         node_name=name,
         target=target,
@@ -194,7 +194,7 @@ def _node_name(given: str | None, machine: Machine, *, live: bool) -> str:
     if given is None:
         name = name.lower()
     if len(name) > 253 or not _SUBDOMAIN.match(name):
-        raise UsageError(f"{name!r} is no name of a node", hint="--node-name takes a DNS name such as worker-1")
+        raise UsageError(f"{name!r} is not a valid node name", hint="--node-name takes a DNS name such as worker-1")
     return name
 
 
@@ -210,7 +210,7 @@ def _versions(given: list[str] | tuple[str, ...], drivers: list[str]) -> dict[st
             versions[drivers[0]] = version
         else:
             raise UsageError(
-                f"--driver-version {text}: of which driver?", hint=f"write DRIVER={text}, or give one --driver"
+                f"--driver-version {text}: missing driver name", hint=f"write DRIVER={text}, or give one --driver"
             )
     return versions
 
@@ -226,7 +226,7 @@ def _settings(given: list[str] | tuple[str, ...]) -> dict[str, dict[str, str]]:
             raise UsageError(f"--driver-option takes DRIVER:NAME=VALUE, not {text!r}")
         known = [setting.name for setting in find(name).catalogue.settings]
         if key not in known:
-            hint = f"its options are {', '.join(known)}" if known else "it has none that change its slices"
+            hint = f"its options are {', '.join(known)}" if known else "none of its options change its slices"
             raise UsageError(f"{name} has no option {key!r}", hint=hint)
         settings.setdefault(name, {})[key] = value
     return settings

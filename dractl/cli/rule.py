@@ -92,7 +92,7 @@ def _chosen(name: str | None) -> list[Rule]:
     try:
         return [known[code] for code in sorted(registry.expand([name], "rule"))]
     except UsageError:
-        raise UsageError(f"there is no rule or reason {name!r}", hint=_near(name, known)) from None
+        raise UsageError(f"unknown rule or reason {name!r}", hint=_near(name, known)) from None
 
 
 def _near(name: str, known: Mapping[str, Rule]) -> str:

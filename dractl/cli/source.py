@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Files = Annotated[
     list[str] | None,
-    Option("--filename", "-f", metavar="FILE|DIR|ARCHIVE", help="Read objects from here, not from a cluster."),
+    Option("--filename", "-f", metavar="FILE|DIR|ARCHIVE", help="Read objects from files, not from a cluster."),
 ]
 Devices = Annotated[
     list[str] | None,

@@ -10,17 +10,17 @@ if TYPE_CHECKING:
 
 # In the order of the work: see a node, render it, check manifests, explain what is stuck.
 SUBCOMMANDS = {
-    "discover": "What is in this node, and how is it wired.",
-    "render": "The ResourceSlices (and DeviceClasses) that drivers would publish for it.",
-    "lint": "What is wrong in these manifests.",
-    "explain": "Why is this claim or pod not allocated, and what would make it fit.",
-    "devices": "What the cluster has, who holds it, and what has to be cleaned up.",
-    "fit": "How many more copies of this fit, where, and what is stranded.",
-    "migrate": "Device-plugin requests in these manifests, turned into claims.",
-    "cel": "What a device selector means: verdict, type, cost, and its result on devices.",
-    "lsp": "Findings, hovers, completions and fixes in an editor (Language Server Protocol).",
-    "rule": "What a lint rule, a reason or a driver's attributes mean.",
-    "completion": "The completion script of a shell.",
+    "discover": "Show what is in this node and how it is wired.",
+    "render": "Print the ResourceSlices (and DeviceClasses) that drivers would publish for it.",
+    "lint": "Check manifests for errors.",
+    "explain": "Explain why a claim or pod is not allocated, and what would make it fit.",
+    "devices": "List devices, who holds them, and what needs cleaning up.",
+    "fit": "Count how many more copies fit, where, and what is stranded.",
+    "migrate": "Convert device-plugin requests in manifests to claims.",
+    "cel": "Check a device selector: verdict, type, cost, and its result on devices.",
+    "lsp": "Serve findings, hovers, completions and fixes to an editor (Language Server Protocol).",
+    "rule": "Describe a lint rule, a reason or a driver's attributes.",
+    "completion": "Print the completion script of a shell.",
 }
 
 

@@ -154,5 +154,5 @@ def _of_file(path: Path, note: Callable[[str, str], None]) -> PciNames:
     try:
         return _parsed(path.read_text(encoding="utf-8", errors="replace"))
     except OSError as error:
-        note("pci.ids", f"{path} cannot be read ({error.strerror}): names are those of dractl's own pci.ids")
+        note("pci.ids", f"{path} cannot be read ({error.strerror}): using the names of dractl's own pci.ids")
         return own()

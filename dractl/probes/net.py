@@ -51,7 +51,7 @@ def probe(
     gateways = {route.interface for family in routes for route in family if route.gateway}
     rdma = tuple(rdma)
     if not found:
-        why = "no network interface is listed: /sys/class/net shows those of one network namespace only"
+        why = "no network interfaces listed: /sys/class/net only shows those of one network namespace"
         note("net", why if root.exists("sys/class/net") else "there is no /sys/class/net here: interfaces are unknown")
     interfaces = [
         _interface(root, f, rdma, links.get(f.name), uplink=f.name in uplinks, gateway=f.name in gateways)

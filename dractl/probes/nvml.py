@@ -88,7 +88,7 @@ _INIT_HINTS = {
     "DRIVER_NOT_LOADED": "the NVIDIA kernel driver is not loaded; `modprobe nvidia`, or install it",
     "LIBRARY_NOT_FOUND": "libnvidia-ml.so.1 is not installed or not on the loader's path; it comes with the "
     "NVIDIA driver",
-    "LIB_RM_VERSION_MISMATCH": "the library and the loaded kernel driver are of different versions; reload the driver "
+    "LIB_RM_VERSION_MISMATCH": "the library and the loaded kernel driver have different versions; reload the driver "
     "or reboot",
     "NO_PERMISSION": "the device nodes /dev/nvidia* are missing or not accessible; run as root, or in a container "
     "that has them",
@@ -226,7 +226,7 @@ class _Session:
         if memory is None:
             self._note(
                 about,
-                "NVML tells no memory size (GPUs that share the host's memory have none): drivers publish no capacity",
+                "NVML reports no memory size (GPUs that share host memory have none): drivers publish no capacity",
             )
         brand = ask("brand", nvml.nvmlDeviceGetBrand)
         architecture = ask("architecture", nvml.nvmlDeviceGetArchitecture)

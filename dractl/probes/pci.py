@@ -57,7 +57,7 @@ def probe(root: SysRoot, enumerator: Enumerator, note: Callable[[str, str], None
     devices = [_device(root, bdf, path) for bdf, path in found.items()]
     for device in devices:
         if not device.path:
-            note(device.bdf, "the tree does not show where this function hangs: its root and bridges are unknown")
+            note(device.bdf, "the tree does not show this function's place: its root and bridges are unknown")
     return sorted(devices, key=lambda d: address(d.bdf))
 
 

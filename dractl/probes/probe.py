@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # GPUs whose memory and model are not in sysfs, or not without their driver.
 _ASKED_ELSEWHERE = {
-    classes.INTEL: "its memory is known to the DRM driver only (an ioctl that needs privileges): it is left out",
+    classes.INTEL: "its memory is known to the DRM driver only (an ioctl that needs privileges): it is omitted",
     classes.AMD: "no amdgpu driver is bound to it: its memory and partitions are unknown",
 }
 
@@ -71,7 +71,7 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
     gpus, nodes = _memory_of_gpus(root, gpus, nodes)
     denied = root.denied
     if denied:
-        note("permissions", f"{denied} files of /sys and /proc may not be read by this user; root sees them")
+        note("permissions", f"{denied} files of /sys and /proc cannot be read by this user; root can")
     machine = Machine(
         host=_host(root),
         cpus=cpus,
@@ -130,7 +130,7 @@ def _nvml(root: SysRoot, devices: list[PciDevice], note: Callable[[str, str], No
     if expected:
         note(
             "nvml",
-            "NVML is asked on a live node only: NVIDIA GPUs of this tree are known from PCI alone; a snapshot has both",
+            "NVML is available on a live node only: NVIDIA GPUs here are known from PCI alone; a snapshot has both",
         )
     return nvml.Answer()
 
@@ -186,7 +186,7 @@ def _gpus(
         lost = device in silent and 0 < answer.silent == len(silent)
         found.append(Gpu(bdf=device.bdf, vendor=device.vendor, health="lost" if lost else "unknown"))
         if lost:
-            note(device.bdf, "this is the GPU that NVML cannot reach; what PCI shows of it stays valid")
+            note(device.bdf, "this is the GPU that NVML cannot reach; its facts from PCI are still valid")
         elif _nvidia_gpu(device) and answer.driver is not None:
             note(device.bdf, _unmanaged(device.driver))
         elif device.vendor in _ASKED_ELSEWHERE:
@@ -222,9 +222,9 @@ def _memory_nodes(root: SysRoot) -> dict[str, int]:
 
 def _unmanaged(driver: str | None) -> str:
     if driver is None:
-        return "no kernel driver is bound to this GPU: NVML does not know it"
+        return "no kernel driver is bound to this GPU: NVML does not list it"
     return (
-        f"this GPU is bound to {driver}: NVML does not know it" if driver != "nvidia" else "NVML does not list this GPU"
+        f"this GPU is bound to {driver}: NVML does not list it" if driver != "nvidia" else "NVML does not list this GPU"
     )
 
 

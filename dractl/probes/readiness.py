@@ -105,10 +105,10 @@ def _nvidia_library(machine: Machine, root: SysRoot) -> Iterator[Check]:
     else:
         libraries = [f"{folder}/{name}" for folder in _LIBRARIES for name in root.names(folder) if _is_nvml(name)]
         versions = {version for path in libraries if (version := _version(path))}
-        advice = "install the NVIDIA driver's libraries in the version of the loaded kernel module"
+        advice = "install the NVIDIA driver's libraries with the version of the loaded kernel module"
         if not libraries and not root.is_directory("usr"):
             advice = "give the host's whole root with --root DIR, or run on the node itself"
-            yield Check("NVML", "unknown", "there is no /usr here in which to look for libnvidia-ml.so", advice)
+            yield Check("NVML", "unknown", "no /usr here to look for libnvidia-ml.so in", advice)
         elif not libraries:
             why = next(
                 (n.message for n in machine.notes if n.about == "nvml"), "no libnvidia-ml.so in the usual folders"
@@ -234,7 +234,7 @@ def _runtime(root: SysRoot) -> Check:
     if root.exists("run/crio/crio.sock") or root.is_directory("etc/crio"):
         return Check(name, "ok", "CRI-O: CDI is on by default since 1.23")
     if root.exists("run/containerd/containerd.sock"):
-        advice = "containerd 2.0 and later have CDI on; for 1.7 set enable_cdi = true in /etc/containerd/config.toml"
+        advice = "containerd 2.0 and later have CDI on; on 1.7 set enable_cdi = true in /etc/containerd/config.toml"
         return Check(name, "warning", "containerd with its default configuration", advice)
     return Check(name, "unknown", "neither containerd nor CRI-O was found", "give the host's own root with --root DIR")
 

@@ -154,7 +154,7 @@ class SysRoot:
             raise InputError(
                 "no such directory" if not directory.exists() else "this is not a directory",
                 place=str(directory),
-                hint="an archive or a snapshot is read with --from",
+                hint="read an archive or a snapshot with --from",
             )
         top = os.path.realpath(directory)
         if os.path.isdir(os.path.join(top, "sys")):
@@ -162,9 +162,9 @@ class SysRoot:
         if os.path.isdir(os.path.join(top, "devices")):
             return cls(_Below("sys", DirectoryTree(top)), name=str(directory))
         raise InputError(
-            "this directory holds neither sys/ nor devices/",
+            "this directory has neither sys/ nor devices/",
             place=str(directory),
-            hint="name the folder under which a host's sys/ and proc/ lie",
+            hint="name the folder that contains a host's sys/ and proc/",
         )
 
     @property

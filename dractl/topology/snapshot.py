@@ -60,7 +60,7 @@ def _snapshot(path: Path) -> Machine:
     try:
         if path.stat().st_size > MAX_SNAPSHOT:
             raise InputError(
-                f"is larger than {MAX_SNAPSHOT >> 20} MiB, which is too large for a snapshot of one machine",
+                f"is larger than {MAX_SNAPSHOT >> 20} MiB, too large for a snapshot of one machine",
                 place=str(path),
             )
         return Machine.from_json(json.loads(path.read_bytes()))
@@ -105,7 +105,7 @@ def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes | str | 
 
 def _within(total: int) -> int:
     if total > MAX_TOTAL:
-        raise InputError(f"unpacks to more than {MAX_TOTAL >> 20} MiB, which is too much for the files of one node")
+        raise InputError(f"unpacks to more than {MAX_TOTAL >> 20} MiB, too much for the files of one node")
     return total
 
 
@@ -137,7 +137,7 @@ def _collect(members: Iterator[tuple[str, bytes | str | None]]) -> Files:
     for count, (name, value) in enumerate(members):
         total = _within(total + (len(value) if value is not None else 0))
         if count >= MAX_MEMBERS:
-            raise InputError(f"has more than {MAX_MEMBERS} files, which is too many for one node")
+            raise InputError(f"has more than {MAX_MEMBERS} files, too many for one node")
         if len(name) > _MAX_NAME:
             continue
         parts = [part for part in name.split("/") if part not in ("", ".")]

@@ -255,7 +255,7 @@ def test_check_of_a_mounted_root(trees: dict[str, Path], capsys: pytest.CaptureF
     [
         (["--check", "--suggest", "gpu=1"], "--check and --suggest cannot be combined"),
         (["--diff", "a", "b", "--check"], "--diff and --check cannot be combined"),
-        (["--diff", "a", "b", "--root", "c"], "--diff names both machines itself"),
+        (["--diff", "a", "b", "--root", "c"], "--diff already names both machines"),
         (["--check", "--save", "x.json"], "it cannot be combined with --diff or --check"),
         (["--cluster"], "--cluster needs --check"),
     ],
@@ -305,7 +305,7 @@ def test_a_release_without_slices_shows_the_hardware_all_the_same(
     assert run("--root", trees["plx-8gpu"], "--kubernetes-version", "1.32") == 0
     captured = capsys.readouterr()
     assert "0000:19:00.0" in captured.out
-    assert "names of published devices are left out: ResourceSlices are rendered for Kubernetes 1.34" in captured.err
+    assert "names of published devices are omitted: ResourceSlices are rendered for Kubernetes 1.34" in captured.err
 
 
 def test_check_of_a_cluster(

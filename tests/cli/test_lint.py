@@ -98,7 +98,7 @@ def test_a_caret_stands_below_what_is_at_fault(here: Path, capsys: pytest.Captur
         (["lint", "claim.yaml", "--kubernetes-version", "1.12"], "1.12"),
         (["lint", "claim.yaml", "--feature-gates", "DRAListTypeAtributes=true"], "DRAListTypeAtributes"),
         (["lint", "claim.yaml", "--fix", "--diff"], "exclude each other"),
-        (["rule", "DRA9999"], "there is no rule or reason 'DRA9999'"),
+        (["rule", "DRA9999"], "unknown rule or reason 'DRA9999'"),
     ],
 )
 def test_wrong_usage_is_2(here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
