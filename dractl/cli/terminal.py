@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import sys
 from typing import Literal, TextIO
 
@@ -56,6 +55,8 @@ def width(stream: TextIO, default: int = 100) -> int:
     """Columns of the terminal, or ``default`` where ``stream`` is none (COLUMNS wins)."""
     if not stream.isatty() and "COLUMNS" not in os.environ:
         return default
+    import shutil
+
     return max(40, shutil.get_terminal_size((default, 24)).columns)
 
 

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from dractl.lint.finding import Finding, Report
-from dractl.lint.run import lint
-from dractl.lint.selection import Selection
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dractl.lint.finding import Finding, Report
+    from dractl.lint.run import lint
+    from dractl.lint.selection import Selection
 
 __all__ = ["Finding", "Report", "Selection", "lint"]
+
+_HOME = {"Finding": "finding", "Report": "finding", "lint": "run", "Selection": "selection"}
+
+
+def __getattr__(name: str) -> Any:
+    """The names above are imported when they are first used: explain wants the configuration alone."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"dractl.lint.{_HOME[name]}"), name)
+    return value

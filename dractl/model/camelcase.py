@@ -1,9 +1,10 @@
-"""Our own dataclasses as JSON: snake_case fields become camelCase keys."""
+"""Our own values as JSON: snake_case fields become camelCase keys."""
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
+
+from dractl.records import record_fields
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -17,6 +18,17 @@ def camel_case(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
+def _field_names(value: object) -> list[str] | None:
+    """The fields of a record or a dataclass; None for anything else."""
+    if hasattr(type(value), "__record_fields__"):
+        return [field.name for field in record_fields(value)]
+    if "__dataclass_fields__" not in vars(type(value)):
+        return None
+    from dataclasses import fields  # of a room whose values are dataclasses: imported there
+
+    return [field.name for field in fields(value)]  # type: ignore[arg-type]
+
+
 def encode(
     value: Any,
     *,
@@ -24,13 +36,14 @@ def encode(
     always: Collection[str] = (),
     absent: Collection[object] = (None, ()),
 ) -> Any:
-    """A dataclass, a tuple or list of them, or a scalar as JSON has it.
+    """A record, a dataclass, a tuple or list of them, or a scalar as JSON has it.
 
     Fields whose value is in ``absent`` are left out, except those named in ``always``. ``renamed`` maps fields to keys
     that are not their camelCase (``class`` is no name for a field).
     """
-    if is_dataclass(value):
-        found = ((f.name, getattr(value, f.name)) for f in fields(value))
+    fields = _field_names(value)
+    if fields is not None:
+        found = ((name, getattr(value, name)) for name in fields)
         return {
             renamed.get(name) or camel_case(name): encode(item, renamed=renamed, always=always, absent=absent)
             for name, item in found

@@ -21,7 +21,9 @@ def nearest(name: str, known: Iterable[str], alike: float = 0.7) -> str | None:
 
 def nearest_names(name: str, known: Iterable[str], alike: float = 0.7, most: int = 3) -> list[str]:
     """The known names that differ little, the nearest first; ``most`` of them."""
+    by_lower = {candidate.lower()[:_LONGEST]: candidate for candidate in sorted(known, reverse=True)}
+    if not by_lower:
+        return []
     from difflib import get_close_matches
 
-    by_lower = {candidate.lower()[:_LONGEST]: candidate for candidate in sorted(known, reverse=True)}
     return [by_lower[found] for found in get_close_matches(name.lower()[:_LONGEST], by_lower, most, alike)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from dractl.lint import registry
@@ -28,7 +27,7 @@ def _finding(finding: Finding, canvas: Canvas) -> str:
     title = f"{head} {finding.name}: {canvas.plain(printable(finding.message))}"
     if finding.confidence != "certain":
         title += f" ({finding.confidence})"
-    first, *rest = wrap(title, canvas.width, subsequent_indent="  ", break_on_hyphens=False)
+    first, *rest = _lines(title, canvas.width, subsequent_indent="  ")
     lines = [canvas.paint(head, style) + first[len(head) :], *rest]
 
     margin = " " * len(str(finding.position.line))
@@ -60,7 +59,13 @@ def _finding(finding: Finding, canvas: Canvas) -> str:
 
 
 def _wrapped(text: str, canvas: Canvas, indent: int) -> list[str]:
-    return wrap(canvas.plain(printable(text)), max(20, canvas.width - indent - 3), break_on_hyphens=False)
+    return _lines(canvas.plain(printable(text)), max(20, canvas.width - indent - 3))
+
+
+def _lines(text: str, width: int, subsequent_indent: str = "") -> list[str]:
+    from textwrap import wrap  # nothing is wrapped where nothing is found
+
+    return wrap(text, width, subsequent_indent=subsequent_indent, break_on_hyphens=False)
 
 
 def _note(text: str, label: str, canvas: Canvas, margin: str) -> list[str]:
