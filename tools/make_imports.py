@@ -8,6 +8,7 @@ Run it when a path really needs a new module; what is only sometimes needed is i
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,8 @@ import json, sys
 before = set(sys.modules)
 from dractl.cli.main import main
 main(sys.argv[1:])
-sys.stderr.write("\\n" + json.dumps(sorted(n for n, m in sys.modules.items() if n not in before and hasattr(m, "__path__") | hasattr(m, "__file__"))))
+files = {name for name, module in sys.modules.items() if hasattr(module, "__path__") or hasattr(module, "__file__")}
+sys.stderr.write("\\n" + json.dumps(sorted(files - before)))
 """
 
 
@@ -41,11 +43,18 @@ def imported(arguments: list[str]) -> list[str]:
         Path(tree, "sys").mkdir()
         words = [tree if word == "TREE" else word for word in arguments]
         command = [sys.executable, "-c", _PROGRAM, *words]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=True)
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=True, env=_environment()
+        )
     names = json.loads(done.stderr.splitlines()[-1])
     ours = {name for name in names if name.partition(".")[0] == "dractl"}
     tops = {name.partition(".")[0] for name in names} - {"dractl"}
     return sorted(ours | {name for name in tops if name in COSTLY or _foreign(name)})
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without what makes a run look at the terminal or at a configuration."""
+    return {name: value for name, value in os.environ.items() if name != "COLUMNS" and not name.startswith("DRACTL_")}
 
 
 def _foreign(name: str) -> bool:
