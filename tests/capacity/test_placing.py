@@ -210,3 +210,68 @@ def test_what_is_left_of_shared_devices_is_stranded() -> None:
     assert [(one.devices, one.why) for one in left] == [
         (("gpu.example.com/a/gpu-0",), "capacity memory: wants 30Gi, 10Gi of 40Gi is free")
     ]
+
+
+def partition(name: str, size: int) -> dict[str, Any]:
+    taken = [{"counterSet": "gpu-0", "counters": {"slices": {"value": str(size)}}}]
+    return {"name": name, "attributes": {}, "consumesCounters": taken}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6),
+    total=st.integers(1, 9),
+    wants=st.integers(1, 2),
+)
+def test_the_most_partitions_that_fit_are_what_trying_everything_finds(
+    sizes: list[int], total: int, wants: int
+) -> None:
+    parts = slice_of("gpu.example.com", "a", *(partition(f"p{i}", size) for i, size in enumerate(sizes)))
+    counters = slice_of("gpu.example.com", "a")
+    counters["metadata"]["name"] += "-counters"
+    counters["spec"]["sharedCounters"] = [{"name": "gpu-0", "counters": {"slices": {"value": str(total)}}}]
+    for made in (parts, counters):
+        made["spec"]["pool"]["resourceSliceCount"] = 2
+    del counters["spec"]["devices"]
+    state = state_of(GPU, template("t", request("gpu", "gpu", wants)), node("a"), parts, counters)
+    found = place(subject(state, "template/t", "ml"), FEATURES)
+    packed = most(found, FEATURES)
+    chosen = [c for n in range(len(sizes) + 1) for c in combinations(sizes, n) if sum(c) <= total]
+    assert packed.proven
+    assert packed.fits == max(len(c) // wants for c in chosen)
+    assert found.fits <= packed.fits
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    devices=st.lists(st.integers(1, 6), min_size=1, max_size=3),
+    wants=st.lists(st.integers(1, 4), min_size=1, max_size=2),
+)
+def test_the_most_shares_that_fit_are_what_trying_everything_finds(devices: list[int], wants: list[int]) -> None:
+    asks = [request(f"r{i}", "gpu", capacity={"requests": {"memory": f"{amount}Gi"}}) for i, amount in enumerate(wants)]
+    fleet = slice_of("gpu.example.com", "a", *(shared(f"d{i}", f"{size}Gi") for i, size in enumerate(devices)))
+    state = state_of(GPU, template("t", *asks), node("a"), fleet)
+    found = place(subject(state, "template/t", "ml"), FEATURES)
+    packed = most(found, FEATURES)
+    assert packed.proven
+    assert packed.fits == shares(tuple(devices), wants)
+    assert found.fits <= packed.fits
+
+
+def shares(free: tuple[int, ...], wants: list[int]) -> int:
+    """Copies of which each takes an amount of one device for every request of ``wants``."""
+
+    def fits(left: tuple[int, ...], amounts: list[int]) -> bool:
+        if not amounts:
+            return True
+        rest = amounts[1:]
+        return any(
+            fits((*left[:i], size - amounts[0], *left[i + 1 :]), rest)
+            for i, size in enumerate(left)
+            if size >= amounts[0]
+        )
+
+    copies = 0
+    while fits(free, wants * (copies + 1)):
+        copies += 1
+    return copies
