@@ -31,11 +31,12 @@ _OUT_OF_SERVICE = ("NoSchedule", "NoExecute")
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A capacity of a device and what its shares consume, as quantities."""
+    """A capacity of a device, what its shares consume and what is left, as quantities."""
 
     name: str
     total: str
     consumed: str
+    left: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +255,9 @@ def _model(device: Device) -> str | None:
 def _amounts(identity: DeviceID, device: Device, held: AllocatedState) -> tuple[Amount, ...]:
     consumed: Mapping[str, Quantity] = held.capacity.get(identity, {})
     return tuple(
-        Amount(name, str(capacity.value), str(consumed[name]) if name in consumed else "0")
+        Amount(name, str(value), str(consumed.get(name, 0)), str(value - consumed[name] if name in consumed else value))
         for name, capacity in device.capacity.items()
+        for value in (capacity.value,)
     )
 
 

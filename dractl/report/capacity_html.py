@@ -231,7 +231,7 @@ def _square(row: DeviceRow, taken: frozenset[str], *, first: bool) -> str:
     state = "copy" if str(row.id) in taken else row.state
     letter, words = _LETTERS[state]
     holders = ", ".join(dict.fromkeys(holder.pod or holder.claim for holder in row.holders))
-    left = ", ".join(f"{a.name} {a.consumed} of {a.total}" for a in row.capacity if a.consumed != "0")
+    left = ", ".join(f"{a.name} {a.left} of {a.total} left" for a in row.capacity if a.consumed != "0")
     facts = [str(row.id), row.model or "", words, left, f"held by {holders}" if holders else "", *row.taints]
     label = escape("; ".join(filter(None, facts)))
     return (

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from dractl.explain.answer import Reason
     from dractl.report.canvas import Canvas
 
+Cells = tuple[str, ...]
+
 _OUT = ("tainted", "incomplete", "stale", "gone")
 _MANY = 40  # rows from which equal ones are put together
 _SHOWN = 12
+_MODEL = 12  # columns of a model's name from which it is worth showing
 
 
 def devices(
@@ -35,13 +38,13 @@ def devices(
     for row in stock.devices:
         for key in _keys(row, by):
             groups.setdefault(key, []).append(row)
-    lines: list[tuple[str, ...]] = [_line(key, rows) for key, rows in sorted(groups.items())]
+    lines: list[Cells] = [_line(key, rows) for key, rows in sorted(groups.items())]
     for p in plugins if by == "node" else ():
         counts = (p.allocatable, max(0, p.allocatable - p.requested), p.requested, 0)
         lines.append((p.node, f"{p.resource} (device plugin)", "", *(str(n) for n in counts), "0", ""))
     if not lines:
         return "no device is published, and no node offers any through a device plugin\n"
-    head: tuple[str, ...] = (
+    head: Cells = (
         by.upper(),
         "DRIVER",
         "MODEL",
@@ -53,11 +56,32 @@ def devices(
         "HELD BY",
     )
     if not hidden:
-        head, lines = (*head[:-2], head[-1]), [(*line[:-2], line[-1]) for line in lines]
-    if by == "driver":
-        head, lines = (head[0], *head[2:]), [(line[0], *line[2:]) for line in lines]
-    text = table(head, _together(lines, len(head)), canvas, numbers=[i for i, n in enumerate(head) if n in _NUMBERS])
+        head, lines = _but(head, lines, head.index(_UNKNOWN))
+    repeated = {"driver": "DRIVER", "model": "MODEL"}.get(by)
+    if repeated is not None:
+        head, lines = _but(head, lines, head.index(repeated, 1))
+    head, lines = _narrowed(head, _together(lines, len(head)), canvas)
+    text = table(head, lines, canvas, numbers=[i for i, n in enumerate(head) if n in _NUMBERS])
     return text + _note(hidden, canvas) + _problems(problems, canvas)
+
+
+def _narrowed(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, list[Cells]]:
+    """The table in the width of a terminal: models are cut, then left out, so that the numbers are seen."""
+    if "MODEL" not in head[1:]:
+        return head, lines
+    widths = [max(len(row[i]) for row in (head, *lines)) for i in range(len(head) - 1)]
+    column, over = head.index("MODEL", 1), sum(widths) + 2 * len(widths) - 2 - canvas.width
+    if over <= 0:
+        return head, lines
+    room = widths[column] - over
+    if room < _MODEL:
+        return _but(head, lines, column)
+    return head, [(*line[:column], canvas.cut(line[column], room), *line[column + 1 :]) for line in lines]
+
+
+def _but(head: Cells, lines: list[Cells], column: int) -> tuple[Cells, list[Cells]]:
+    """The table without a column."""
+    return (*head[:column], *head[column + 1 :]), [(*line[:column], *line[column + 1 :]) for line in lines]
 
 
 def _note(hidden: str, canvas: Canvas) -> str:
@@ -102,7 +126,7 @@ def _some(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" +{len(names) - most}" if len(names) > most else "")
 
 
-def _together(lines: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
+def _together(lines: list[Cells], width: int) -> list[Cells]:
     """Equal lines but for their first column and the holders as one, if there are many."""
     if len(lines) <= _MANY:
         return lines
@@ -122,8 +146,10 @@ def _problems(problems: Sequence[Problem], canvas: Canvas) -> str:
         return ""
     lines = ["", canvas.paint("To clean up", "1")]
     for problem in problems[:_SHOWN]:
-        lines.append(f"  {canvas.paint(problem.code, '33')}  {printable(problem.message)}")
-        lines += [f"    {canvas.glyph('→', '->')} {printable(step.command or step.text)}" for step in problem.next]
+        first, *others = _wrap(f"  {problem.code}  {printable(problem.message)}", canvas.width)
+        lines += [first.replace(problem.code, canvas.paint(problem.code, "33"), 1), *others]
+        for step in problem.next:
+            lines += _wrap(f"    {canvas.glyph('→', '->')} {printable(step.command or step.text)}", canvas.width)
     if len(problems) > _SHOWN:
         lines.append(f"  and {len(problems) - _SHOWN} more: -o json lists them all")
     return canvas.plain("\n".join(lines) + "\n")
@@ -134,7 +160,7 @@ def wide(stock: Inventory, problems: Sequence[Problem], canvas: Canvas, hidden: 
     head = ("NODE", "DEVICE", "ROOT", "NUMA", "MODEL", "STATE", "LEFT", "CLAIM", "PODS", "SINCE")
     lines = []
     for row in stock.devices:
-        left = ", ".join(f"{a.name} {a.consumed}/{a.total}" for a in row.capacity if a.consumed != "0")
+        left = ", ".join(f"{a.name} {a.left} of {a.total}" for a in row.capacity if a.consumed != "0")
         state = row.state + (f" ({', '.join(row.taints)})" if row.taints else "")
         lines.append(
             (

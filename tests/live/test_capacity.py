@@ -265,23 +265,9 @@ def fleet(name: str, release: str) -> tuple[list[dict[str, Any]], dict[str, Any]
 
 
 FLEETS = [
-    "one",
-    "aligned",
-    "few-pods",
-    "all-on-a-node",
-    "two-claims",
-    "shared-capacity",
-    "partitions",
-    "distinct",
-    "first-available",
-    "tainted-devices",
-    "node-selector-and-taints",
-    "cpu",
-    "extended-resource",
-    "admin-access",
-    "quota-of-claims",
-    "quota-of-devices",
-    "quota-of-pods",
+    *("one", "aligned", "few-pods", "all-on-a-node", "two-claims", "shared-capacity", "partitions", "distinct"),
+    *("first-available", "tainted-devices", "node-selector-and-taints", "cpu", "extended-resource", "admin-access"),
+    *("quota-of-claims", "quota-of-devices", "quota-of-pods"),
 ]
 CLASSES = [device_class("gpu", f"device.driver == '{GPU}'"), device_class("nic", f"device.driver == '{NIC}'")]
 
