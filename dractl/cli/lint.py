@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dractl.lint.inventory import Inventory
     from dractl.lint.selection import Selection
     from dractl.manifests import Inputs, Skipped
+    from dractl.manifests.files import Entry
     from dractl.model import Target
 
 FORMATS = ("full", "concise", "json", "sarif", "junit", "github", "gitlab")
@@ -42,7 +43,10 @@ ChangedFiles = Annotated[
 ]
 Render = Annotated[
     bool,
-    Option("--render/--no-render", help="Render charts with helm, if installed, and lint the result."),
+    Option(
+        "--render/--no-render",
+        help="Render charts with helm and kustomizations with kustomize or kubectl, if installed.",
+    ),
 ]
 ShowFiles = Annotated[bool, Option("--show-files", help="List the files that would be linted, and stop.")]
 Select = Annotated[
@@ -204,8 +208,9 @@ class Job:
         """The input, with some files replaced."""
         from dractl.cli.rendering import renderer
         from dractl.manifests import load_readable
+        from dractl.manifests.files import listed
 
-        return load_readable(
+        inputs = load_readable(
             self.paths,
             stdin=self.stdin,
             stdin_name=self.stdin_name,
@@ -214,6 +219,21 @@ class Job:
             overlay=overlay,
             render=renderer(self.target) if self.render else None,
         )
+        if overlay:  # files that are not written yet cannot be built
+            return inputs
+        return self._built(inputs, listed(self.paths, self.exclude))
+
+    def _built(self, inputs: Inputs, entries: Iterable[Entry | Skipped]) -> Inputs:
+        """The input with the objects of its kustomizations."""
+        from dractl.cli.rendering import builder
+        from dractl.lint.relevance import concern
+        from dractl.manifests import Skipped
+        from dractl.manifests.built import built
+
+        if not self.render or self.changed_files:
+            return inputs
+        files = [item.path for item in entries if not isinstance(item, Skipped)]
+        return built(inputs, files, builder(), lambda document: concern(document.value) == "claims")
 
     def lint(self, overlay: Mapping[str, bytes] | None = None) -> Report:
         """The report on the input, with some files replaced; notices about it the first time."""
@@ -234,7 +254,8 @@ class Job:
         from dractl.lint.cache import Cache
         from dractl.lint.part import Question
         from dractl.lint.run import apart, is_large, lint_listed
-        from dractl.manifests.files import listed
+        from dractl.manifests.files import Entry, listed
+        from dractl.manifests.kustomize import is_kustomization
 
         if self.stdin is not None or self.inventory is not None:
             return None
@@ -242,9 +263,16 @@ class Job:
         if not is_large(entries):
             return None
         question = Question(self.target, self.selection, assumed=self.assumed)
-        cache = None if self.cache is None else Cache(self.cache)
+        kustomized = self.render and any(isinstance(item, Entry) and is_kustomization(item.path) for item in entries)
+        cache = None if self.cache is None or kustomized else Cache(self.cache)  # builds read what no digest covers
         named = len(self.paths) == 1 and not self.changed_files
-        return lint_listed(apart(entries, self.jobs), question, named=named, cache=cache)
+        return lint_listed(
+            apart(entries, self.jobs),
+            question,
+            named=named,
+            cache=cache,
+            completed=lambda inputs: self._built(inputs, entries),
+        )
 
     def _tell_of_devices(self, inputs: Inputs) -> None:
         """A notice of what the devices are taken for."""
@@ -275,7 +303,7 @@ def _tell(report: Report) -> None:
     for (why, hint), files in alike.items():
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         notice(f"{files[0]}{more}: skipped, {why}" + (f"; {hint}" if hint else ""))
-    if not report.documents and not any(skipped.unread for skipped in report.skipped):
+    if not report.documents and not report.findings and not any(skipped.unread for skipped in report.skipped):
         notice("nothing here concerns DRA: no claim, class, slice or taint rule, and no pod that uses one")
 
 

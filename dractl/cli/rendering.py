@@ -1,4 +1,5 @@
-"""Charts to manifests, by the helm that is installed; nothing is downloaded, no cluster is asked."""
+"""Charts and kustomizations to manifests, by the programs that are installed; nothing is downloaded, no cluster is
+asked."""
 
 from __future__ import annotations
 
@@ -9,8 +10,7 @@ from dractl.manifests.rendered import Rendered
 from dractl.model.releases import SERVED, served_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from dractl.manifests.rendered import Renderer
     from dractl.model import Target
 
 TIMEOUT = 60
@@ -20,7 +20,7 @@ RELEASE = "release"
 _MAX_ERROR = 300
 
 
-def renderer(target: Target) -> Callable[[str], Rendered] | None:
+def renderer(target: Target) -> Renderer | None:
     """Renders the chart in a folder for a cluster of a release; None where there is no helm."""
     import shutil
 
@@ -44,12 +44,44 @@ def _helm(helm: str, chart: str, target: Target) -> Rendered:
     return _run([*command, "--namespace", RELEASE])  # charts of drivers refuse the namespace default
 
 
+def builder() -> Renderer | None:
+    """Builds the kustomization in a folder; None where there is neither kustomize nor kubectl."""
+    import shutil
+
+    for name, subcommand in (("kustomize", "build"), ("kubectl", "kustomize")):
+        program = shutil.which(name)
+        if program is not None:
+            command = [program, subcommand]
+            return lambda folder: _kustomize(command, folder)
+    return None
+
+
+def _kustomize(command: list[str], folder: str) -> Rendered:
+    """Builds a kustomization around the one in ``folder`` that makes each object name its file."""
+    import json
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as made:
+        here = os.path.realpath(made)
+        try:
+            resource = os.path.relpath(os.path.realpath(folder), here).replace(os.sep, "/")
+        except ValueError:
+            return Rendered(None, "it is on another drive than temporary files")
+        text = json.dumps({"buildMetadata": ["originAnnotations"], "resources": [resource]})
+        with open(os.path.join(here, "kustomization.yaml"), "w", encoding="utf-8") as file:
+            file.write(text)
+        return _run([*command, here])._replace(base=here)
+
+
 def _run(command: list[str]) -> Rendered:
     import subprocess
 
     what = " ".join([os.path.basename(command[0]), command[1]])
+    environment = {**os.environ, "KUBECONFIG": os.devnull}  # some kubectl ask the cluster for its version first
     try:
-        done = subprocess.run(command, check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT)
+        done = subprocess.run(
+            command, env=environment, check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT
+        )
     except subprocess.TimeoutExpired:
         return Rendered(None, f"{what} took longer than {TIMEOUT} seconds")
     except OSError as error:
@@ -61,8 +93,8 @@ def _run(command: list[str]) -> Rendered:
 
 
 def _error(text: str) -> str:
-    """What a program says about its end, in one line: from its first ``Error:`` on, without advice to debug."""
+    """What a program says about its end, in one line: from its first ``Error:`` on, without warnings and advice."""
     start = max(text.lower().find("error:"), 0)
-    lines = [line.strip() for line in text[start:].splitlines() if not line.startswith("Use --debug")]
+    lines = [line.strip() for line in text[start:].splitlines() if not line.startswith(("Use --debug", "# Warning"))]
     joined = " ".join(line for line in lines if line)
     return joined if len(joined) <= _MAX_ERROR else joined[:_MAX_ERROR] + " ..."

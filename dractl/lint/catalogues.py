@@ -485,29 +485,6 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
         (
         ), False,
     ),
-    'net.example.com': (
-        ('0.4',), '0.4',
-        (
-            ('net.example.com/index', 'int'),
-            ('net.example.com/uuid', 'string'),
-            ('net.example.com/model', 'string', None, None, '', (), ('LATEST-NET-MODEL',)),
-            ('net.example.com/driverVersion', 'version', None, None, '', (), ('1.0.0',)),
-        ),
-        (
-            ('net.example.com/vfs', 'quantity'),
-            ('net.example.com/ingressBandwidth', 'quantity'),
-            ('net.example.com/egressBandwidth', 'quantity'),
-        ), True,
-    ),
-    'cpu.example.com': (
-        ('0.4',), '0.4',
-        (
-            ('cpu.example.com/numaNodeID', 'int'),
-        ),
-        (
-            ('cpu.example.com/cpu', 'quantity'),
-        ), True,
-    ),
 }
 
 CLASSES: dict[str, tuple[str, ...]] = {
@@ -537,8 +514,6 @@ CLASSES: dict[str, tuple[str, ...]] = {
     'npu.furiosa.ai': ("device.driver == 'npu.furiosa.ai'",),
     'hami-core-gpu.project-hami.io': ("device.driver == 'hami-core-gpu.project-hami.io' && device.attributes['hami-core-gpu.project-hami.io'].type == 'hami-gpu'",),
     'ovsdpdk': ('device.driver == "ovsdpdk.k8snetworkplumbingwg.io"',),
-    'net.example.com': ("device.driver == 'net.example.com'",),
-    'cpu.example.com': ("device.driver == 'cpu.example.com'",),
 }
 
 # What those selectors leave: the driver, and the values of its attribute `type`.
@@ -569,8 +544,6 @@ CLASS_DEVICES: dict[str, tuple[str | None, tuple[str, ...]]] = {
     'npu.furiosa.ai': ('npu.furiosa.ai', ()),
     'hami-core-gpu.project-hami.io': ('hami-core-gpu.project-hami.io', ('hami-gpu',)),
     'ovsdpdk': ('ovsdpdk.k8snetworkplumbingwg.io', ()),
-    'net.example.com': ('net.example.com', ()),
-    'cpu.example.com': ('cpu.example.com', ()),
 }
 
 PRODUCTS: dict[str, tuple[str, ...]] = {

@@ -127,12 +127,13 @@ class Run:
 
     def named(self, kind: str, name: str) -> list[Subject]:
         """The objects of a kind that have a name, in whatever namespaces; if there are none, the one elsewhere that
-        has it, provided that it is the only one."""
-        found = self._names.get((kind, name), [])
+        has it, provided that it is the only one: as it is written, if it is also part of a kustomization."""
+        found = self.own(kind, name)
         if found or self.others is None:
             return found
-        elsewhere = self.others.named(kind, name)
-        return elsewhere if len(elsewhere) == 1 else []
+        elsewhere = self.others.own(kind, name)
+        written = [subject for subject in elsewhere if not subject.document.built] or elsewhere
+        return written if len(written) == 1 else []
 
     def device_class(self, name: str) -> Subject | None:
         """The DeviceClass of that name: the last one of the run, else the only one elsewhere."""

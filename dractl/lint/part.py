@@ -90,7 +90,7 @@ def lint_part(inputs: Inputs, question: Question, exchange: Exchange, kustomizat
     found += _advice(together, question, kustomizations, others, namespaces.known)
     found += _advice_on_patches(patches, question, kustomizations)
     commented = {item.file: item for item in inputs.documents if ignores(item.text)} if inputs.documents else {}
-    documents = len(readable) + len(inputs.broken)
+    documents = sum(not item.document.built for item in readable) + len(inputs.broken)
     return Part(found, list(commented.values()), documents, inputs.files, inputs.skipped, namespaces)
 
 
@@ -119,14 +119,14 @@ def _shared(
     whole: Sequence[Meant], question: Question, kustomizations: Kustomizations, exchange: Exchange
 ) -> tuple[list[Meant], Run]:
     """The documents that this part advises on, in the order of the input, and where it looks up names of others."""
-    homes = {kustomizations.home_of(item.file) for item in whole}
+    homes = {_home(item.subject, kustomizations) for item in whole}
     owners: dict[str, int] = {}
     for rank, named in enumerate(exchange.to_all(homes)):
         for home in named:
             owners.setdefault(home, rank)
     given: list[list[Meant]] = [[] for _ in range(exchange.size)]
     for item in whole:
-        given[owners[kustomizations.home_of(item.file)]].append(item)
+        given[owners[_home(item.subject, kustomizations)]].append(item)
     together = [item for taken in exchange.to_each(given) for item in taken]
     mine, advised = ([item.subject for item in items] for items in (whole, together))
     return together, Run(elsewhere(mine, advised, exchange), question.target, question.devices)
@@ -152,7 +152,8 @@ def _advice(
             question.target,
             question.devices,
             others,
-            applied_together=kustomizations.naming(together[0].document.file) is not None,
+            applied_together=bool(together[0].document.rendered)
+            or kustomizations.naming(together[0].document.file) is not None,
             namespaces=namespaces,
         )
         for rule in registry.rules().values():
@@ -162,11 +163,17 @@ def _advice(
                         yield from_advice(rule, advice)._replace(number=numbers[id(advice.subject)])
 
 
+def _home(subject: Subject, kustomizations: Kustomizations) -> str:
+    """What keeps an object together with others: what it was rendered from, or the home of its file."""
+    document = subject.document
+    return f"{document.rendered} rendered" if document.rendered else kustomizations.home_of(document.file)
+
+
 def _apart(subjects: Iterable[Subject], kustomizations: Kustomizations) -> list[list[Subject]]:
-    """The objects of each kustomization, and of each other folder."""
+    """The objects of each chart and kustomization, and of each other folder."""
     found: dict[str, list[Subject]] = {}
     for subject in subjects:
-        found.setdefault(kustomizations.home_of(subject.document.file), []).append(subject)
+        found.setdefault(_home(subject, kustomizations), []).append(subject)
     return list(found.values())
 
 

@@ -33,6 +33,11 @@ class Placed(NamedTuple):
     def file(self) -> str:
         return self.finding.position.file
 
+    @property
+    def built(self) -> bool:
+        """True if it was found in an object as a kustomization makes it."""
+        return self.document is not None and self.document.built
+
 
 def _object(document: Document) -> ObjectRef:
     return ObjectRef(document.api_version, document.kind, document.namespace, document.name)
@@ -75,7 +80,7 @@ def from_violation(document: Document, remark: Remark, target: Target) -> Placed
         help=_help(document, violation, target),
         related=related,
         api=api if remark.server else None,
-        origin=document.origin,
+        origin=document.origin or document.rendered,
         fix=None if document.rendered else for_violation(document, violation),
         excerpt=document.line(position.line),
     )
@@ -150,7 +155,7 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Placed:
         confidence=advice.confidence,
         help=advice.help,
         related=tuple(Related(what, there.document.locate(path)) for what, there, path in advice.related),
-        origin=document.origin,
+        origin=document.origin or document.rendered,
         fix=replacement(document, advice.fix) if advice.fix and not document.rendered else None,
         excerpt=document.line(position.line),
     )

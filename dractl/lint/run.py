@@ -16,7 +16,7 @@ from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.templates import chart_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dractl.lint.cache import Cache
     from dractl.lint.inventory import Inventory
@@ -41,10 +41,16 @@ def lint(
 
 
 def lint_listed(
-    shares: Sequence[Sequence[Entry | Skipped]], question: Question, *, named: bool, cache: Cache | None = None
+    shares: Sequence[Sequence[Entry | Skipped]],
+    question: Question,
+    *,
+    named: bool,
+    cache: Cache | None = None,
+    completed: Callable[[Inputs], Inputs] = lambda inputs: inputs,
 ) -> Report:
     """As :func:`lint`, of files that are not read yet, in a process for each share; the report does not depend on how
     they are shared. ``named``: the user names one path and means manifests by it. ``cache``: reports of earlier runs.
+    ``completed`` adds what is made of files in several shares, in this process.
     """
     key = ""
 
@@ -62,7 +68,8 @@ def lint_listed(
                 known = cache.get(key)
             if exchange.to_all(known is not None)[0]:
                 return known or NOTHING
-        return lint_part(load_relevant(read), question, exchange, kustomizations)
+        inputs = load_relevant(read)
+        return lint_part(completed(inputs) if exchange.rank == 0 else inputs, question, exchange, kustomizations)
 
     parts = in_processes(shares, work)
     if isinstance(parts[0], Report):
@@ -83,7 +90,7 @@ def _report(parts: Sequence[Part], question: Question) -> Report:
         documents = [item for item in items if isinstance(item.value, dict)]
         return [judged(reading, question, namespaces)[0] for reading in readings(documents, kustomizations)]
 
-    found = [placed for part in parts for placed in part.found]
+    found = _once([placed for part in parts for placed in part.found])
     commented = [document for part in parts for document in part.commented]
     kept, suppressed = select(proven(found, again), commented, question.config)
     kept.sort(key=lambda f: (f.position.file, f.position.line, f.position.column, f.code))
@@ -96,6 +103,23 @@ def _report(parts: Sequence[Part], question: Question) -> Report:
         suppressed=suppressed,
         skipped=tuple(item for part in parts for item in part.skipped),
     )
+
+
+def _once(found: Sequence[Placed]) -> list[Placed]:
+    """Findings without those on objects of kustomizations that their files, or another kustomization, show as well."""
+    spots = {_spot(item) for item in found if not item.built}
+    kept = []
+    for item in found:
+        if item.built:
+            if _spot(item) in spots:
+                continue
+            spots.add(_spot(item))
+        kept.append(item)
+    return kept
+
+
+def _spot(item: Placed) -> tuple[str, str, int]:
+    return item.finding.code, item.finding.position.file, item.finding.position.line
 
 
 _FILE_COST = 4096

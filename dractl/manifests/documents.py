@@ -63,7 +63,8 @@ class Document:
     ``value`` is a plain dict of str, int, float, bool, None, list and dict, as the API server gets it from
     sigs.k8s.io/yaml; it may share parts (YAML aliases) and must not be changed. ``index`` counts the documents of the
     file from 0; the items of a List have that of the List. ``origin`` is the template named by Helm's ``# Source:``.
-    ``rendered``: the file is that template itself, whose text is another one.
+    ``rendered``: the chart or the kustomization that it was rendered from; the file is then the template or the
+    resource that it comes from, whose text is another one.
     """
 
     __slots__ = ("_locator", "_prefix", "file", "index", "origin", "rendered", "value")
@@ -77,7 +78,7 @@ class Document:
         *,
         prefix: Path = (),
         origin: str | None = None,
-        rendered: bool = False,
+        rendered: str | None = None,
     ) -> None:
         self.rendered = rendered
         self.file = file
@@ -92,6 +93,11 @@ class Document:
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None
         return value if isinstance(value, str) else None
+
+    @property
+    def built(self) -> bool:
+        """True for an object as a kustomization makes it, whose file holds it as it was before."""
+        return self.rendered is not None and self.origin is None
 
     @property
     def api_version(self) -> str | None:
@@ -208,6 +214,7 @@ def expand(document: Document, depth: int = 0) -> Iterator[Document]:
                 document._locator,
                 prefix=(*document._prefix, "items", number),
                 origin=document.origin,
+                rendered=document.rendered,
             ),
             depth + 1,
         )

@@ -43,7 +43,14 @@ def _in_text(document: Document, path: Path, text: str, mark: str) -> Iterator[D
     for item in yamltext.read(source):
         if isinstance(item, Document) and isinstance(item.value, dict) and (item.api_version or "").startswith(mark):
             locator = _TextPlaces(document, path, item, source)
-            yield Document(document.file, document.index, item.value, locator, origin=document.origin)
+            yield Document(
+                document.file,
+                document.index,
+                item.value,
+                locator,
+                origin=document.origin,
+                rendered=document.rendered,
+            )
 
 
 class _TextPlaces:

@@ -6,20 +6,36 @@ Field names follow kubernetes-sigs/kustomize api/types/kustomization.go.
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, NamedTuple
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _MAX_SIZE = 1024 * 1024
 _RESOURCES = ("resources", "bases", "components", "crds", "configurations", "generators", "transformers")
 _PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
+_REPOSITORY = r"(?i)://|^github\.com[/:]|@|::|[?&]ref=|^[^./][^/]*:"
+_WITHOUT_FILES = frozenset(
+    {"apiVersion", "kind", "metadata", "images", "labels", "commonLabels", "commonAnnotations", "literals", "patch"}
+)
+
+
+def is_kustomization(path: str) -> bool:
+    """Whether a file is a kustomization, by its name."""
+    return os.path.basename(path) in NAMES
 
 
 class Kustomization(NamedTuple):
-    """A kustomization file: absolute paths of the files and folders that it names."""
+    """A kustomization file: absolute paths of the files and folders that it names.
+
+    ``component``: it is part of others, and nothing by itself. ``remote``: it may name something that is not on this
+    machine.
+    """
 
     folder: str
     resources: frozenset[str]
     patches: frozenset[str]
+    component: bool = False
+    remote: bool = False
 
 
 class Kustomizations:
@@ -45,7 +61,7 @@ class Kustomizations:
     def around(self, folder: str) -> tuple[Kustomization, ...]:
         """The kustomizations in a folder and above it, as far as its repository reaches; the nearest first."""
         if folder not in self._above:
-            found = self._in(folder)
+            found = self.at(folder)
             parent = os.path.dirname(folder)
             outermost = parent == folder or os.path.exists(os.path.join(folder, ".git"))
             further = () if outermost else self.around(parent)
@@ -64,7 +80,8 @@ class Kustomizations:
             self._homes[path] = found.folder if found is not None else os.path.dirname(os.path.abspath(path))
         return self._homes[path]
 
-    def _in(self, folder: str) -> Kustomization | None:
+    def at(self, folder: str) -> Kustomization | None:
+        """The kustomization in a folder, by its absolute path."""
         if folder not in self._folders:
             self._folders[folder] = _read(folder)
         return self._folders[folder]
@@ -76,8 +93,32 @@ def _read(folder: str) -> Kustomization | None:
         if os.path.isfile(path):
             value = _value(path)
             resources, patches = _paths(folder, value, _RESOURCES), _paths(folder, value, _PATCHES)
-            return Kustomization(folder, frozenset(resources), frozenset(patches))
+            return Kustomization(
+                folder, frozenset(resources), frozenset(patches), value.get("kind") == "Component", _is_remote(value)
+            )
     return None
+
+
+def _is_remote(value: dict[str, Any]) -> bool:
+    """True if a kustomization may name a URL or a repository.
+
+    kustomize fetches ``https:`` for any file that it loads (api/internal/loader/fileloader.go), and takes
+    ``github.com/...`` and ``git@...`` for repositories even where there is such a folder
+    (api/internal/git/repospec.go).
+    """
+    named = [item for field in _RESOURCES for item in _listed(value, field) if isinstance(item, str)]
+    if any("\n" not in name and re.search(_REPOSITORY, name) is not None for name in named):
+        return True
+    stack: list[Any] = [item for field, item in value.items() if field not in _WITHOUT_FILES]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            stack.extend(item for field, item in node.items() if field not in _WITHOUT_FILES)
+        elif isinstance(node, list):
+            stack.extend(node)
+        elif isinstance(node, str) and "://" in node and "\n" not in node:
+            return True
+    return "helmCharts" in value or "helmChartInflationGenerator" in value
 
 
 def _value(path: str) -> dict[str, Any]:
@@ -98,8 +139,13 @@ def _value(path: str) -> dict[str, Any]:
 def _paths(folder: str, value: dict[str, Any], fields: tuple[str, ...]) -> list[str]:
     found = []
     for field in fields:
-        for item in value.get(field) or () if isinstance(value.get(field), list) else ():
+        for item in _listed(value, field):
             name = item.get("path") if isinstance(item, dict) else item
             if isinstance(name, str) and "\n" not in name and "://" not in name:
                 found.append(os.path.normpath(os.path.join(folder, name)))
     return found
+
+
+def _listed(value: dict[str, Any], field: str) -> list[Any]:
+    found = value.get(field)
+    return found if isinstance(found, list) else []

@@ -143,7 +143,7 @@ def _loaded(
             continue
         chart = chart_of(content.name) if content.on_disk else content.chart
         if chart is not None:
-            if not relevant_only or (names_dra(data) and re.search(_DEFINITION, data) is None):
+            if not relevant_only or (names_dra(data) and not is_definition(data)):
                 templates.setdefault(chart, {})[content.name] = Source(content.name, decode(data))
             continue
         source = Source(content.name, decode(data))
@@ -201,6 +201,11 @@ def is_relevant(data: bytes) -> bool:
         or (b"Namespace" in data and re.search(_NAMESPACE, data) is not None)
         or data.startswith(_WIDE)
     )
+
+
+def is_definition(data: bytes) -> bool:
+    """Whether a file holds a CustomResourceDefinition."""
+    return re.search(_DEFINITION, data) is not None
 
 
 def names_dra(data: bytes) -> bool:

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 
 class Rendered(NamedTuple):
-    """The manifests of a chart, or why there are none."""
+    """The manifests of a chart or a kustomization, or why there are none; origins of the latter's objects are relative
+    to ``base``."""
 
     data: bytes | None
     why: str | None = None
+    base: str = ""
 
 
 def in_template(document: Document, template: Source) -> Document:
@@ -28,7 +30,7 @@ def in_template(document: Document, template: Source) -> Document:
     same, else one with the same key, else the first."""
     locator = _TemplatePlaces(document, template)
     return Document(
-        template.name, document.index, document.value, locator, origin=document.origin, rendered=True
+        template.name, document.index, document.value, locator, origin=document.origin, rendered=document.file
     )  # fmt: skip
 
 

@@ -415,6 +415,81 @@ def test_a_chart_is_rendered_where_helm_is_installed(
     assert "helm template failed: Error: no such dependency" in capsys.readouterr().err
 
 
+KUSTOMIZE = r"""#!/bin/sh
+PATH=/usr/bin:/bin
+[ "$1" = build ] || exit 2
+grep -q originAnnotations "$2/kustomization.yaml" || exit 3
+base=$(sed 's/.*"resources": \["\(.*\)"\].*/\1/' "$2/kustomization.yaml")
+cat <<END
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  annotations:
+    config.kubernetes.io/origin: |
+      path: $base/../base/claim.yaml
+  name: prod-gpus
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com, count: -1}
+END
+"""
+GOOD = CLAIM.replace("kubernbetes", "kubernetes")
+
+
+@pytest.fixture
+def kustomization(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (here / "base").mkdir()
+    (here / "prod").mkdir()
+    (here / "base" / "claim.yaml").write_text(GOOD)
+    (here / "base" / "kustomization.yaml").write_text("resources: [claim.yaml]\n")
+    (here / "prod" / "kustomization.yaml").write_text("resources: [../base]\nnamePrefix: prod-\n")
+    (here / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{here}/bin")
+    return here
+
+
+def _install(here: Path, name: str, script: str) -> None:
+    (here / "bin" / name).write_text(script)
+    (here / "bin" / name).chmod(0o755)
+
+
+def test_a_kustomization_is_built_where_kustomize_is_installed(
+    kustomization: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _install(kustomization, "kustomize", KUSTOMIZE)
+    assert main(["lint", "base", "prod", "-o", "json"]) == 1
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (finding["code"], finding["file"], finding["object"]["name"]) == ("DRA116", "base/claim.yaml", "prod-gpus")
+    assert (finding["line"], finding["origin"]) == (10, "prod")
+    assert main(["lint", "base", "prod", "--no-render", "-q"]) == 0
+
+
+def test_a_kustomization_that_is_not_built_is_a_note(kustomization: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", "base", "prod"]) == 0
+    assert "prod: skipped, a kustomization that is not built: neither kustomize nor kubectl" in capsys.readouterr().err
+    assert main(["lint", "base", "prod", "--fail-on-skipped"]) == 1
+    _install(kustomization, "kustomize", "#!/bin/sh\necho 'Error: no such field' >&2; exit 1\n")
+    assert main(["lint", "base", "prod"]) == 0
+    assert "kustomize build failed: Error: no such field" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "resource",
+    ["https://example.com/a.yaml", "github.com/a/b", "git@example.com:a/b", "example.com/a/b?ref=v1", "missing"],
+)
+def test_nothing_is_downloaded_for_a_kustomization(
+    kustomization: Path, capsys: pytest.CaptureFixture[str], resource: str
+) -> None:
+    (kustomization / "github.com" / "a" / "b").mkdir(parents=True)  # kustomize clones it all the same
+    _install(kustomization, "kustomize", '#!/bin/sh\n/bin/touch "$0.ran"\n')
+    (kustomization / "prod" / "kustomization.yaml").write_text(f'resources: [../base, "{resource}"]\n')
+    assert main(["lint", "base", "prod"]) == 0
+    assert "names what is not on this machine" in capsys.readouterr().err
+    assert not (kustomization / "bin" / "kustomize.ran").exists()
+
+
 def test_a_flat_request_goes_below_exactly(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = here / "claim.yaml"
     path.write_text(FLAT)

@@ -81,7 +81,7 @@ def check(run: Run) -> Iterator[Advice]:
         document = subject.document
         if not subject.name or holds_placeholder(subject.name) or holds_placeholder(subject.namespace):
             continue
-        apart = None if run.applied_together or document.rendered else document.file
+        apart = None if run.applied_together else document.file
         key = (group(document.value), document.kind, subject.namespace, subject.name, apart)
         other = first.setdefault(key, subject)
         if other is not subject:

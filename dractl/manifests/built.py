@@ -1,0 +1,199 @@
+"""Kustomizations of the input as they are built: bases with their patches, placed in the files that they come from."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from dractl.manifests.documents import Document, Skipped
+from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization
+from dractl.manifests.load import is_definition, is_relevant, names_dra, read_text
+from dractl.manifests.text import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from dractl.manifests.documents import Fault, Inputs, Path
+    from dractl.manifests.rendered import Renderer
+    from dractl.manifests.source import Position
+
+ORIGIN = "config.kubernetes.io/origin"
+"""kubernetes-sigs/kustomize api/internal/utils/annotations.go OriginAnnotationKey"""
+_MAX_FILE = 4 * 1024 * 1024
+_WORKERS = 2
+
+
+def built(inputs: Inputs, files: Iterable[str], build: Renderer | None, concerns: Callable[[Document], bool]) -> Inputs:
+    """The input, and behind it the objects of the kustomizations among ``files`` as ``build`` makes them.
+
+    Only the outermost kustomizations are built, only those with a document that ``concerns`` the reader, and only
+    those that name nothing but files and folders of this machine. Those that are not built are in ``skipped``: their
+    files are judged as they are. Without ``build`` all are.
+    """
+    names = {os.path.abspath(file): file for file in files}
+    folders = [os.path.dirname(path) for path in names if is_kustomization(path)]
+    if not folders:
+        return inputs
+    written = _Written(inputs.documents, names)
+    found = _Kustomizations(folders, written, concerns)
+    roots = found.roots()
+    local = [root for root in roots if not found.is_remote(root)]
+    skipped = [_skipped(root, "names what is not on this machine") for root in roots if root not in local]
+    if build is None:
+        skipped += [_skipped(root, "neither kustomize nor kubectl is installed") for root in local]
+        return inputs._replace(skipped=(*inputs.skipped, *skipped))
+    from concurrent.futures import ThreadPoolExecutor
+
+    documents: list[Document] = []
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        for root, result in zip(local, pool.map(build, local), strict=True):
+            if result.data is None:
+                skipped.append(_skipped(root, result.why or "it cannot be built"))
+            else:
+                documents += _placed(result.data, root, result.base, written)
+    return inputs._replace(documents=(*inputs.documents, *documents), skipped=(*inputs.skipped, *skipped))
+
+
+def _skipped(root: str, why: str) -> Skipped:
+    return Skipped(_shown(root), f"a kustomization that is not built: {why}", "its files are judged as they are")
+
+
+def _shown(path: str) -> str:
+    near = os.path.relpath(path)
+    return path if near.startswith("..") else near
+
+
+class _Kustomizations:
+    """The kustomizations in some folders, and those that they are made of."""
+
+    def __init__(self, folders: Iterable[str], written: _Written, concerns: Callable[[Document], bool]) -> None:
+        self._read = Kustomizations()
+        self._folders = list(folders)
+        self._written = written
+        self._matters = concerns
+        self._concern: dict[str, bool] = {}
+
+    def roots(self) -> list[str]:
+        """The folders whose kustomization concerns DRA, and is taken in by no other."""
+        inner: set[str] = set()
+        for folder in self._folders:
+            found = self._read.at(folder)
+            inner.update(found.resources if found is not None else ())
+        return [folder for folder in self._folders if folder not in inner and self._is_root(folder)]
+
+    def _is_root(self, folder: str) -> bool:
+        found = self._read.at(folder)
+        return found is not None and not found.component and self._concerns(folder)
+
+    def _concerns(self, path: str) -> bool:
+        """Whether a file, or the kustomization in a folder, holds something that concerns the reader."""
+        if path not in self._concern:
+            self._concern[path] = False  # while kustomizations that name each other are looked through
+            if os.path.isdir(path):
+                found = self._read.at(path)
+                files = [os.path.join(path, name) for name in NAMES]
+                parts = [*files, *found.resources, *found.patches] if found is not None else ()
+                self._concern[path] = any(self._concerns(part) for part in parts)
+            else:
+                self._concern[path] = self._holds_concern(path)
+        return self._concern[path]
+
+    def _holds_concern(self, path: str) -> bool:
+        data = _bytes(path)
+        if not names_dra(data) or is_definition(data):
+            return False
+        documents = self._written.of(path)
+        of_objects = documents and not is_kustomization(path)  # other patches are lists of operations
+        return not of_objects or any(map(self._matters, documents))
+
+    def is_remote(self, folder: str, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether a kustomization, or one that it is made of, may name something that is not on this machine."""
+        found = self._read.at(folder)
+        if found is None or found.remote or folder in seen:
+            return True
+        for path in found.resources:
+            if not os.path.exists(path) or (os.path.isdir(path) and self.is_remote(path, seen | {folder})):
+                return True
+        return not all(map(os.path.exists, found.patches))
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_MAX_FILE)
+    except OSError:
+        return b""
+
+
+class _Written:
+    """The documents of files as they were written."""
+
+    def __init__(self, documents: Iterable[Document], names: Mapping[str, str]) -> None:
+        self._names = names
+        self._files: dict[str, list[Document]] = {}
+        for document in documents:
+            if not document.rendered and os.path.isfile(document.file):
+                self._files.setdefault(os.path.abspath(document.file), []).append(document)
+
+    def of(self, path: str) -> list[Document]:
+        """The documents of a file, read now if they are not part of the input."""
+        if path not in self._files:
+            found = read_text(self._names.get(path) or _shown(path), decode(_bytes(path)))
+            documents = [item for item in found if isinstance(item, Document) and isinstance(item.value, dict)]
+            self._files[path] = documents
+        return self._files[path]
+
+
+def _placed(data: bytes, root: str, base: str, written: _Written) -> Iterator[Document]:
+    relevant = [part for part in re.split(rb"(?m)^---\n", data) if is_relevant(part) and not is_definition(part)]
+    for item in read_text(root, decode(b"---\n".join(relevant))):
+        if not isinstance(item, Document) or not isinstance(item.value, dict):
+            continue
+        value, origin = _without_origin(item.value)
+        if origin is None:
+            continue
+        before = _before(value, written.of(os.path.normpath(os.path.join(base, origin))))
+        if before is not None:
+            yield Document(before.file, before.index, value, _Places(before), rendered=_shown(root))
+
+
+def _without_origin(value: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """An object without the annotation that names its file, and this file's path."""
+    metadata = value.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(annotations, dict):
+        return value, None
+    path = re.search(r"(?m)^path: (.+)$", str(annotations.get(ORIGIN)))
+    rest = {name: text for name, text in annotations.items() if name != ORIGIN}
+    kept = {name: item for name, item in metadata.items() if name != "annotations"}
+    return {**value, "metadata": {**kept, "annotations": rest} if rest else kept}, path[1] if path else None
+
+
+def _before(value: dict[str, Any], documents: Iterable[Document]) -> Document | None:
+    """What an object was before kustomize changed it: the one of its kind whose name is its own, or a part of it."""
+    alike = [document for document in documents if document.kind == value.get("kind")]
+    name = str(value["metadata"].get("name"))
+    same = [document for document in alike if document.name == name]
+    inside = [document for document in alike if document.name and document.name in name]
+    return next(iter([*same, *sorted(inside, key=lambda document: -len(document.name or "")), *alike]), None)
+
+
+class _Places:
+    """Finds the values of an object where they were written, and what was added to it at what it was added to."""
+
+    def __init__(self, before: Document) -> None:
+        self._before = before
+
+    def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
+        here = self._before.at(path)
+        return self._before.locate(path, key=key, offset=offset if isinstance(here, str) else None)
+
+    def faults(self) -> tuple[Fault, ...]:
+        return ()
+
+    def line(self, number: int) -> str:
+        return self._before.line(number)
+
+    def text(self) -> str:
+        return self._before.text
