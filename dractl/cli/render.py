@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dractl.cli import common
 from dractl.cli.node import From, SysfsRoot, read_node
 from dractl.cli.options import Exit, Option
 from dractl.errors import InputError, UsageError
-from dractl.records import replace
 
 if TYPE_CHECKING:
     from pathlib import Path
