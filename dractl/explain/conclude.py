@@ -17,6 +17,7 @@ from dractl.explain.causes import (
     OtherScheduler,
     PinnedNode,
     SelectorFalse,
+    Tainted,
     Unchecked,
     WouldFitNow,
 )
@@ -116,7 +117,7 @@ def _of_one_node(cause: Cause, found: Sequence[NodeFindings], total: int) -> boo
         return False
     if isinstance(cause, SelectorFalse) and not cause.have:
         return False
-    if isinstance(cause, NodeFilter):
+    if isinstance(cause, NodeFilter | Tainted):
         return len(cause.nodes) < total
     return any(not any(cause.same_as(other) for other in node.causes) for node in found)
 

@@ -484,7 +484,9 @@ def _taints(cause: causes.Tainted) -> str:
 @_says(causes.CountersShort)
 def _counters_short(cause: causes.CountersShort, names: Names, scope: Scope) -> str:
     why = f"{_lead(cause, names)}counter set {cause.counter_set} has too little left of {', '.join(cause.counters[:4])}"
-    return why + (f" (wants {cause.want}, free {cause.free})" if cause.want is not None else "")
+    why += f" (wants {cause.want}, free {cause.free})" if cause.want is not None else ""
+    parts = tuple(dict.fromkeys(device.rpartition("/")[2] for device in cause.devices))
+    return f"{why} for device {first(parts, 2)}" if parts else why
 
 
 @_says(causes.CapacityMissing)

@@ -99,6 +99,7 @@ def test_a_rule_for_every_device_of_a_driver_is_told() -> None:
     slices = [gpus(name, "gpu-0", "gpu-1") for name in "abc"]
     answer = explain("pod/p", GPU, *nodes, *slices, rule, ONE, waiting())
     assert "6 devices have a taint" in said(answer)
+    assert "nearest" not in answer.headline
     assert "DeviceTaintRule drain-b, which selects every device of its driver" in said(answer)
 
 
@@ -207,13 +208,16 @@ def test_what_else_is_wrong_where_a_class_is_missing() -> None:
         ("driverVersion == '580.82'", "semver('580.82.0')"),
         ("memory >= 80", "quantity('80G')"),
         ("memory.compareTo(quantity('40Gi')) >= 0", "device.capacity"),
+        ("memory == '80Gi'", "change memory == 80Gi to == 81559Mi"),
     ],
 )
-def test_a_condition_as_it_was_meant(expression: str, right: str) -> None:
+@pytest.mark.parametrize("release", ["1.34", "1.37"])
+def test_a_condition_as_it_was_meant(expression: str, right: str, release: str) -> None:
     one = device("gpu-0", type="gpu", productName="NVIDIA H100 80GB HBM3", capacity={"memory": "81559Mi"})
     one["attributes"]["driverVersion"] = {"version": "580.82.0"}
     asked = template("t", selecting(f"device.attributes['{DRIVER}'].{expression}"))
-    answer = explain("pod/p", GPU, node("node-1"), slice_of(DRIVER, "node-1", one), asked, waiting())
+    there = node("node-1"), slice_of(DRIVER, "node-1", one)
+    answer = explain("pod/p", GPU, *there, asked, waiting(), release=release)
     assert right in answer.fixes[0].title
     if "memory" in expression:
         assert "memory is a capacity, read by device.capacity" in said(answer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.live import stories
+from tests.live.situations import oncall
 from tests.live.stories import (
     API,
     BASE,
@@ -906,7 +907,32 @@ def list_gpus(where: str) -> Any:
     )
 
 
+def mig_node() -> list[Any]:
+    """A node with two A100 whose MIG devices are partitions, as a recorded situation has it."""
+    (found,) = (s for s in oncall() if s.name.startswith("25-"))
+    return [o for o in found.objects() if o["kind"] == "ResourceSlice"]
+
+
 DEVICES = [
+    Story(
+        "24-small-partitions-block-a-large-one",
+        [
+            lambda plane: [plane.create(o) for o in [*BASE, node("mig-a"), *mig_node()]],
+            [
+                template(
+                    "small", request("mig", "mig.nvidia.com", cel=f"{attribute('profile')} == '1g.5gb'"), ns="eval"
+                ),
+                deployment("notebooks", 9, "small", ns="eval"),
+            ],
+            [
+                template("large", request("mig", "mig.nvidia.com", cel=f"{attribute('profile')} == '4g.20gb'")),
+                pod("train", "large"),
+            ],
+        ],
+        "ml/pod/train",
+        [["notebooks"], ["4g20gb"]],
+        [["3g.20gb"], ["scale deployment eval/notebooks from 9 to 7"]],
+    ),
     Story(
         "26-all-alternatives-full",
         [

@@ -149,10 +149,12 @@ class Candidate:
 
     @property
     def size(self) -> tuple[int, ...]:
-        """Preference, changes, operations, what they touch, degree: smaller is shown first."""
+        """Preference, pods of others that end, changes, operations, what they touch, degree: smaller is shown first."""
         operations = sum(len(c.operations) if isinstance(c, Patch) else 1 for c in self.changes)
         touched = max(map(touches, self.changes), default=SETTING if not self.corrects else OWN)
-        return (self.preference, len(self.changes), operations, touched, self.degree)
+        ended = sum(isinstance(c, Delete) and c.target.startswith("Pod/") for c in self.trial)
+        ended = ended if self.preference is Preference.END else 0
+        return (self.preference, ended, len(self.changes), operations, touched, self.degree)
 
 
 def touches(change: Change) -> int:

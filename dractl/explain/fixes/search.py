@@ -88,7 +88,8 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     if shown and shown[0][0].reluctant:
         shown = []
     found = tuple(_fix(problem, c, nodes, n + 1) for n, (c, nodes) in enumerate(shown))
-    found = found or _one_after_the_other(problem, [c for c, _ in failed.values()], explain)
+    if all(c.preference >= Preference.RELAX for c, _ in shown):  # what was meant comes before giving it up
+        found = (*_one_after_the_other(problem, [c for c, _ in failed.values()], explain), *found)
     found = found or _two_at_once(problem, [c for c in candidates if c.slot not in around and not c.corrects])
     wrong = tuple(note for slot, (_, note) in failed.items() if slot not in done)
     frees = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
