@@ -1,0 +1,28 @@
+"""DRA421 unused-pod-claim."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lint.written import claim, documents, found, pod
+
+
+def unused(text: str) -> str:
+    return text.replace("resources: {claims: [{name: gpu}]}", "resources: {}")
+
+
+def test_a_claim_that_no_container_uses() -> None:
+    text = documents(claim("gpu gpu.nvidia.com"), unused(pod("gpu=gpus")))
+    (finding,) = found(text, "DRA421")
+    assert (finding.severity, finding.path) == ("warning", "spec.resourceClaims[0].name")
+    assert found(documents(claim("gpu gpu.nvidia.com"), pod("gpu=gpus")), "DRA421") == []
+
+
+def test_a_claim_that_is_not_in_the_input_is_an_info() -> None:
+    assert [finding.severity for finding in found(unused(pod("gpu=gpus")), "DRA421")] == ["info"]
+
+
+@pytest.mark.parametrize("device_class", ["dranet", "rdma-nics", "sriovnetwork.k8snetworkplumbingwg.io"])
+def test_network_devices_are_moved_into_the_pod_and_named_by_no_container(device_class: str) -> None:
+    text = documents(claim(f"port {device_class}"), unused(pod("gpu=gpus")))
+    assert found(text, "DRA421") == []

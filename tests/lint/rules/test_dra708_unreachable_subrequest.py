@@ -1,0 +1,36 @@
+"""DRA708 unreachable-subrequest."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lint.written import API, ROOT, found
+
+
+def alternatives(*fields: str, rest: str = "") -> str:
+    text = f"{API}kind: ResourceClaim\nmetadata: {{name: gpus}}\nspec:\n  devices:\n    requests:\n    - name: gpu\n"
+    listed = ", ".join(f"{{name: a{n}, {field}}}" for n, field in enumerate(fields))
+    return text + f"      firstAvailable: [{listed}]\n" + (f"    {rest}\n" if rest else "")
+
+
+SELECTED = "deviceClassName: gpu, selectors: [{cel: {expression: 'device.driver == \"d\"'}}]"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "unreachable"),
+    [
+        ("deviceClassName: gpu", "deviceClassName: gpu, count: 2", True),
+        ("deviceClassName: gpu", SELECTED, True),  # whatever it selects, the earlier one matches
+        ("deviceClassName: gpu, count: 2", "deviceClassName: gpu", False),
+        (SELECTED, "deviceClassName: gpu", False),
+        ("deviceClassName: gpu", "deviceClassName: other", False),
+        ("deviceClassName: gpu, allocationMode: All", "deviceClassName: gpu", False),
+        ("deviceClassName: gpu", "deviceClassName: gpu, tolerations: [{operator: Exists}]", False),
+    ],
+)
+def test_an_alternative_behind_one_that_always_fits(earlier: str, later: str, unreachable: bool) -> None:
+    assert bool(found(alternatives(earlier, later), "DRA708")) == unreachable
+
+
+def test_a_constraint_may_fit_the_later_one_only() -> None:
+    assert found(alternatives("deviceClassName: gpu", "deviceClassName: gpu", rest=ROOT), "DRA708") == []

@@ -1,0 +1,30 @@
+"""DRA709 config-for-another-driver."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lint.written import GPU, NICS, claim, documents, found
+
+
+def configured(driver: str, requests: str = "") -> str:
+    names = f"requests: [{requests}], " if requests else ""
+    return f"config: [{{{names}opaque: {{driver: {driver}, parameters: {{a: b}}}}}}]"
+
+
+@pytest.mark.parametrize(
+    ("config", "wrong"),
+    [
+        (configured("gpu.example.com"), False),  # of one of the two requests
+        (configured("other.example.com"), True),
+        (configured("gpu.example.com", "gpu"), False),
+        (configured("gpu.example.com", "nic"), True),
+    ],
+)
+def test_the_driver_of_the_requests_that_it_names(config: str, wrong: bool) -> None:
+    text = claim("gpu gpu.example.com\nnic nic.example.com", config)
+    assert bool(found(documents(GPU, NICS, text), "DRA709")) == wrong
+
+
+def test_a_class_that_is_not_there_may_be_of_any_driver() -> None:
+    assert found(documents(GPU, claim("gpu another-class", configured("other.example.com"))), "DRA709") == []
