@@ -80,8 +80,14 @@ def write_report(text: str, output_file: Path | None) -> None:
     if output_file is None:
         sys.stdout.write(text)
         return
+    from dractl import atomic
+
+    data = text.encode("utf-8", "backslashreplace")
     try:
-        output_file.write_text(text, encoding="utf-8")
+        try:
+            atomic.replace(output_file, data)
+        except OSError:  # a file that is mounted alone, or in a folder that is not ours
+            output_file.write_bytes(data)
     except OSError as error:
         raise InputError(f"cannot write the report: {error.strerror}", place=str(output_file)) from error
 

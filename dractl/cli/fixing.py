@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -79,21 +78,12 @@ def _content(name: str, stdin: tuple[str, bytes] | None) -> bytes | None:
 
 
 def write(change: Change) -> None:
-    """Replaces the file at once or not at all; a link stays one, and the mode is kept."""
-    import shutil
-    import tempfile
+    """Replaces the file at once or not at all; a link stays one, and mode and owner are kept."""
+    from dractl import atomic
 
-    path = Path(change.name).resolve()
-    temporary = None
     try:
-        with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:
-            temporary = stream.name
-            stream.write(change.after)
-        shutil.copymode(path, temporary)
-        os.replace(temporary, path)
+        atomic.replace(Path(change.name), change.after)
     except OSError as error:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
         raise InputError(f"cannot be written: {error.strerror}", place=change.name) from error
 
 

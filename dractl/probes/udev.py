@@ -33,7 +33,11 @@ def open_udev(note: Callable[[str, str], None]) -> UdevEnumerator | None:
     except ImportError:
         note("udev", "the package pyudev is not installed: /sys was read directly")
         return None
+    import ctypes
+
     try:
+        # pyudev asks ctypes.util.find_library, which starts a compiler where ldconfig does not know the library.
+        ctypes.CDLL("libudev.so.1")
         return UdevEnumerator(pyudev.Context())
     except (ImportError, OSError) as error:
         note(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from dractl import atomic
 from dractl.archives import damage
 from dractl.errors import InputError
 from dractl.topology.machine import Machine
@@ -33,7 +34,7 @@ def save(machine: Machine, path: Path, *, identity: bool = False) -> None:
     kept = machine if identity else machine.without_identity()
     text = json.dumps(kept.to_json(), indent=1, ensure_ascii=False) + "\n"
     try:
-        path.write_text(text, encoding="utf-8", errors="replace")
+        atomic.replace(path, text.encode("utf-8", errors="replace"))
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", place=str(path)) from error
 
