@@ -17,6 +17,8 @@ from typing import Any
 
 import yaml
 
+from dractl.topology import cpulist
+
 DESCRIPTIONS = Path(__file__).parent / "data" / "machines"
 NAMES = sorted(p.stem for p in DESCRIPTIONS.glob("*.yaml"))
 
@@ -180,6 +182,8 @@ class _Tree:
         for node in nodes:
             base = f"sys/devices/system/node/node{node['id']}"
             self.put(f"{base}/cpulist", str(node.get("cpus", "")))
+            for cpu in cpulist.parse(str(node.get("cpus", ""))):
+                self.link(f"sys/devices/system/cpu/cpu{cpu}/node{node['id']}", base)
             self.put(f"{base}/meminfo", f"Node {node['id']} MemTotal:       {node['memoryKiB']} kB")
             self.put(f"{base}/distance", " ".join(str(d) for d in node["distance"]))
             (self.top / base / "hugepages").mkdir(parents=True, exist_ok=True)  # on each node, with CONFIG_HUGETLBFS

@@ -23,7 +23,7 @@ CATALOGUE = Catalogue(
         Attribute("uuid", "string", "dcgm's device id"),
         Attribute("productName", "string", "dcgm's name of the device type"),
         Attribute("architecture", "string", "always empty", values=("",)),
-        Attribute("brand", "string", "always empty", values=("",)),
+        Attribute("brand", "string", "dcgm's name of the subsystem type"),
     ),
     capacities=(
         Capacity("cores", "compute units; a request takes all by default"),
@@ -44,7 +44,7 @@ _POLICIES = {
 
 
 def _shape(device: dict[str, Any]) -> dict[str, Any]:
-    fixed = {"type": {"string": "hcu"}, "architecture": {"string": ""}, "brand": {"string": ""}}
+    fixed = {"type": {"string": "hcu"}, "architecture": {"string": ""}}
     attributes = {**fixed, **device.get("attributes", {})}
     capacity = {"slices": {"value": "4"}, **device.get("capacity", {})}
     return shared({**device, "attributes": attributes, "capacity": capacity}, _POLICIES)

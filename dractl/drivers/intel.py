@@ -1,6 +1,7 @@
 """``gpu.intel.com``: Intel GPUs, whichever kernel driver they are bound to.
 
-Source: intel/intel-resource-drivers-for-kubernetes, cmd/kubelet-gpu-plugin/node_state.go, pkg/gpu (device, discovery).
+Source: intel/intel-resource-drivers-for-kubernetes, cmd/kubelet-gpu-plugin/node_state.go, pkg/gpu (device, discovery);
+of 0.10 at the tag gpu-v0.10.1, with pkg/helpers/device.go (DeterminePCIRoot).
 """
 
 from __future__ import annotations
@@ -74,17 +75,24 @@ _MODELS = {
     "0xe223": ("B70", "Arc Pro B-Series"),
 }
 
+_KNOWN_IN_0_10 = re.compile(r"0x(a7a0|56(a0|a1|a2|b1|c0|c1)|0b(69|d0|d5|d6|d9|da|db))\Z")  # pkg/gpu/device/device.go
+
 CATALOGUE = Catalogue(
     title="Intel GPUs",
     source="intel/intel-resource-drivers-for-kubernetes cmd/kubelet-gpu-plugin/node_state.go",
-    versions=("0.11",),
+    versions=("0.10", "0.11"),
     released="0.11",
     attributes=(
         Attribute("model", "string", "such as Flex 170, Max 1100, B580; Unknown"),
         Attribute("family", "string", "such as Data Center Flex; Unknown"),
-        Attribute("driver", "string", "kernel driver bound now, such as xe, i915, vfio-pci, xe-vfio-pci; empty: none"),
+        Attribute(
+            "driver",
+            "string",
+            "kernel driver bound now, such as xe, i915, vfio-pci, xe-vfio-pci; empty: none; up to 0.10 xe or i915, "
+            "to which the GPU was bound first",
+        ),
         Attribute("sriov", "bool", "true if virtual functions can be made"),
-        Attribute("type", "string", "kind of device", values=("gpu", "vf")),
+        Attribute("type", "string", "kind of device", "0.11", values=("gpu", "vf")),
         Attribute("pciId", "string", "PCI device id, such as 0x56c0"),
         Attribute("pciAddress", "string", "PCI address; deprecated"),
         Attribute("pciRoot", "string", "bus of the PCIe root; deprecated", when="where the root can be told"),
@@ -106,7 +114,11 @@ CATALOGUE = Catalogue(
     ),
     taints=(
         Taint(
-            "UnboundUnmanaged", ("NoSchedule",), "no kernel driver is bound to the GPU", when="without manageBinding"
+            "UnboundUnmanaged",
+            ("NoSchedule",),
+            "no kernel driver is bound to the GPU",
+            since="0.11",
+            when="without manageBinding",
         ),
         Taint(
             "HealthIssues-<kinds, joined by _>",
@@ -115,7 +127,11 @@ CATALOGUE = Catalogue(
             when="with healthMonitoring",
         ),
     ),
-    notes=("memory is 0 unless i915 or xe is bound to the GPU",),
+    notes=(
+        "memory is 0 unless i915 or xe is bound to the GPU",
+        "up to 0.10 GPUs bound to neither are not published",
+        "up to 0.10 a GPU that loses its DRM driver later gets the taint NotDRMBound-<driver>",
+    ),
 )
 
 
@@ -128,15 +144,18 @@ class _Intel:
         return any(_is_gpu(device) and _why_not(device) is None for device in machine.pci_devices)
 
     def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:
+        own = device_class(NAME, 'device.driver == "gpu.intel.com"')
+        if _is_old(options):
+            return (own,)
         vfio = device_class("gpu-vfio.intel.com", 'device.driver == "gpu.intel.com"')
         bound = 'device.attributes["gpu.intel.com"].driver'
         if not _manages_binding(options):
             only = {"cel": {"expression": f"{bound} == 'vfio-pci' || {bound} == 'xe-vfio-pci'"}}
             vfio["spec"]["selectors"].append(only)
-        return (device_class(NAME, 'device.driver == "gpu.intel.com"'), vfio)
+        return (own, vfio)
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
-        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+        old = _is_old(options)
         managed = _manages_binding(options)
         healthy = options.flag(NAME, "healthMonitoring")
         memory = {gpu.bdf: gpu.memory_bytes for gpu in machine.gpus}
@@ -144,13 +163,14 @@ class _Intel:
         left_out = {}
         unknown = []
         for pci in machine.pci_devices:
-            if not _is_gpu(pci):
+            if not (_is_gpu(pci) or (old and pci.driver in _DRM)):
                 continue
-            why = _why_not(pci)
+            why = _why_not_then(pci) if old else _why_not(pci)
             if why is not None:
                 left_out[pci.bdf] = why
                 continue
-            devices.append(_device(pci, memory.get(pci.bdf), managed=managed, healthy=healthy))
+            device = _device(pci, memory.get(pci.bdf), managed=managed, healthy=healthy)
+            devices.append(_as_in_0_10(device, pci) if old else device)
             if "memory" not in devices[-1]["capacity"]:
                 unknown.append(pci.bdf)
         notices = (
@@ -162,6 +182,12 @@ class _Intel:
 
 
 PROFILE = _Intel()
+
+
+def _is_old(options: Options) -> bool:
+    """True for versions before 0.11, which knew GPUs by their DRM driver alone."""
+    index = version_index(CATALOGUE, NAME, options.versions.get(NAME))
+    return index < CATALOGUE.versions.index("0.11")
 
 
 def _manages_binding(options: Options) -> bool:
@@ -191,6 +217,27 @@ def _why_not(device: PciDevice) -> str | None:
     if device.driver in _VFIO and device.iommu_group is None:
         return "it has no IOMMU group"
     return None
+
+
+def _why_not_then(device: PciDevice) -> str | None:
+    """Why DiscoverDevices of 0.10 does not find a GPU: it lists what i915 and xe are bound to."""
+    if device.driver not in _DRM:
+        return f"neither {' nor '.join(_DRM)} is bound to it, and versions up to 0.10 publish no others"
+    if not any(name.startswith(("card", "renderD")) for name in device.names):
+        return f"{device.driver} shows no /dev/dri/card of it"
+    return None
+
+
+def _as_in_0_10(device: dict[str, Any], pci: PciDevice) -> dict[str, Any]:
+    """The same device as 0.10 publishes it. Its root is the first folder of the function's path, whatever that is."""
+    root = pci.path.partition("/")[0]
+    attributes = {name: value for name, value in device["attributes"].items() if name not in ("type", "pciRoot")}
+    attributes[PCIE_ROOT] = {"string": root}
+    if root.count(":") == 1:
+        attributes["pciRoot"] = {"string": root.partition(":")[2]}
+    if not _KNOWN_IN_0_10.match(pci.device or ""):
+        attributes |= {"model": {"string": "Unknown"}, "family": {"string": "Unknown"}}
+    return {**device, "attributes": attributes}
 
 
 def _memory(device: PciDevice, known: int | None) -> dict[str, Any]:

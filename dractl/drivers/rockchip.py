@@ -18,20 +18,27 @@ CATALOGUE = Catalogue(
     versions=("main",),
     released="main",
     attributes=(
-        Attribute("type", "string", "kind of block: npu, gpu, vpu, …"),
+        Attribute("type", "string", "kind of block: npu, gpu, vpu or newer ones"),
         Attribute("vendor", "string", "rockchip or arm", values=("rockchip", "arm")),
         Attribute("model", "string", "model of the block"),
-        Attribute("kmd", "string", "kernel driver, such as rocket or panthor"),
+        Attribute("kmd", "string", "kernel driver: rocket, panthor, rkvdec, hantro-vpu or newer ones"),
         Attribute("deviceNode", "string", "device node"),
         Attribute("deviceGid", "int", "group of the device node", when="where it is known"),
         Attribute("soc", "string", "the SoC", when="where it is known"),
         Attribute("coreCount", "int", "cores of an NPU", when="of NPUs"),
         Attribute("shaderCores", "int", "shader cores of a GPU", when="of GPUs"),
-        Attribute("function", "string", "what a video block does", when="of video blocks"),
-        Attribute("block", "string", "name of a video block", when="of video blocks"),
+        Attribute("function", "string", "what a video block does: decode or encode", when="of video blocks"),
+        Attribute("block", "string", "name of a video block, such as rkvdec or hantro-av1", when="of video blocks"),
     ),
     capacities=(Capacity("shares", "how many claims can hold the device at once"),),
-    taints=(Taint("unhealthy", ("NoExecute",), "the device does not answer"),),
+    taints=(
+        Taint(
+            "dra.rockchip.com/unhealthy",
+            ("NoExecute",),
+            "the device lost its kernel driver or its device node",
+            value="node-missing or not-discovered",
+        ),
+    ),
     notes=("several claims can share a device; each takes one share by default",),
 )
 

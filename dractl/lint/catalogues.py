@@ -105,13 +105,13 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
         ), True,
     ),
     'gpu.intel.com': (
-        ('0.11',), '0.11',
+        ('0.10', '0.11'), '0.11',
         (
             ('gpu.intel.com/model', 'string'),
             ('gpu.intel.com/family', 'string'),
             ('gpu.intel.com/driver', 'string'),
             ('gpu.intel.com/sriov', 'bool'),
-            ('gpu.intel.com/type', 'string', None, None, '', (), ('gpu', 'vf')),
+            ('gpu.intel.com/type', 'string', '0.11', None, '', (), ('gpu', 'vf')),
             ('gpu.intel.com/pciId', 'string'),
             ('gpu.intel.com/pciAddress', 'string'),
             ('gpu.intel.com/pciRoot', 'string', None, None, 'where the root can be told'),
@@ -360,7 +360,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('dra.hygon.com/uuid', 'string'),
             ('dra.hygon.com/productName', 'string'),
             ('dra.hygon.com/architecture', 'string', None, None, '', (), ('',)),
-            ('dra.hygon.com/brand', 'string', None, None, '', (), ('',)),
+            ('dra.hygon.com/brand', 'string'),
         ),
         (
             ('dra.hygon.com/cores', 'quantity'),

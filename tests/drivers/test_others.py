@@ -307,3 +307,19 @@ def test_numbers_of_example_devices(number: str) -> None:
     asked = options(settings={"net.example.com": {"numDevices": number}})
     with pytest.raises(UsageError, match="numDevices must be a number from 0 to 512"):
         find("net.example.com").inventory(Machine(), asked)
+
+
+def test_intel_gpus_of_0_10() -> None:
+    """gpu-v0.10.1: GPUs bound to i915 or xe alone, without type, and models that it knows."""
+    asked = options(versions={"gpu.intel.com": "0.10"})
+    newer = replace(FLEX, bdf="0000:3b:00.0", device="0xe20b", driver="xe", path="LNXSYSTM:00/x/0000:3b:00.0")
+    unbound = replace(FLEX, bdf="0000:3c:00.0", driver=None)
+    found = find("gpu.intel.com").inventory(Machine(pci_devices=(FLEX, newer, unbound)), asked)
+    flex, unknown = (device["attributes"] for device in found.devices)
+    assert "type" not in flex
+    assert (flex["model"], flex["pciRoot"]) == ({"string": "Flex 170"}, {"string": "38"})
+    assert (unknown["model"], unknown["pciRoot"]) == ({"string": "Unknown"}, {"string": "00"})
+    assert unknown["resource.kubernetes.io/pcieRoot"] == {"string": "LNXSYSTM:00"}
+    assert list(found.left_out) == ["0000:3c:00.0"]
+    (only,) = find("gpu.intel.com").device_classes(asked)
+    assert only["metadata"]["name"] == "gpu.intel.com"
