@@ -29,7 +29,7 @@ GROUPS = {
 }
 
 
-def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...], bool, tuple[str, ...]]]:
+def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...], bool, tuple[str, ...], tuple[str, ...]]]:
     """What the index holds of every rule file, without importing it."""
     found = []
     for path in sorted(RULES.glob("dra[0-9]*.py")):
@@ -40,7 +40,7 @@ def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...], bool, 
             for node in ast.parse(path.read_text(encoding="utf-8")).body
             if isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Name)
-            and node.targets[0].id in ("SEVERITY", "SERVER", "KINDS", "DEVICES", "FIELDS")
+            and node.targets[0].id in ("SEVERITY", "SERVER", "KINDS", "DEVICES", "FIELDS", "FOR")
         }
         found.append(
             (
@@ -51,6 +51,7 @@ def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...], bool, 
                 constants.get("KINDS", ()),
                 constants.get("DEVICES", False),
                 constants.get("FIELDS", ()),
+                constants.get("FOR", ()),
             )
         )
     return found
@@ -59,7 +60,7 @@ def rows() -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...], bool, 
 def index() -> str:
     lines = [
         '"""The rules of lint: code, name, severity, violations that it reports, kinds that it looks at, whether it',
-        "needs devices, and fields one of which a claim or a class must have.",
+        "needs devices, fields one of which a claim or a class must have, and consumers one of which must be named.",
         "",
         "Made by tools/make_docs.py from the files in rules/; not to be edited.",
         '"""',
@@ -70,8 +71,15 @@ def index() -> str:
         "INDEX: tuple[tuple[object, ...], ...] = (",
     ]
     # What a rule has by default is left out.
-    lines += [f"    {row if row[-1] else row[:-1] if row[-2] else row[:-2]!r},".replace("'", '"') for row in rows()]
+    lines += [f"    {_without_defaults(row)!r},".replace("'", '"') for row in rows()]
     return "\n".join([*lines, ")", ""]).replace("INDEX:", "# fmt: off\nINDEX:") + "# fmt: on\n"
+
+
+def _without_defaults(row: tuple[object, ...]) -> tuple[object, ...]:
+    end = len(row)
+    while end > 5 and not row[end - 1]:
+        end -= 1
+    return row[:end]
 
 
 def catalogues() -> str:

@@ -86,6 +86,14 @@ Hardware = Annotated[
         help="Try them on the devices of described machines, such as dgx-h100,p5.48xlarge; repeatable.",
     ),
 ]
+For = Annotated[
+    list[str] | None,
+    Option(
+        "--for",
+        metavar="NAMES",
+        help="Report what these refuse or cannot provision for: karpenter, cluster-autoscaler, kueue; with commas.",
+    ),
+]
 FixFiles = Annotated[bool, Option("--fix", help="Write the safe fixes to the files; report what remains.")]
 UnsafeFixes = Annotated[
     bool, Option("--unsafe-fixes", help="With --fix or --diff: also apply fixes that may change the meaning.")
@@ -113,6 +121,7 @@ def command(
     show_files: ShowFiles = False,
     devices: Devices = None,
     hardware: Hardware = None,
+    for_: For = None,
     select: Select = None,
     ignore: Ignore = None,
     fail_on: FailOn = None,
@@ -167,6 +176,7 @@ def command(
         render=render,
         target=target,
         assumed=asked[0] is None,
+        consumers=_consumers(_split(for_) or list(settings.consumers)),
         selection=selection(settings, environment, select, ignore, baseline),
         inventory=None if show_files else _inventory(devices or list(settings.devices), hardware or [], target),
         jobs=jobs or _processors(),
@@ -199,6 +209,7 @@ class Job:
     render: bool
     target: Target
     assumed: bool
+    consumers: frozenset[str]
     selection: Selection
     inventory: Inventory | None
     jobs: int
@@ -244,7 +255,14 @@ class Job:
             inputs = self.load(overlay or {})
             if not overlay:
                 self._tell_of_devices(inputs)
-            report = lint(inputs, self.target, config=self.selection, devices=self.inventory, assumed=self.assumed)
+            report = lint(
+                inputs,
+                self.target,
+                config=self.selection,
+                devices=self.inventory,
+                assumed=self.assumed,
+                consumers=self.consumers,
+            )
         if not overlay:
             _tell(report)
         return report
@@ -262,7 +280,7 @@ class Job:
         entries = list(listed(self.paths, self.exclude, force_exclude=self.changed_files))
         if not is_large(entries):
             return None
-        question = Question(self.target, self.selection, assumed=self.assumed)
+        question = Question(self.target, self.selection, assumed=self.assumed, consumers=self.consumers)
         kustomized = self.render and any(isinstance(item, Entry) and is_kustomization(item.path) for item in entries)
         cache = None if self.cache is None or kustomized else Cache(self.cache)  # builds read what no digest covers
         named = len(self.paths) == 1 and not self.changed_files
@@ -474,6 +492,16 @@ def _inventory(sources: list[str], hardware: list[str], target: Target) -> Inven
 
 def _split(values: list[str] | None) -> list[str]:
     return [part.strip() for value in values or [] for part in value.split(",") if part.strip()]
+
+
+def _consumers(names: list[str]) -> frozenset[str]:
+    """What ``--for`` names."""
+    if names:
+        from dractl.lint.registry import CONSUMERS
+
+        for name in names:
+            common.choose("--for", name, CONSUMERS)
+    return frozenset(names)
 
 
 def selection(

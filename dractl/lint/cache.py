@@ -132,6 +132,7 @@ def key_of(question: Question, parts: Iterable[str]) -> str:
         sorted(config.known.items()),
         sorted(config.severities.items()),
         question.assumed,
+        sorted(question.consumers),
         list(parts),
     )
     return _digest([repr(asked).encode()])

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 NAMES: Final = ("dractl.toml", ".dractl.toml", "pyproject.toml")
 TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "lint")
-LINT: Final = ("select", "ignore", "fail-on", "baseline", "devices", "per-file-ignores", "severity")
+LINT: Final = ("select", "ignore", "fail-on", "baseline", "devices", "per-file-ignores", "severity", "for")
 
 
 class Config(NamedTuple):
@@ -52,6 +52,7 @@ class Config(NamedTuple):
     devices: tuple[str, ...] = ()
     per_file_ignores: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     severity: Mapping[str, Severity] = MappingProxyType({})
+    consumers: tuple[str, ...] = ()
 
 
 def find(start: Path) -> Path | None:
@@ -102,7 +103,18 @@ def read(path: Path) -> Config:
         devices=tuple(_beside(path, text) for text in _texts(lint, "devices", "lint.", path)),
         per_file_ignores={pattern: _texts(per_file, pattern, "lint.per-file-ignores.", path) for pattern in per_file},
         severity=severity,
+        consumers=_consumers(_texts(lint, "for", "lint.", path), path),
     )
+
+
+def _consumers(names: tuple[str, ...], path: Path) -> tuple[str, ...]:
+    if names:
+        from dractl.lint.registry import CONSUMERS
+
+        for name in names:
+            if name not in CONSUMERS:
+                raise UsageError(f"lint.for: unknown {name!r}", place=str(path), hint=f"known: {', '.join(CONSUMERS)}")
+    return names
 
 
 def _bytes(path: Path) -> bytes:

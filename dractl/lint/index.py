@@ -1,5 +1,5 @@
 """The rules of lint: code, name, severity, violations that it reports, kinds that it looks at, whether it
-needs devices, and fields one of which a claim or a class must have.
+needs devices, fields one of which a claim or a class must have, and consumers one of which must be named.
 
 Made by tools/make_docs.py from the files in rules/; not to be edited.
 """
@@ -172,6 +172,14 @@ INDEX: tuple[tuple[object, ...], ...] = (
     ("DRA753", "attribute-not-published", "error", (), ("ResourceClaim", "ResourceClaimTemplate"), True, ("constraints",)),
     ("DRA754", "capacity-not-published", "error", (), ("ResourceClaim", "ResourceClaimTemplate"), True, ("capacity",)),
     ("DRA755", "unknown-class", "error", (), ("ResourceClaim", "ResourceClaimTemplate"), True),
+    ("DRA761", "distinct-attribute-not-provisioned", "warning", (), ("ResourceClaim", "ResourceClaimTemplate"), False, ("distinctAttribute",), ("karpenter",)),
+    ("DRA762", "attribute-unknown-before-launch", "warning", (), ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"), False, ("selectors", "matchAttribute"), ("karpenter", "cluster-autoscaler")),
+    ("DRA763", "admin-access-not-provisioned", "warning", (), ("ResourceClaim", "ResourceClaimTemplate"), False, ("adminAccess",), ("karpenter",)),
+    ("DRA764", "alternatives-not-queued", "warning", (), ("ResourceClaimTemplate",), False, ("firstAvailable",), ("kueue",)),
+    ("DRA765", "all-devices-not-queued", "warning", (), ("ResourceClaimTemplate",), False, ("allocationMode",), ("kueue",)),
+    ("DRA766", "daemon-set-shares-claim", "warning", (), ("DaemonSet",), False, (), ("cluster-autoscaler",)),
+    ("DRA767", "unequal-devices-in-pool", "warning", (), ("ResourceSlice",), False, (), ("cluster-autoscaler",)),
+    ("DRA768", "slice-without-node", "warning", (), ("ResourceSlice",), False, (), ("cluster-autoscaler",)),
     ("DRA801", "not-served", "error", ("not-served",), ()),
     ("DRA802", "field-dropped", "warning", ("dropped-field",), ()),
     ("DRA803", "served-on-demand", "warning", ("served-on-demand",), ()),

@@ -88,6 +88,7 @@ class Run:
 
     ``others``: everything that is linted besides, where a name is looked up that the objects themselves lack.
     ``applied_together``: a kustomization names them. ``namespaces``: the names of those that are part of the input.
+    ``consumers``: what reads the claims besides kube-scheduler.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Run:
         *,
         applied_together: bool = False,
         namespaces: Container[str | None] = (),
+        consumers: frozenset[str] = frozenset(),
     ) -> None:
         self.subjects = subjects
         self.target = target
@@ -106,6 +108,7 @@ class Run:
         self.others = others
         self.applied_together = applied_together
         self.namespaces = namespaces
+        self.consumers = consumers
         self._kinds: dict[str, list[Subject]] = {}
         self._names: dict[tuple[str, str], list[Subject]] = {}
         for subject in subjects:

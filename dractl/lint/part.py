@@ -34,13 +34,14 @@ class Question(NamedTuple):
     """What documents are linted for.
 
     ``devices``: the inventory that selectors, constraints and capacities are tried on. ``assumed``: nobody named the
-    release, so that no fix to another ``apiVersion`` is safe.
+    release, so that no fix to another ``apiVersion`` is safe. ``consumers``: of registry.CONSUMERS.
     """
 
     target: Target
     config: Selection = Selection()
     devices: Inventory | None = None
     assumed: bool = False
+    consumers: frozenset[str] = frozenset()
 
 
 class Part(NamedTuple):
@@ -155,6 +156,7 @@ def _advice(
             applied_together=bool(together[0].document.rendered)
             or kustomizations.naming(together[0].document.file) is not None,
             namespaces=namespaces,
+            consumers=question.consumers,
         )
         for rule in registry.rules().values():
             if rule.concerns(run) and question.config.wants(rule.code):

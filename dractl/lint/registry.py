@@ -6,7 +6,8 @@ headings of :data:`HEADINGS`), ``SEVERITY`` and either
 
 - ``SERVER``: the ids of the violations (:class:`dractl.validation.violation.Violation`) that it reports, or
 - ``KINDS`` and ``check(run)``: advice of dractl's own, asked for if the run holds an object of one of the kinds; with
-  ``DEVICES = True`` only if it has devices to try it on, with ``FIELDS`` only if a claim or a class says one of them.
+  ``DEVICES = True`` only if it has devices to try it on, with ``FIELDS`` only if a claim or a class says one of them,
+  with ``FOR`` only if one of these consumers of claims (:data:`CONSUMERS`) was named.
 
 After adding one, run ``python tools/make_docs.py``.
 """
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
 
 
+CONSUMERS = ("karpenter", "cluster-autoscaler", "kueue")
+"""What reads claims besides kube-scheduler, and has limits of its own."""
+
+
 class Rule(NamedTuple):
     """What the index knows of a rule."""
 
@@ -40,6 +45,7 @@ class Rule(NamedTuple):
     kinds: tuple[str, ...] = ()
     devices: bool = False
     fields: tuple[str, ...] = ()
+    consumers: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:
@@ -64,6 +70,7 @@ class Rule(NamedTuple):
             not run.kinds.isdisjoint(self.kinds)
             and (run.devices is not None or not self.devices)
             and (not self.fields or not run.fields.isdisjoint(self.fields))
+            and (not self.consumers or not run.consumers.isdisjoint(self.consumers))
         )
 
     @property

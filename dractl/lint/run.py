@@ -33,10 +33,11 @@ def lint(
     config: Selection | None = None,
     devices: Inventory | None = None,
     assumed: bool = False,
+    consumers: frozenset[str] = frozenset(),
 ) -> Report:
     """Everything that is wrong with the documents for an API server of a release, and what dractl advises; the
     parameters are those of :class:`Question`."""
-    question = Question(target, config or Selection(), devices, assumed)
+    question = Question(target, config or Selection(), devices, assumed, consumers)
     return _report([lint_part(inputs, question, alone(), Kustomizations())], question)
 
 

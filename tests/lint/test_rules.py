@@ -19,7 +19,7 @@ RULES = list(registry.rules().values())
 
 def codes(text: str) -> dict[str, set[str]]:
     """Severities of the findings by code."""
-    report = lint(load(["-"], stdin=text.encode()), Target.of())
+    report = lint(load(["-"], stdin=text.encode()), Target.of(), consumers=frozenset(registry.CONSUMERS))
     found: dict[str, set[str]] = {}
     for finding in report.findings:
         found.setdefault(finding.code, set()).add(finding.severity)

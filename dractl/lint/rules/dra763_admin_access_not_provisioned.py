@@ -1,0 +1,72 @@
+"""Admin access, which Karpenter ignores.
+
+## What it does
+
+With `--for karpenter`: finds `adminAccess: true`.
+
+## Why is this bad
+
+Karpenter does not look at `adminAccess`: it takes the request for one of devices that nobody else uses, and launches
+nodes for pods that only watch the devices of the present ones.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpus}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly: {deviceClassName: gpu.example.com, allocationMode: All, adminAccess: true}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpus}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly: {deviceClassName: gpu.example.com}
+```
+
+## Source
+
+kubernetes-sigs/karpenter pkg/scheduling/dynamicresources/request.go: deviceRequestAccessor has class, selectors,
+mode, count and capacity only (2266468)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.model import Run
+
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("adminAccess",)
+FOR = ("karpenter",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for claim in run.claims:
+        for request in claim.alternatives:
+            if request.fields.get("adminAccess") is True:
+                yield Advice(
+                    claim.subject,
+                    (*request.path, "adminAccess"),
+                    "Karpenter ignores adminAccess: it looks for devices that nobody uses, on new nodes if need be",
+                )

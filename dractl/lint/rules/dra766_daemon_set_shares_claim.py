@@ -1,0 +1,86 @@
+"""A DaemonSet whose pods share a claim.
+
+## What it does
+
+With `--for cluster-autoscaler`: finds DaemonSets whose pods share one ResourceClaim that is not for admin access
+only.
+
+## Why is this bad
+
+Cluster Autoscaler takes every new node to run a pod of the DaemonSet, but a claim can be reserved for a limited
+number of pods only, and its devices are on one node: its simulation of new nodes goes wrong.
+
+## Example
+
+```yaml
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: monitor}
+spec:
+  selector: {matchLabels: {app: monitor}}
+  template:
+    metadata: {labels: {app: monitor}}
+    spec:
+      resourceClaims: [{name: gpu, resourceClaimName: gpus}]
+      containers:
+      - name: main
+        image: registry.example.com/monitor:1
+        resources: {claims: [{name: gpu}]}
+```
+
+## Use instead
+
+```yaml
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: monitor}
+spec:
+  selector: {matchLabels: {app: monitor}}
+  template:
+    metadata: {labels: {app: monitor}}
+    spec:
+      resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]
+      containers:
+      - name: main
+        image: registry.example.com/monitor:1
+        resources: {claims: [{name: gpu}]}
+```
+
+## Source
+
+kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md (Limitations) (55c37cd)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+from dractl.lint.references import referenced
+from dractl.objects import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.model import Run
+
+
+SEVERITY = "warning"
+KINDS = ("DaemonSet",)
+FOR = ("cluster-autoscaler",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for pod in run.pods:
+        for path, entry in pod.claims if pod.subject.kind == "DaemonSet" else ():
+            name = text(entry.get("resourceClaimName"))
+            claim = referenced(run, pod, entry)
+            requests = claim.claim.alternatives if claim is not None and claim.claim is not None else ()
+            admin = bool(requests) and all(request.fields.get("adminAccess") is True for request in requests)
+            if name and not admin:
+                yield Advice(
+                    pod.subject,
+                    (*path, "resourceClaimName"),
+                    f"Cluster Autoscaler advises against DaemonSets that share a claim, such as {name}",
+                    help="name a template, or ask for adminAccess in all requests",
+                )

@@ -1,0 +1,79 @@
+"""Devices that are not on one node.
+
+## What it does
+
+With `--for cluster-autoscaler`: finds ResourceSlices whose devices are not on one node, by `nodeSelector`, `allNodes`
+or `perDeviceNodeSelection`.
+
+## Why is this bad
+
+Cluster Autoscaler adds the devices of one node for each new node. For a claim that only other devices satisfy it
+launches nodes that do not help, or none.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpus}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  allNodes: true
+  devices:
+  - name: gpu-0
+    attributes: {model: {string: A}}
+  - name: gpu-1
+    attributes: {model: {string: A}}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpus}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices:
+  - name: gpu-0
+    attributes: {model: {string: A}}
+  - name: gpu-1
+    attributes: {model: {string: A}}
+```
+
+## Source
+
+kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md (Limitations, Caveats) (55c37cd)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.model import Run
+
+
+SEVERITY = "warning"
+KINDS = ("ResourceSlice",)
+FOR = ("cluster-autoscaler",)
+_ELSEWHERE = ("nodeSelector", "allNodes", "perDeviceNodeSelection")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for subject in run.of("ResourceSlice"):
+        field = next((name for name in _ELSEWHERE if subject.spec.get(name)), None)
+        if field is not None and not subject.spec.get("nodeName"):
+            yield Advice(
+                subject,
+                ("spec", field),
+                "Cluster Autoscaler supports devices of one node only: a new node brings none of these",
+                key=True,
+            )
