@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.lint.written import claim, device_class, template
 
 from dractl.lint import Finding, lint
 from dractl.manifests import load
 from dractl.model import Target
+from tests.lint.written import claim, device_class, template
 
 CONSUMERS = ("karpenter", "cluster-autoscaler", "kueue")
 
