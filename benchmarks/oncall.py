@@ -151,7 +151,8 @@ def pod(
     name: str, namespace: str, uses: str | None, cpu: int, owner: dict[str, Any] | None = None, **more: Any
 ) -> dict[str, Any]:
     claims = [{"name": "gpu", "resourceClaimTemplateName": uses}] if uses else []
-    container = {"name": "main", "image": "x", "resources": {"requests": {"cpu": str(cpu), "memory": "8Gi"}}}
+    resources = {"requests": {"cpu": str(cpu), "memory": "8Gi"}, "claims": [{"name": "gpu"}] if uses else []}
+    container = {"name": "main", "image": "x", "resources": resources}
     about: dict[str, Any] = {"ownerReferences": [owner]} if owner else {}
     if owner and owner["kind"] == "ReplicaSet":
         about["labels"] = {"pod-template-hash": owner["name"].rpartition("-")[2]}

@@ -176,9 +176,9 @@ def _answer(
     known = [text_at(value, "metadata", "name") for value in explainer.judge.nodes]
     if node is not None and node not in known:
         raise InputError(f"--node {node}: no such node", hint=f"there are {', '.join(known[:8]) or 'none'}")
-    explanations = explain_each(explainer, questions, alike=output != "json" and not patch)
+    explanations = explain_each(explainer, questions, alike=not patch)
     groups = [] if patch or selector else _groups(explainer, cluster)
-    listed = len(sources.names) != 1 or len(explanations) != 1
+    listed = len(sources.names) != 1 or len(questions) != 1
     several = len(explanations) > max(1, len(sources.names))  # more than was named one by one
     if patch:
         text = _patches(explanations)

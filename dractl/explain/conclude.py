@@ -23,6 +23,7 @@ from dractl.explain.causes import (
 )
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.between import not_tried, siblings, spanning
+from dractl.explain.rank import dominates
 from dractl.explain.unread import sentences
 from dractl.explain.wording import Scope, first
 from dractl.records import record, replace
@@ -107,7 +108,8 @@ def _headline(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
     if total == 1:
         return f"does not fit on {judgement.nodes[0].name if one_node else 'the only node'}: {why}"
     if near:
-        why = f"nearest is {ranked[0].nodes[0]}: {why}"
+        node, alike = ranked[0].nodes[0], len(ranked[0].nodes)
+        why = f"{alike} are like {node}: {why}" if dominates(ranked[0], total) else f"nearest is {node}: {why}"
     return f"fits on none of {total} nodes: {why}"
 
 

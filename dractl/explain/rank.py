@@ -10,6 +10,7 @@ from dractl.explain.causes import (
     NOTHING,
     OUTSIDE,
     STOPPED,
+    TAKEN,
     Mixed,
     NodeFilter,
     PinnedNode,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from dractl.scheduler.rejection import Rejection
 
 EVERYWHERE = STOPPED - 1  # what a filter has against all nodes: nothing else matters until that is fixed
+_LARGE, _MOST = 10, 0.8  # of so many nodes, what holds on this part of them comes before what others would add
 _MIXED = 4  # so many different causes, none of them on most nodes, are called mixed
 
 
@@ -54,6 +56,10 @@ def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
         if isinstance(cause, NodeFilter) and len(cause.nodes) == len(verdicts):
             reach[key] = EVERYWHERE
     ranked = [merged[k] for k in sorted(merged, key=lambda k: (-reach[k], -len(merged[k].nodes)))]
+    full = next((cause for cause in ranked if dominates(cause, len(verdicts))), None)
+    odd = len(verdicts) * (1 - _MOST)
+    if full is not None and isinstance(ranked[0], NodeFilter) and len(ranked[0].nodes) <= odd:
+        ranked = [full, *(cause for cause in ranked if cause is not full)]
     ranked = _nearer_alternative(ranked)
     mixed = _mixed(nodes, ranked)
     return (mixed, *ranked) if mixed is not None else tuple(ranked)
@@ -67,6 +73,11 @@ def _nearer_alternative(ranked: list[Cause]) -> list[Cause]:
     same = [c for c in ranked if c.code == ranked[0].code and len(c.about) == 1 and c.about[0][:2] == refs[0][:2]]
     nearest = min(same, key=lambda cause: cause.lacking or 1 << 32)
     return [nearest, *(cause for cause in ranked if cause is not nearest)]
+
+
+def dominates(cause: Cause, nodes: int) -> bool:
+    """True if devices that are in use are what keeps a subject from nearly all of many nodes."""
+    return nodes >= _LARGE and cause.page.reach == TAKEN and len(cause.nodes) >= _MOST * nodes
 
 
 def _mixed(nodes: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Mixed | None:

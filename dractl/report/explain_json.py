@@ -38,6 +38,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
             "name": e.subject.name,
             "podClaims": dict(e.subject.pod_claims),
         },
+        **({"alike": list(e.alike), "workload": e.workload} if e.alike else {}),
         "verdict": e.verdict,
         "headline": e.headline,
         "kubernetesVersion": e.release,

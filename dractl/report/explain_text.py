@@ -42,24 +42,30 @@ def render(
 
 
 def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None = None, cut: bool = False) -> str:
-    """A line for each answer, with its first reason, and a summary. With ``cut`` no line is wider than the canvas."""
+    """A line for each answer with its first reason, one for its first fix, and a summary. With ``cut`` no line is wider
+    than the canvas, and the codes of the reasons are left out where there is little room."""
     ages = [_age(e.age, now) for e in answers]
     codes = [e.reasons[0].code if e.reasons else e.verdict for e in answers]
-    names = max(len("SUBJECT"), *(len(e.title) for e in answers))
+    titles = [_short_title(e) for e in answers]
+    names = max(len("SUBJECT"), *map(len, titles))
     aged = max(map(len, ages)) and max(len("AGE"), *map(len, ages)) + 2
-    coded = max(len("REASON"), *map(len, codes))
-    beside = canvas.width - names - aged - coded - 6
+    coded = max(len("REASON"), *map(len, codes)) + 2
+    if cut and canvas.width - names - aged - coded - 4 < _ROOM * 2:
+        codes, coded = [""] * len(codes), 0
+    beside = canvas.width - names - aged - coded - 4
     below = cut and beside < _ROOM - 12  # a narrow terminal
-    head = f"  {'SUBJECT':<{names}}  {'AGE' if aged else '':<{aged}}{'REASON':<{coded}}"
-    lines = [canvas.paint(head.rstrip() if below else f"{head}  WHY", "1")]
-    for e, age, code in zip(answers, ages, codes, strict=True):
-        why = e.reasons[0].short if e.reasons else e.headline
-        why = _clean(why, canvas)
-        left = f"{_mark(e, canvas)} {e.title:<{names}}  {age:<{aged}}{code:<{coded}}"
+    head = f"  {'SUBJECT':<{names}}  {'AGE' if aged else '':<{aged}}{'REASON' if coded else '':<{coded}}"
+    lines = [canvas.paint(head.rstrip() if below else f"{head}WHY", "1")]
+    for e, title, age, code in zip(answers, titles, ages, codes, strict=True):
+        why = _clean(e.reasons[0].short if e.reasons else e.headline, canvas)
+        left = f"{_mark(e, canvas)} {title:<{names}}  {age:<{aged}}{code:<{coded}}"
         if below:
             lines += [left.rstrip(), "    " + canvas.cut(why, canvas.width - 4)]
         else:
-            lines.append(f"{left}  {canvas.cut(why, beside) if cut else why}")
+            lines.append(f"{left}{canvas.cut(why, beside) if cut else why}")
+        if e.fixes:
+            fix = _clean(e.fixes[0].title + (f" ({e.fixes[0].effect})" if e.fixes[0].effect else ""), canvas)
+            lines.append(f"    fix: {canvas.cut(fix, canvas.width - 9) if cut else fix}")
     counts: Counter[str] = Counter()
     for e in answers:
         counts["fit" if e.fits else e.verdict] += 1 + len(e.alike)
@@ -68,6 +74,15 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
     for note in dict.fromkeys(f"{blind.what} may not be read: {blind.effect}" for e in answers for blind in e.unread):
         lines += _wrapped("  note: ", note, canvas, hanging=8)
     return canvas.plain("\n".join(lines)) + "\n"
+
+
+_SHORT = {"deployment": "deploy", "statefulset": "sts", "daemonset": "ds", "replicaset": "rs", "resourceclaim": "claim"}
+
+
+def _short_title(e: Explanation) -> str:
+    """The subject with its kind as people type it."""
+    kind, space, name = e.title.partition(" ")
+    return f"{_SHORT.get(kind, kind)}{space}{name}"
 
 
 def _clean(text: str, canvas: Canvas) -> str:

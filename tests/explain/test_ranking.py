@@ -193,3 +193,37 @@ def test_what_refuses_every_node_comes_before_what_one_odd_node_adds() -> None:
         "TaintToleration",
         "NodeAffinity",
     ]
+
+
+def fleet(full: int, tainted: int) -> list[dict[str, Any]]:
+    """Nodes with one GPU each: those of the first are in use, the others have a taint."""
+    found: list[dict[str, Any]] = []
+    for i in range(full + tainted):
+        name = f"node-{i:02}"
+        found += gpus(name, 1)
+        if i < full:
+            found.append(held(f"h-{i}", name, "gpu-0"))
+        else:
+            found[-2]["spec"] = {"taints": [{"key": "team", "value": "a", "effect": "NoSchedule"}]}
+    return found
+
+
+def test_a_few_odd_nodes_are_not_the_cause_where_all_others_are_full() -> None:
+    answer = explain(*fleet(19, 1), ONE, pod("p", USES))
+    assert answer.reasons[0].code == "device-in-use"
+    assert "19 are like node-00" in answer.headline
+    assert explain(*fleet(2, 1), ONE, pod("p", USES)).reasons[0].code == "node-filter"
+    everywhere = pod("p", USES, spec={"nodeSelector": {"pool": "x"}})
+    assert explain(*fleet(19, 1), ONE, everywhere).reasons[0].code == "node-filter"
+
+
+def test_nodes_without_devices_are_not_the_cause_where_they_would_not_help() -> None:
+    label = {"node.kubernetes.io/instance-type": "p5"}
+    alike = [node(name, labels=label) for name in ("node-1", "node-2")]
+    slices = slice_of("gpu.example.com", "node-1", device("gpu-0"))
+    held_by_other = held("h", "node-1", "gpu-0")
+    for wanted, objects, absent in ((1, [held_by_other], True), (9, [], False)):
+        answer = explain(*alike, slices, *objects, claim("c", request("r", "gpu", wanted)), pod("p", USES))
+        assert ("publishes nothing there" in answer.headline) is absent
+    pinned = pod("p", USES, spec={"nodeSelector": {HOST: "node-1"}})
+    assert "publishes nothing there" not in explain(*alike, slices, held_by_other, ONE, pinned).headline

@@ -143,19 +143,28 @@ def test_the_table_has_a_line_for_each_subject_worst_first() -> None:
     never = claim("never", request("gpu", "gpu.example.com", 9))
     lost = pod("lost", {"name": "gpus", "resourceClaimTemplateName": "none"}, **old)
     answers = asked([*two_nodes(), fits, never, lost])
-    head, *rows, blank, summary = explain_text.table(answers, Canvas(), now=NOON).splitlines()
+    head, *lines, blank, summary = explain_text.table(answers, Canvas(), now=NOON).splitlines()
     assert head.split() == ["SUBJECT", "AGE", "REASON", "WHY"]
-    assert [row.split()[1:3] for row in rows] == [
-        ["pod", "ml/lost"],
-        ["resourceclaim", "ml/never"],
-        ["resourceclaim", "ml/fits"],
-    ]
+    rows = [line for line in lines if not line.startswith("    fix: ")]
+    assert [row.split()[1:3] for row in rows] == [["pod", "ml/lost"], ["claim", "ml/never"], ["claim", "ml/fits"]]
+    assert lines[lines.index(rows[1]) + 1] == f"    fix: {answers[1].fixes[0].title}"
     assert rows[0].split()[3:5] == ["14m", "template-missing"]
     why = head.index("WHY")
     assert all(row[why - 2 : why] == "  " and row[why] != " " for row in rows)
     assert rows[1].endswith(" of class gpu.example.com")
     assert rows[2].endswith("fits on a, b")
     assert (blank, summary) == ("", "3 subjects for Kubernetes 1.37: 1 blocked, 1 unallocatable, 1 fit")
+
+
+def test_a_narrow_screen_has_no_codes() -> None:
+    never = claim("never", request("gpu", "gpu.example.com", 9))
+    lost = claim("lost", request("gpu", "gpu.example.com", 5))
+    wide, narrow = (
+        explain_text.table(asked([*two_nodes(), never, lost]), Canvas(width), now=NOON, cut=True) for width in (160, 80)
+    )
+    assert "not-enough" in wide
+    assert "not-enough" not in narrow
+    assert all(len(line) <= 80 for line in narrow.splitlines())
 
 
 def test_what_the_cluster_says_moves_no_cursor() -> None:

@@ -11,6 +11,7 @@ from dractl.cluster.pods import ended, event_about
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.cluster.workloads import controller, workload
 from dractl.explain.causes import (
+    TAKEN,
     AddedByAdmission,
     AllNeedsFree,
     ClaimEach,
@@ -263,6 +264,20 @@ def _unknown_nodes(case: Case, found: Sequence[NodeFindings], ranked: Sequence[C
         yield UnknownNodes(driver=driver, places=tuple(names), nearest=near or nearest(first, nodes))
 
 
+def _of_use(case: Case, found: Sequence[NodeFindings]) -> tuple[set[str], set[str]]:
+    """Nodes that lack nothing but devices, and nodes whose devices would do if they were free or no filter refused the
+    node."""
+    lacking: set[str] = set()
+    full = {verdict.name for verdict in case.judgement.nodes if verdict.allocates}
+    for node in found:
+        filtered = any(isinstance(cause, NodeFilter) for cause in node.causes)
+        if any(isinstance(cause, NoSlicesOnNode) for cause in node.causes) and not filtered:
+            lacking |= {node.name, *node.like}
+        elif node.causes and not filtered and node.causes[0].reach >= TAKEN:
+            full |= {node.name, *node.like}
+    return lacking, full
+
+
 def _absent(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
     """Nodes that look like others with devices of the driver, and have none."""
     drivers = dict.fromkeys(c.driver for n in found for c in n.causes if isinstance(c, NoSlicesOnNode) and c.driver)
@@ -277,10 +292,11 @@ def _absent(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) 
             for key, text in labels.items()
             if any(mark in key for mark in _HARDWARE)
         }
+        wanted, full = _of_use(case, found)
         for key, text in sorted(shared):
-            lacking = [name for name, labels in bare.items() if labels.get(key) == text]
-            if lacking:
-                like = sorted(n for n in there if n and map_at(nodes, n).get(key) == text)
+            lacking = [name for name, labels in bare.items() if labels.get(key) == text and name in wanted]
+            like = sorted(n for n in there if n and map_at(nodes, n).get(key) == text)
+            if lacking and not full.isdisjoint(like):
                 yield DriverAbsent(driver=driver, nodes=tuple(lacking), label=f"{key}={text}", like=tuple(like[:_MOST]))
                 return
 
