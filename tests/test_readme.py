@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -39,3 +40,19 @@ def test_what_the_documentation_shows_is_what_dractl_prints(file: str, command: 
         ".*?" if line.strip() == "..." else re.escape(line) for line in expected.splitlines(keepends=True)
     )
     assert re.fullmatch(pattern, done.stdout, re.DOTALL), f"{file}: $ {command}\n{done.stdout}{done.stderr}"
+
+
+def printed(*words: str) -> str:
+    environment = {**os.environ, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-m", "dractl", *words]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False).stdout
+
+
+def test_the_pictures_are_what_dractl_prints() -> None:
+    """If not: ``python tools/make_pictures.py``."""
+    pictures = ROOT / "docs" / "pictures"
+    node = printed("discover", "--from", "examples/discover/node.json", "-o", "svg")
+    assert (pictures / "node.svg").read_text(encoding="utf-8") == node
+    texts = ElementTree.parse(pictures / "explain.svg").getroot().iter("{http://www.w3.org/2000/svg}text")
+    shown = " ".join(text.text or "" for text in texts).split()  # non-breaking spaces, too
+    assert shown == ["$", "dractl", "explain", "examples/explain", *printed("explain", "examples/explain").split()]
