@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from dractl.allocation import AllocatedState, DeviceID, apply_taint_rules
+from dractl.capacity.summaries import Amount, Partitions, Shared, consumes, counters, partitions, shared
 from dractl.cel import EvalError, environment
-from dractl.cluster.devices import Devices
-from dractl.model import Target
+from dractl.cluster.devices import Devices, result_device
+from dractl.cluster.state import maps_at, text_at
+from dractl.model import Quantity, Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from dractl.allocation import Features
     from dractl.cluster.devices import Holder
     from dractl.cluster.state import ClusterState
-    from dractl.model import Device, DeviceClass, Quantity, ResourceSlice
+    from dractl.model import Device, DeviceClass, ResourceSlice
 
     PoolID = tuple[str, str]
 
@@ -27,16 +29,6 @@ NUMA_NODE = "resource.kubernetes.io/numaNode"
 # Attributes by which drivers name the model, the most telling first (their catalogues have the sources).
 _MODELS = ("productName", "model", "pciDevice", "chipType", "modelName", "type")
 _OUT_OF_SERVICE = ("NoSchedule", "NoExecute")
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """A capacity of a device, what its shares consume and what is left, as quantities."""
-
-    name: str
-    total: str
-    consumed: str
-    left: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +45,7 @@ class DeviceRow:
     numa_node: int | None = None
     capacity: tuple[Amount, ...] = ()
     holders: tuple[Holder, ...] = ()
+    requests: tuple[str, ...] = ()  # of the holders' claims, in their order
     taints: tuple[str, ...] = ()
 
 
@@ -74,6 +67,9 @@ class PoolRow:
     unavailable: int | None = None
 
     duplicates: tuple[str, ...] = ()  # device names that occur more than once
+    shared: Shared | None = None
+    counters: tuple[tuple[str, tuple[Amount, ...]], ...] = ()  # by counter set
+    partitions: tuple[Partitions, ...] = ()
 
     @property
     def usable(self) -> bool:
@@ -102,14 +98,22 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
     for item in slices:
         by_pool.setdefault((item.spec.driver, item.spec.pool.name), []).append(item)
-    allocated = _allocated(state)
+    allocated, consumed = _allocated(state), _shares(state)
     for number, (key, found) in enumerate(sorted(by_pool.items())):
         if number % 500 == 499:
             tell(f"taking stock ({number + 1} of {len(by_pool)} pools)")
         newest = index.pool(*key)
-        row = _pool(key, newest, allocated.get(key, frozenset()))
+        used = allocated.get(key, frozenset())
+        row = _pool(key, newest, used)
         if not whole:
             row = replace(row, allocated=None, available=None)
+        elif row.total is not None:
+            row = replace(
+                row,
+                shared=shared(newest, used, consumed.get(key, {})),
+                counters=counters(newest, used),
+                partitions=partitions(newest, used),
+            )
         pools.append(row)
         blocked = _blocked(key, newest, held)
         published = set()
@@ -137,7 +141,21 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
             DeviceRow(identity, None, "gone", holders=index.holders([identity]))
             for identity in sorted(DeviceID(*key, name) for name in allocated[key])
         ]
-    return Inventory(tuple(pools), tuple(devices))
+    requests = _requests(state)
+    rows = (
+        replace(row, requests=tuple(requests.get((row.id, h.claim), "") for h in row.holders)) if row.holders else row
+        for row in devices
+    )
+    return Inventory(tuple(pools), tuple(rows))
+
+
+def _requests(state: ClusterState) -> dict[tuple[DeviceID, str], str]:
+    """For which request a claim (``namespace/name``) has a device."""
+    return {
+        (result_device(result), "/".join(key)): text_at(result, "request")
+        for key, claim in state.all("ResourceClaim").items()
+        for result in maps_at(claim, "status", "allocation", "devices", "results")
+    }
 
 
 def _allocated(state: ClusterState) -> dict[PoolID, frozenset[str]]:
@@ -149,6 +167,18 @@ def _allocated(state: ClusterState) -> dict[PoolID, frozenset[str]]:
             if not result.admin_access:
                 found.setdefault((result.driver, result.pool), set()).add(result.device)
     return {key: frozenset(names) for key, names in found.items()}
+
+
+def _shares(state: ClusterState) -> dict[PoolID, dict[str, Quantity]]:
+    """What claims have of each capacity, by pool, except through adminAccess."""
+    found: dict[PoolID, dict[str, Quantity]] = {}
+    for claim in state.claims:
+        allocation = claim.status.allocation if claim.status is not None else None
+        for result in allocation.devices.results if allocation is not None else ():
+            for name, amount in () if result.admin_access else (result.consumed_capacity or {}).items():
+                of_pool = found.setdefault((result.driver, result.pool), {})
+                of_pool[name] = of_pool[name] + amount if name in of_pool else amount
+    return found
 
 
 def _pool(key: PoolID, newest: list[ResourceSlice], allocated: frozenset[str]) -> PoolRow:
@@ -189,19 +219,14 @@ def _blocked(key: PoolID, newest: list[ResourceSlice], held: AllocatedState) -> 
     for device in devices:
         identity = DeviceID(*key, device.name)
         if identity in held.devices or identity in held.shared or identity in held.capacity:
-            for counter, amount in _consumed(device):
+            for counter, amount in consumes(device):
                 if counter in left:
                     left[counter] = left[counter] - amount
     return frozenset(
         device.name
         for device in devices
-        if any(counter in left and amount > left[counter] for counter, amount in _consumed(device))
+        if any(counter in left and amount > left[counter] for counter, amount in consumes(device))
     )
-
-
-def _consumed(device: Device) -> list[tuple[tuple[str, str], Quantity]]:
-    """What a device takes of its counters, by counter set and counter."""
-    return [((c.counter_set, name), value) for c in device.consumes_counters for name, value in c.counters.items()]
 
 
 def _state(identity: DeviceID, device: Device, held: AllocatedState, *, usable: bool, blocked: bool) -> State:
@@ -236,7 +261,7 @@ def _device(
         numa if isinstance(numa, int) else None,
         _amounts(identity, device, held),
         index.holders([identity]) if state in ("held", "shared", "stale") else (),
-        tuple(f"{t.key}={t.value or ''}:{t.effect}".replace("=:", ":") for t in device.taints),
+        taints=tuple(f"{t.key}={t.value or ''}:{t.effect}".replace("=:", ":") for t in device.taints),
     )
 
 
@@ -255,9 +280,7 @@ def _model(device: Device) -> str | None:
 def _amounts(identity: DeviceID, device: Device, held: AllocatedState) -> tuple[Amount, ...]:
     consumed: Mapping[str, Quantity] = held.capacity.get(identity, {})
     return tuple(
-        Amount(name, str(value), str(consumed.get(name, 0)), str(value - consumed[name] if name in consumed else value))
-        for name, capacity in device.capacity.items()
-        for value in (capacity.value,)
+        Amount.of(name, capacity.value, consumed.get(name, Quantity())) for name, capacity in device.capacity.items()
     )
 
 

@@ -11,6 +11,8 @@ from dractl.cli.options import Argument, Exit, Option
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from dractl.capacity import Fit, Most, Stranded, Subject
     from dractl.cli.source import Cluster
     from dractl.cluster import ClusterState
@@ -20,11 +22,13 @@ FORMATS = ("text", "json", "html")
 
 
 class _Rest(NamedTuple):
-    """Why the next copy stays pending, which free devices are of no use, and the most that fit (None: not asked)."""
+    """Why the next copy stays pending, altogether and by node, which free devices are of no use, and the most that fit
+    (None: not asked)."""
 
     stops: tuple[Reason, ...]
     left: tuple[Stranded, ...]
     most: Most | None
+    by_node: Mapping[str, Sequence[Reason]]
 
 
 Name = Annotated[
@@ -209,13 +213,14 @@ def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
         packed = most(found, cluster.features, terminal.progress) if pack else None
         terminal.progress("looking for stranded devices")
         answer = _explained(cluster, found)
-        why = {
-            name: "; ".join(dict.fromkeys(reason.short for reason in node.reasons[:3]))
-            for node in (answer.nodes if answer is not None else ())
-            for name in (node.name, *node.like)
-        }
-        left = stranded(found, Scheduler(found.state, cluster.features), lambda node: why.get(node, ""))
-        return _Rest(answer.reasons if answer is not None else (), left, packed)
+        nodes = answer.nodes if answer is not None else ()
+        by_node = {name: node.reasons for node in nodes for name in (node.name, *node.like)}
+
+        def say(node: str) -> str:
+            return "; ".join(dict.fromkeys(reason.short for reason in by_node.get(node, ())[:3]))
+
+        left = stranded(found, Scheduler(found.state, cluster.features), say)
+        return _Rest(answer.reasons if answer is not None else (), left, packed, by_node)
     finally:
         terminal.progress("")
 
@@ -226,9 +231,14 @@ def _json(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None) 
     from dractl.report import capacity_json
 
     release = cluster.features.release
-    values = [
-        capacity_json.fit_value(fit, *_rest(cluster, fit, pack), replicas=replicas, release=release) for fit in found
-    ]
+    values = []
+    for fit in found:
+        rest = _rest(cluster, fit, pack)
+        values.append(
+            capacity_json.fit_value(
+                fit, rest.stops, rest.left, rest.most, by_node=rest.by_node, replicas=replicas, release=release
+            )
+        )
     whole = values[0] if len(values) == 1 else {"schema": "dractl/fit/v1", "subjects": values}
     return json.dumps(whole, indent=1, ensure_ascii=False)
 
@@ -256,5 +266,6 @@ def _text(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None, 
         canvas = Canvas(terminal.width(out), terminal.use_unicode(out, piped=False), terminal.use_color(out))
     if len(found) > 1:
         return capacity_text.shapes(found, canvas)
-    rest = _rest(cluster, found[0], pack)
-    return capacity_text.fit(found[0], *rest, canvas, replicas=replicas, release=cluster.features.release)
+    stops, left, most, _ = _rest(cluster, found[0], pack)
+    release = cluster.features.release
+    return capacity_text.fit(found[0], stops, left, most, canvas, replicas=replicas, release=release)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from dractl.explain.answer import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.capacity import DeviceRow, Fit, Inventory, Most, PluginRow, PoolRow, Problem, Stranded
+    from dractl.capacity.summaries import Amount, Partitions, Shared
     from dractl.cluster.devices import Holder
     from dractl.cluster.rights import Unread
     from dractl.explain.answer import Reason
@@ -68,10 +69,11 @@ def fit_value(
     stranded: Sequence[Stranded],
     most: Most | None,
     *,
+    by_node: Mapping[str, Sequence[Reason]],
     replicas: int | None,
     release: str,
 ) -> dict[str, Any]:
-    """How many copies fit, as the plain value that is printed."""
+    """How many copies fit, as the plain value that is printed; ``by_node`` says what stops the next copy on a node."""
     return {
         "schema": "dractl/fit/v1",
         "subject": found.subject.name,
@@ -79,7 +81,15 @@ def fit_value(
         "fits": found.fits,
         "replicas": replicas,
         "undecided": found.undecided,
-        "nodes": [{"name": n.name, "fits": n.fits, "devices": list(n.devices)} for n in found.nodes],
+        "nodes": [
+            {
+                "name": n.name,
+                "fits": n.fits,
+                "devices": list(n.devices),
+                "stops": [{"code": reason.code, "message": reason.short} for reason in by_node.get(n.name, ())],
+            }
+            for n in found.nodes
+        ],
         "stops": plain(tuple(stops)),
         "schedulerMessage": found.stopped.message,
         **({"preempts": [{"node": n, "pods": list(pods)} for n, pods in found.preempts]} if found.preempts else {}),
@@ -104,7 +114,22 @@ def _pool(row: PoolRow) -> dict[str, Any]:
         "allocated": row.allocated,
         "available": row.available,
         "unavailable": row.unavailable,
+        **({"shared": _shared(row.shared)} if row.shared is not None else {}),
+        **({"counters": {name: _amounts(amounts) for name, amounts in row.counters}} if row.counters else {}),
+        **({"partitions": [_partitions(each) for each in row.partitions]} if row.partitions else {}),
     }
+
+
+def _shared(found: Shared) -> dict[str, Any]:
+    return {"full": found.full, "partial": found.partial, "capacity": _amounts(found.capacity)}
+
+
+def _amounts(amounts: Sequence[Amount]) -> dict[str, Any]:
+    return {a.name: {"total": a.total, "consumed": a.consumed, "available": a.left} for a in amounts}
+
+
+def _partitions(row: Partitions) -> dict[str, Any]:
+    return {"attribute": row.attribute, "type": row.type, "total": row.total, "allocatable": row.allocatable}
 
 
 def _device(row: DeviceRow) -> dict[str, Any]:
@@ -119,14 +144,15 @@ def _device(row: DeviceRow) -> dict[str, Any]:
         "numaNode": row.numa_node,
         "state": row.state,
         "capacity": {amount.name: {"total": amount.total, "consumed": amount.consumed} for amount in row.capacity},
-        "holders": [_holder(holder) for holder in row.holders],
+        "holders": [_holder(holder, request) for holder, request in zip(row.holders, row.requests, strict=True)],
         "taints": list(row.taints),
     }
 
 
-def _holder(holder: Holder) -> dict[str, Any]:
+def _holder(holder: Holder, request: str) -> dict[str, Any]:
     return {
         "claim": holder.claim,
+        "request": request,
         "pods": [holder.pod] if holder.pod else [],
         "since": holder.since,
         "finished": holder.finished,

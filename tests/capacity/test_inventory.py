@@ -87,3 +87,39 @@ def test_a_node_with_a_device_plugin_only_is_no_problem() -> None:
 def test_slices_of_a_node_that_is_gone() -> None:
     _, _, found = taken(node("b"), gpus("a", device("gpu-0")))
     assert found == ["node-gone"]
+
+
+def test_what_a_pool_has_besides_whole_devices() -> None:
+    """Counts as pkg/controller/resourcepoolstatusrequest/views.go makes them."""
+    share = {"name": "nic-0", "allowMultipleAllocations": True, "capacity": {"bandwidth": {"value": "100G"}}}
+    nics = slice_of("nic.example.com", "a", share, {**share, "name": "nic-1"}, {"name": "nic-2"})
+    users = claim("nic", request("r", "nic"), status=allocation("a", ("nic.example.com", "nic-0"), pod="p"))
+    users["status"]["allocation"]["devices"]["results"][0] |= {
+        "consumedCapacity": {"bandwidth": "30G"},
+        "shareID": "94fea872-bd00-4722-877d-33e31a9d6b13",
+    }
+    counted = gpus("a")
+    counted["metadata"]["name"] = "counters"
+    del counted["spec"]["devices"]
+    counted["spec"]["sharedCounters"] = [{"name": "gpu-0", "counters": {"slices": {"value": "7"}}}]
+    parts = gpus("a", *(partition(f"p{i}", size) for i, size in enumerate((3, 3, 3, 1))))
+    parts["spec"]["partitionTypeAttribute"] = "gpu.nvidia.com/profile"
+    for made in (counted, parts):
+        made["spec"]["pool"]["resourceSliceCount"] = 2
+    stock, states, _ = taken(node("a"), nics, users, counted, parts, held("c", "p0", "p"), pod("p"))
+    pools = {row.driver: row for row in stock.pools}
+    shares = pools["nic.example.com"].shared
+    assert shares is not None
+    assert (shares.full, shares.partial) == (1, 1)
+    assert [(a.name, a.total, a.consumed, a.left) for a in shares.capacity] == [("bandwidth", "200G", "30G", "170G")]
+    ((name, (amount,)),) = pools["gpu.nvidia.com"].counters
+    assert (name, amount.name, amount.left) == ("gpu-0", "slices", "4")
+    rows = [(row.type, row.total, row.allocatable) for row in pools["gpu.nvidia.com"].partitions]
+    assert rows == [("1g", 1, 1), ("3g", 3, 1)]
+    assert states["p1"] == "free"
+    assert next(row for row in stock.devices if row.id.device == "p0").requests == ("r",)
+
+
+def partition(name: str, size: int) -> dict[str, Any]:
+    takes = [{"counterSet": "gpu-0", "counters": {"slices": {"value": str(size)}}}]
+    return {"name": name, "attributes": {"profile": {"string": f"{size}g"}}, "consumesCounters": takes}

@@ -1,0 +1,126 @@
+"""What a pool has besides whole devices: shared capacity, counters, and partitions by type.
+
+The views of a ResourcePoolStatusRequest (kubernetes pkg/controller/resourcepoolstatusrequest/views.go), and the
+counters that they are worked out from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dractl.model import Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dractl.model import Device, ResourceSlice
+
+    CounterName = tuple[str, str]  # counter set, counter
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A capacity or counter, what is consumed of it and what is left, as quantities."""
+
+    name: str
+    total: str
+    consumed: str
+    left: str
+
+    @classmethod
+    def of(cls, name: str, total: Quantity, consumed: Quantity) -> Amount:
+        """What is left is never less than nothing."""
+        left = total - consumed
+        return cls(name, str(total), str(consumed), str(left if left.sign() > 0 else Quantity()))
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Devices that several claims may share: ``full`` are in no claim, ``partial`` are in one or more."""
+
+    full: int
+    partial: int
+    capacity: tuple[Amount, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """Partitions of one type: how many there are, and how many more the counters that are left allow."""
+
+    attribute: str
+    type: str
+    total: int
+    allocatable: int
+
+
+def shared(slices: Iterable[ResourceSlice], used: frozenset[str], consumed: Mapping[str, Quantity]) -> Shared | None:
+    """The devices of a pool that may be shared, None if it has none; ``used`` are names of devices in claims, and
+    ``consumed`` is what claims have of each capacity of the pool."""
+    devices = [device for item in slices for device in item.spec.devices if device.allow_multiple_allocations]
+    if not devices:
+        return None
+    totals: dict[str, Quantity] = {}
+    for device in devices:
+        for name, capacity in device.capacity.items():
+            totals[name] = totals.get(name, Quantity()) + capacity.value
+    partial = sum(device.name in used for device in devices)
+    amounts = tuple(Amount.of(name, totals[name], consumed.get(name, Quantity())) for name in sorted(totals))
+    return Shared(len(devices) - partial, partial, amounts)
+
+
+def counters(slices: Sequence[ResourceSlice], used: frozenset[str]) -> tuple[tuple[str, tuple[Amount, ...]], ...]:
+    """The counters of a pool by counter set, and what the devices in claims take of them."""
+    taken: dict[CounterName, Quantity] = {}
+    for device in _partitions(slices):
+        if device.name in used:
+            for name, amount in consumes(device):
+                taken[name] = taken.get(name, Quantity()) + amount
+    return tuple(
+        (each.name, tuple(Amount.of(n, v, taken.get((each.name, n), Quantity())) for n, v in each.counters.items()))
+        for item in slices
+        for each in item.spec.shared_counters
+    )
+
+
+def consumes(device: Device) -> list[tuple[CounterName, Quantity]]:
+    """What a device takes of its counters."""
+    return [((c.counter_set, name), value) for c in device.consumes_counters for name, value in c.counters.items()]
+
+
+def partitions(slices: Sequence[ResourceSlice], used: frozenset[str]) -> tuple[Partitions, ...]:
+    """Partitions by the attribute that their slice names for their type; nothing for a pool where a partition lacks the
+    attribute, or two of one type consume different counters."""
+    left = {(name, a.name): Quantity.parse(a.left) for name, amounts in counters(slices, used) for a in amounts}
+    types: dict[tuple[str, str], list[Device]] = {}
+    for item in slices:
+        attribute = item.spec.partition_type_attribute
+        for device in item.spec.devices if attribute else ():
+            if not device.consumes_counters or attribute is None:
+                continue
+            found = device.attribute(attribute, item.spec.driver)
+            if found is None or not isinstance(found.value, str):
+                return ()
+            types.setdefault((attribute, found.value), []).append(device)
+    rows = []
+    for (attribute, name), devices in sorted(types.items()):
+        if len({repr(sorted((n, str(v)) for n, v in consumes(device))) for device in devices}) > 1:
+            return ()
+        fresh = [device for device in devices if device.name not in used]
+        rows.append(Partitions(attribute, name, len(devices), _fitting(fresh, left)))
+    return tuple(rows)
+
+
+def _fitting(devices: Iterable[Device], left: Mapping[CounterName, Quantity]) -> int:
+    free, number = dict(left), 0
+    for device in devices:
+        needs = consumes(device)
+        if all(name in free and not free[name] < amount for name, amount in needs):
+            number += 1
+            for name, amount in needs:
+                free[name] = free[name] - amount
+    return number
+
+
+def _partitions(slices: Iterable[ResourceSlice]) -> Iterable[Device]:
+    return (device for item in slices for device in item.spec.devices if device.mapping.get("consumesCounters"))
