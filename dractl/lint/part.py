@@ -90,7 +90,10 @@ def lint_part(inputs: Inputs, question: Question, exchange: Exchange, kustomizat
     together, others = _shared(whole, question, kustomizations, exchange)
     found += _advice(together, question, kustomizations, others, namespaces.known)
     found += _advice_on_patches(patches, question, kustomizations)
-    commented = {item.file: item for item in inputs.documents if ignores(item.text)} if inputs.documents else {}
+    texts = {
+        (item.file, id(item.text)): item for item in inputs.documents
+    }  # one a file, however many its documents are
+    commented = {item.file: item for item in texts.values() if ignores(item.text)}
     documents = sum(not item.document.built for item in readable) + len(inputs.broken)
     return Part(found, list(commented.values()), documents, inputs.files, inputs.skipped, namespaces)
 
