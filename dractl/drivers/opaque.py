@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.resources import data_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from dractl.manifests.documents import Path
 
@@ -42,6 +42,17 @@ def check(driver: str, parameters: Mapping[str, Any]) -> tuple[OpaqueFault, ...]
         return ()
     found = {fault for error in _validator(driver).iter_errors(parameters) for fault in _faults(error)}
     return tuple(sorted(found, key=lambda fault: (tuple(map(str, fault.path)), fault.message)))
+
+
+def refused(configurations: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, str, OpaqueFault]]:
+    """What drivers would refuse in the entries of a claim's ``devices.config``: index of the entry, driver, fault.
+    Parameters with another apiVersion are left out: they may be those of somebody else's driver of that name."""
+    for index, entry in enumerate(configurations):
+        own = entry.get("opaque")
+        driver, parameters = (own.get("driver"), own.get("parameters")) if isinstance(own, dict) else (None, None)
+        faults = check(driver, parameters) if isinstance(driver, str) and isinstance(parameters, dict) else ()
+        if not any(fault.path == ("apiVersion",) for fault in faults):
+            yield from ((index, str(driver), fault) for fault in faults)
 
 
 @cache

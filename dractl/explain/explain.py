@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.devices import Devices
-from dractl.cluster.pods import ended, event_about, is_pending
+from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import at, maps_at, text_at
 from dractl.errors import InputError
 from dractl.explain import inventory, placed
@@ -13,7 +13,7 @@ from dractl.explain.answer import Explanation, NodeAnswer, Subject
 from dractl.explain.ask import Question, claim_question, pods_using
 from dractl.explain.build import NO_PARTS, Parts, build, granting, subject_of
 from dractl.explain.case import case_of
-from dractl.explain.causes import ClaimDeleting, PlacedByHand
+from dractl.explain.causes import ClaimDeleting, NotPrepared, PlacedByHand
 from dractl.explain.conclude import Said, attempt_of, doubted, focused, outside, spanned, stated, unseen, unused
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.nodes import allocation_of, findings, over_nodes
@@ -193,14 +193,17 @@ class Explainer:
         told = (*placed.evicted(every, self.judge.slices), *placed.unused(pod, claims))
         notes = () if ended(pod) else told
         fixes = Found()
+        unprepared = placed.unprepared(self.state, pod, claims)
         if waiting and not ended(pod):
             cause = PlacedByHand(pod_claim=waiting[0].name, claim=waiting[0].full_name, nodes=(node,))
             said = Said("blocked", say(cause, Names()), (cause,))
-            fixes = self._let_schedule(question, cause)
+            fixes = self._let_start(question, cause)
+        elif unprepared is not None:
+            said = Said("blocked", say(unprepared, Names()), (unprepared,))
+            fixes = self._let_start(question, unprepared) if unprepared.faults else fixes
         else:
             said = Said("allocated", placed.headline(self.state, pod))
-        unprepared = "" if ended(pod) else event_about(self.state, pod, "FailedPrepareDynamicResources")
-        steps = of_placed(pod, unprepared if text_at(pod, "status", "phase") != "Running" else "")
+        steps = of_placed(pod, configured=bool(unprepared.faults)) if unprepared is not None else ()
         nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
         return self._answer(
             question,
@@ -209,8 +212,8 @@ class Explainer:
             Parts(nodes=nodes, fixes=fixes.fixes, steps=steps, notes=(*notes, *fixes.notes)),
         )
 
-    def _let_schedule(self, question: Question, cause: PlacedByHand) -> Found:
-        """Changes after which the scheduler places a pod that was put on its node without it."""
+    def _let_start(self, question: Question, cause: PlacedByHand | NotPrepared) -> Found:
+        """Changes after which a pod on its node can start: the scheduler places it, or the driver takes its claims."""
         case = case_of(self.judge, self.devices, question, self.judge.pod(question.value))
         problem = Problem(case, (cause,), Owners(self.state, question.key))
         return find_fixes(problem, self.options.fixes, self._afterwards) if self.options.fixes else Found()

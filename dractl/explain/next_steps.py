@@ -328,12 +328,17 @@ def _tainted(cause: causes.Tainted, asked: Asked) -> Iterator[NextStep]:
         yield NextStep("check the device: its driver set the taint", "kubectl get resourceslices -o yaml")
 
 
-def of_placed(pod: Raw, refused: str) -> tuple[NextStep, ...]:
-    """The next steps for a pod on its node whose devices the kubelet cannot prepare."""
+def of_placed(pod: Raw, *, configured: bool) -> tuple[NextStep, ...]:
+    """The next steps for a pod on its node whose devices the kubelet cannot prepare. ``configured``: the driver refuses
+    the configuration of its claims."""
     node = text_at(pod, "spec", "nodeName")
-    if not refused:
-        return ()
+    namespace = text_at(pod, "metadata", "namespace")
+    correct = NextStep(
+        "correct the parameters in the config of the claim or its template, and recreate the pod",
+        f"kubectl get resourceclaims,resourceclaimtemplates -n {namespace} -o yaml",
+    )
     return (
+        *((correct,) if configured else ()),
         NextStep(
             f"see whether the DRA driver runs on {node} and is registered with the kubelet; restart it", _on(node)
         ),

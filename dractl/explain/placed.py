@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dractl.allocation import DeviceID
 from dractl.cluster.pods import ended, event_about
 from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.explain.causes import NotPrepared
 from dractl.explain.fixes.tolerations import evicting, survives
 from dractl.explain.refusals import taint_text
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dractl.cluster.state import ClusterState
+    from dractl.drivers.opaque import OpaqueFault
     from dractl.model import ResourceSlice
     from dractl.scheduler.claims import PodClaim
 
@@ -48,6 +50,27 @@ def _waiting(pod: Raw) -> str:
                 said = f" ({text_at(state, 'message')})" if text_at(state, "message") else ""
                 return f"container {text_at(status, 'name')} waits: {text_at(state, 'reason')}{said}"
     return ""
+
+
+def unprepared(state: ClusterState, pod: Raw, claims: Sequence[PodClaim]) -> NotPrepared | None:
+    """The kubelet's refusal of a pod that has not started, with what the driver would find in its configuration."""
+    event = event_about(state, pod, "FailedPrepareDynamicResources")
+    if not event or ended(pod) or text_at(pod, "status", "phase") == "Running":
+        return None
+    from dractl.drivers import opaque
+
+    faults = tuple(
+        (claim.name, ".".join(map(str, fault.path)), _why(fault))
+        for claim in claims
+        for _, _, fault in opaque.refused(maps_at(claim.value, "spec", "devices", "config"))
+    )
+    return NotPrepared(
+        event=event, headline=headline(state, pod), faults=faults, nodes=(text_at(pod, "spec", "nodeName"),)
+    )
+
+
+def _why(fault: OpaqueFault) -> str:
+    return f"{fault.message}; did you mean {fault.nearest}?" if fault.nearest else fault.message
 
 
 def evicted(claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]) -> Iterator[str]:

@@ -628,6 +628,12 @@ def _placed_by_hand(cause: causes.PlacedByHand, names: Names, scope: Scope) -> s
     )
 
 
+@_says(causes.NotPrepared)
+def _not_prepared(cause: causes.NotPrepared, names: Names, scope: Scope) -> str:
+    told = "; ".join(f"{path} of claim {claim}: {why}" for claim, path, why in cause.faults)
+    return f"{cause.headline}; the driver refuses {told}" if told else cause.headline
+
+
 @_says(causes.TimeoutRisk)
 def _timeout_risk(cause: causes.TimeoutRisk, names: Names, scope: Scope) -> str:
     why = (

@@ -129,7 +129,7 @@ def test_a_pod_that_is_bound_does_not_run_until_its_kubelet_says_so() -> None:
 def test_devices_that_the_kubelet_cannot_prepare() -> None:
     creating = {"phase": "Pending", "containerStatuses": waiting("ContainerCreating")}
     answer = explain(*bound(creating), UNPREPARED)
-    assert answer.verdict == "allocated"
+    assert (answer.verdict, answer.reasons[0].code) == ("blocked", "not-prepared")
     assert "scheduled on node-1" in answer.headline
     assert "gpu.example.com is not registered" in answer.headline
     assert "not registered" not in explain(*bound({"phase": "Running"}), UNPREPARED).headline

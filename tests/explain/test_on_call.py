@@ -276,3 +276,31 @@ def test_all_of_no_devices_is_not_replaced_by_none() -> None:
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1"), every, waiting())
     assert not answer.fits
     assert not any("instead of All" in title for title in titles(answer))
+
+
+def test_a_configuration_that_the_driver_refuses_is_corrected() -> None:
+    parameters = {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "GpuConfig",
+        "sharing": {"strategy": "TimeSlice"},
+    }
+    shared = template("t", request("r", DRIVER))
+    spec = shared["spec"]["spec"]
+    spec["devices"]["config"] = [{"opaque": {"driver": DRIVER, "parameters": parameters}}]
+    made = claim("p-g", metadata=OWN, status=allocation("node-1", (DRIVER, "gpu-0"), pod="p"))
+    made["spec"] = spec
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "p.1", "namespace": "ml"},
+        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "ml", "uid": "p"},
+        "reason": "FailedPrepareDynamicResources",
+        "message": "Failed to prepare dynamic resources: unknown sharing strategy: TimeSlice",
+    }
+    there = GPU, node("node-1"), gpus("node-1", "gpu-0"), shared, made, seen(spec={"nodeName": "node-1"})
+    answer = explain("pod/p", *there, event)
+    assert (answer.verdict, answer.reasons[0].code) == ("blocked", "not-prepared")
+    assert "unknown sharing strategy: TimeSlice; the driver refuses sharing.strategy of claim g" in answer.headline
+    assert titles(answer)[0].startswith("change sharing.strategy from TimeSlice to TimeSlicing")
+    assert "correct the parameters" in answer.next[0].text
+    assert explain("pod/p", *there).verdict == "allocated"

@@ -114,7 +114,8 @@ class Plane:
         self.leaving: set[tuple[str, str]] = set()
         """Pods whose kubelet does not end them, though they are Terminating."""
         self.refused: set[tuple[str, str]] = set()
-        """Pods whose kubelet cannot prepare their devices."""
+        """Pods whose kubelet will not be able to prepare their devices, and the uids of those that it could not."""
+        self.refused_uids: set[str] = set()
         self.failures = self.directory / "kubectl-failures"
         self._done = threading.Event()
         self._kubelets = threading.Thread(target=self._run_kubelets, daemon=True)
@@ -184,6 +185,7 @@ class Plane:
         """Deletes everything that was loaded. Namespaces stay: their controller would take seconds for each."""
         self.leaving.clear()
         self.refused.clear()
+        self.refused_uids.clear()
         gone = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
         for kind in CLEARED:
             for value in self.all(kind):
@@ -288,9 +290,7 @@ class Plane:
             if "deletionTimestamp" in pod["metadata"]:
                 if (namespace, name) not in self.leaving:
                     self.ask("DELETE", path, {"gracePeriodSeconds": 0})
-            elif (
-                pod["status"].get("phase") == "Pending" and (namespace, name) not in self.refused and self.prepared(pod)
-            ):
+            elif pod["status"].get("phase") == "Pending" and self.prepared(pod):
                 now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
                 conditions = [c for c in pod["status"].get("conditions", []) if c["type"] != "Ready"]
                 conditions.append({"type": "Ready", "status": "True", "lastTransitionTime": now})
@@ -308,6 +308,9 @@ class Plane:
 
     def prepared(self, pod: Raw) -> bool:
         """True if the kubelet would start the pod: its claims are allocated and reserved for it."""
+        names = pod["metadata"]["namespace"], pod["metadata"]["name"]
+        if names in self.refused or pod["metadata"]["uid"] in self.refused_uids:
+            return False
         made = {s["name"]: s.get("resourceClaimName") for s in pod["status"].get("resourceClaimStatuses", [])}
         for entry in pod["spec"].get("resourceClaims", []):
             name = entry.get("resourceClaimName") or made.get(entry["name"])

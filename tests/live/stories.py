@@ -230,6 +230,8 @@ def refused(pod: str, message: str) -> Callable[[Plane], object]:
     def act(plane: Plane) -> None:
         namespace, _, name = pod.partition("/")
         value = plane.must("GET", path_of("Pod", namespace, name))
+        plane.refused_uids.add(value["metadata"]["uid"])
+        plane.refused.discard((namespace, name))  # the next one of the name starts
         about = {"kind": "Pod", "namespace": namespace, "name": name, "uid": value["metadata"]["uid"]}
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         event = {

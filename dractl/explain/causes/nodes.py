@@ -111,6 +111,33 @@ class PlacedByHand(OfClaim):
 
 
 @value
+class NotPrepared(Cause):
+    """The pod is on its node, and the kubelet cannot prepare its devices: ``event`` is what it says. ``faults`` are
+    what the driver would find in the configuration of a claim: pod claim, path, and why."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "not-prepared",
+        "the kubelet cannot prepare the pod's devices",
+        "The scheduler has done its part. The kubelet asks the driver on the node to prepare the devices, and it does "
+        "not answer, is not registered, or refuses the claim's configuration. Containers do not start until it "
+        "succeeds.",
+        "kubectl describe pod -n NS NAME (FailedPrepareDynamicResources)",
+        "Restart the driver on the node, or correct the configuration in the claim or its template.",
+        STOPPED,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"paths": "found"}
+
+    event: str
+    headline: str = ""
+    faults: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The fields of the configuration that the driver would refuse."""
+        return tuple(path for _, path, _ in self.faults)
+
+
+@value
 class TimeoutRisk(OfClaim):
     """The scheduler gives up before it has an answer. ``because`` is what cannot be satisfied."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.cluster.changes import Create, Delete
+from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
+from dractl.cluster.state import at, maps_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.causes import (
     AttributeType,
@@ -12,6 +13,7 @@ from dractl.explain.causes import (
     ClaimNotCreated,
     ExtendedResourceUnmapped,
     GateOff,
+    NotPrepared,
     UpstreamBug,
     WouldFitNow,
 )
@@ -51,6 +53,32 @@ def creation(_: Problem, cause: ClaimNotCreated) -> Iterator[Candidate]:
     if not refused(cause.event):
         title = "wait until the claim controller tries again, or recreate the pod"
         yield _again(title, "if nothing happens: is kube-controller-manager running?")
+
+
+@fix_for(NotPrepared)
+def configuration(problem: Problem, _: NotPrepared) -> Iterator[Candidate]:
+    """The configuration of a claim with the values that the driver knows. The pod is recreated, with a new claim."""
+    from dractl.drivers import opaque
+
+    for claim in problem.claims:
+        if claim.editable is None:
+            continue
+        target, prefix = claim.editable
+        value = problem.state.get(*parse_target(target)) or {}
+        for index, driver, fault in opaque.refused(maps_at(value, *prefix, "devices", "config")):
+            if fault.nearest is None or fault.key:
+                continue
+            path = (*prefix, "devices", "config", index, "opaque", "parameters", *fault.path)
+            patch = Patch(target, ({"op": "replace", "path": pointer(*path), "value": fault.nearest},))
+            yield Candidate(
+                f"change {'.'.join(map(str, fault.path))} from {at(value, *path)} to {fault.nearest} in the "
+                f"configuration of claim {claim.name} for {driver}",
+                (patch,),
+                Slot(Topic.CLAIM, repr(path)),
+                Preference.CORRECT,
+                tried=(patch, Delete("/".join(("Pod", *problem.question.key)))),
+                corrects=True,
+            )
 
 
 def _again(title: str, effect: str) -> Candidate:
