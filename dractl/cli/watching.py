@@ -72,7 +72,13 @@ def _live(report: Callable[[], str], pause: float, wait: Callable[[float], None]
     from rich.live import Live
     from rich.text import Text
 
-    with Live(Text.from_ansi(report()), auto_refresh=False, vertical_overflow="crop") as view:
+    from dractl.cli import terminal
+
+    first = Text.from_ansi(report())
+    terminal.be_quiet(True)  # progress and notices would end up between the reports
+    with Live(
+        first, auto_refresh=False, vertical_overflow="crop", redirect_stdout=False, redirect_stderr=False
+    ) as view:
         while True:
             wait(pause)
             view.update(Text.from_ansi(report()), refresh=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dractl.cli import watching
+from dractl.cli import terminal, watching
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 class Enough(Exception):
@@ -40,6 +40,31 @@ def test_only_what_differs_is_shown_in_a_pipe(capsys: pytest.CaptureFixture[str]
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+@pytest.fixture(autouse=True)
+def loud() -> Iterator[None]:
+    yield
+    terminal.be_quiet(False)
+
+
+def test_progress_does_not_come_between_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, errors = Terminal(), Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setattr(sys, "stderr", errors)
+    monkeypatch.setenv("TERM", "xterm")
+    reports = iter(["one\n", "two\n"])
+
+    def report() -> str:
+        terminal.progress("reading the cluster")
+        terminal.progress("")
+        assert sys.stdout is screen  # colours and the width are those of the terminal
+        return next(reports)
+
+    with pytest.raises(Enough):
+        watching.repeat(report, wait=ending(2))
+    assert "reading" not in screen.getvalue()
+    assert errors.getvalue().count("reading") == 1
 
 
 def test_a_terminal_shows_the_last_report_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
