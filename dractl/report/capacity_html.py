@@ -189,12 +189,13 @@ def _card(
         + "</span></div>"
         for root, at_root in sorted(roots.items())
     )
+    kept = [row for row in rows if str(row.id) not in taken]  # the copies are not there yet
     like = f" <small>and {len(names) - 1} like it</small>" if len(names) > 1 else ""
     badges = "".join(f'<span class="fits">{escape(shape)} <b>{count}</b></span>' for shape, count in fits)
     copies = f'<p class="shapes" title="further copies that fit here">{badges}</p>' if badges else ""
     return (
         f'<article class="node" data-nodes="{len(names)}" title="{escape(", ".join(names[:50]))}">'
-        f"<h3>{escape(names[0])}{like}</h3>{copies}{lines}{_holders(names, rows)}</article>"
+        f"<h3>{escape(names[0])}{like}</h3>{copies}{lines}{_holders(names, kept)}</article>"
     )
 
 
@@ -230,7 +231,8 @@ def _holders(names: Sequence[str], rows: Sequence[DeviceRow]) -> str:
 def _square(row: DeviceRow, taken: frozenset[str], *, first: bool) -> str:
     state = "copy" if str(row.id) in taken else row.state
     letter, words = _LETTERS[state]
-    holders = ", ".join(dict.fromkeys(holder.pod or holder.claim for holder in row.holders))
+    held = row.holders if state != "copy" else ()
+    holders = ", ".join(dict.fromkeys(holder.pod or holder.claim for holder in held))
     left = ", ".join(f"{a.name} {a.left} of {a.total} left" for a in row.capacity if a.consumed != "0")
     facts = [str(row.id), row.model or "", words, left, f"held by {holders}" if holders else "", *row.taints]
     label = escape("; ".join(filter(None, facts)))
