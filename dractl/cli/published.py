@@ -31,7 +31,7 @@ def read(source: str, target: Target) -> ClusterState:
 
 
 def installed(slices: Iterable[Mapping[str, Any]], target: Target) -> dict[str, dict[str, Any]]:
-    """The DeviceClasses that come with the drivers of the slices, as far as dractl knows the drivers."""
+    """The DeviceClasses that come with the drivers of the slices; none for drivers that dractl does not know."""
     from dractl.cluster.state import text_at
     from dractl.drivers import Options, find, names
 

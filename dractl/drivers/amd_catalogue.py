@@ -66,7 +66,7 @@ CATALOGUE = Catalogue(
         Attribute("parentPciAddr", "string", "PCI address of the GPU", removed="2026.8", devices=(PARTITION,)),
         Attribute("parentDeviceID", "string", "KFD's unique id of the GPU", removed="2026.8", devices=(PARTITION,)),
         Attribute(PCI_BUS_ID, "string", "PCI address", "2026.8", when="where it has the common form"),
-        Attribute(PCIE_ROOT, "string", "PCIe root complex, such as pci0000:17", when="where the root can be told"),
+        Attribute(PCIE_ROOT, "string", "PCIe root complex, such as pci0000:17", when="where the root is known"),
         Attribute(NUMA_NODE, "int", "the PCI function's NUMA node", "main", when="where the function has a NUMA node"),
         Attribute(
             "computePartition", "string", "compute mode", "2026.8", when=_AUTO, values=("spx", "dpx", "qpx", "cpx")

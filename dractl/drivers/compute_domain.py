@@ -23,7 +23,7 @@ CATALOGUE = Catalogue(
     released="0.4",
     attributes=(
         Attribute("type", "string", "kind of device", values=("channel", "daemon")),
-        Attribute("id", "int", "0: one channel a node is published of the 2048 that there are"),
+        Attribute("id", "int", "0: of a node's 2048 channels, one is published"),
     ),
     notes=(
         "published on every node with NVIDIA GPUs; without a multi-node NVLink fabric a compute domain joins no GPUs",

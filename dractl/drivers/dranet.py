@@ -108,7 +108,7 @@ CATALOGUE = Catalogue(
         Attribute("dra.net/pciSubsystem", "string", "subsystem device id, four hexadecimal digits", when=_PCI),
         Attribute("dra.net/numaNode", "int", "the PCI function's NUMA node", when="of PCI functions with a NUMA node"),
         Attribute(
-            PCIE_ROOT, "string", "PCIe root complex, such as pci0000:17", when="of PCI functions whose root can be told"
+            PCIE_ROOT, "string", "PCIe root complex, such as pci0000:17", when="of PCI functions whose root is known"
         ),
         Attribute(
             NUMA_NODE,

@@ -108,7 +108,7 @@ def attributes(machine: Machine, options: Options, since: Callable[[str], bool])
 
 
 def _by_dmi(machine: Machine) -> str | None:
-    """EC2 alone has the instance type in DMI too: nothing else can be told without the metadata service."""
+    """EC2 alone has the instance type in DMI too: nothing else is known without the metadata service."""
     return "aws" if machine.host.vendor == "Amazon EC2" else None
 
 

@@ -30,7 +30,7 @@ _MEMORY, _COMPUTE = 80 << 30, 100
 _GIB = 1 << 30
 
 CATALOGUE = Catalogue(
-    title="the example driver's GPUs, which are no hardware",
+    title="the example driver's GPUs, which need no hardware",
     source="kubernetes-sigs/dra-example-driver internal/profiles/gpu/gpu.go",
     versions=("0.4",),
     released="0.4",

@@ -28,7 +28,7 @@ NAME = "cpu.example.com"
 _KEY = f"{NAME}/cpu"
 
 CATALOGUE = Catalogue(
-    title="the example driver's CPUs, which are no hardware",
+    title="the example driver's CPUs, which need no hardware",
     source="kubernetes-sigs/dra-example-driver internal/profiles/cpu/cpu.go",
     versions=("0.4",),
     released="0.4",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NAME = "net.example.com"
 
 CATALOGUE = Catalogue(
-    title="the example driver's NICs, which are no hardware",
+    title="the example driver's NICs, which need no hardware",
     source="kubernetes-sigs/dra-example-driver internal/profiles/net/net.go",
     versions=("0.4",),
     released="0.4",

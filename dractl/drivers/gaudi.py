@@ -54,8 +54,8 @@ CATALOGUE = Catalogue(
         Attribute("model", "string", "Gaudi, Gaudi2 or Gaudi3; the PCI device id for others"),
         Attribute("serial", "string", "serial number, which HLML tells; empty without it"),
         Attribute("healthy", "bool", "whether HLML has reported no critical event"),
-        Attribute("pciRoot", "string", "bus of the PCIe root; deprecated", when="where the root can be told"),
-        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17; empty where it cannot be told"),
+        Attribute("pciRoot", "string", "bus of the PCIe root; deprecated", when="where the root is known"),
+        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17; empty if unknown"),
     ),
     settings=(Setting("namingStyle", "machine, classic", "names by PCI address and device id, or accelN"),),
     notes=(

@@ -95,10 +95,10 @@ CATALOGUE = Catalogue(
         Attribute("type", "string", "kind of device", "0.11", values=("gpu", "vf")),
         Attribute("pciId", "string", "PCI device id, such as 0x56c0"),
         Attribute("pciAddress", "string", "PCI address; deprecated"),
-        Attribute("pciRoot", "string", "bus of the PCIe root; deprecated", when="where the root can be told"),
+        Attribute("pciRoot", "string", "bus of the PCIe root; deprecated", when="where the root is known"),
         Attribute("health", "string", "as xpumd says", values=("Unknown", "Healthy", "Unhealthy")),
         Attribute(PCI_BUS_ID, "string", "the PCI address"),
-        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17; empty where it cannot be told"),
+        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17; empty if unknown"),
     ),
     capacities=(
         Capacity("memory", "local memory in whole MiB, as the kernel driver or xpumd says; else 0"),

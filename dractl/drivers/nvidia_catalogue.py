@@ -78,7 +78,7 @@ CATALOGUE = Catalogue(
             PCIE_ROOT,
             "string",
             "the PCIe root complex, such as pci0000:17",
-            when="where the root can be told; not of partitions in 0.3",
+            when="where the root is known; not of partitions in 0.3",
         ),
         Attribute(
             NUMA_NODE,
@@ -90,7 +90,9 @@ CATALOGUE = Catalogue(
         ),
     ),
     capacities=(
-        Capacity("memory", "total memory", when="unless NVML tells none (unified memory; 0.4 on)", devices=_GPU_OR_MIG),
+        Capacity(
+            "memory", "total memory", when="unless NVML reports none (unified memory; 0.4 on)", devices=_GPU_OR_MIG
+        ),
         *(
             Capacity(name, f"number of {what}", devices=("mig",))
             for name, what in (

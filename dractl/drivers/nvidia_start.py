@@ -49,7 +49,7 @@ def why_not(machine: Machine, options: Options, *, passthrough: bool, dynamic: b
     if nvidia is not None and any(gpu.source == "nvml" for gpu in machine.gpus):
         for what, text in (("driver", nvidia.driver_version), ("CUDA driver", nvidia.cuda_driver_version)):
             if text is None:
-                return f"NVML does not tell the {what} version"
+                return f"NVML does not report the {what} version"
             if version(text) is None:
                 return f"the {what} version {text!r} is not a version"
     return None
@@ -61,19 +61,19 @@ def _of_gpu(gpu: Gpu, machine: Machine, options: Options, *, dynamic: bool) -> s
     if gpu.source != "nvml":
         return None
     if gpu.bdf is None:
-        return f"NVML tells no PCI address of GPU {gpu.index}"
+        return f"NVML reports no PCI address of GPU {gpu.index}"
     for name, what in _NEEDED.items():
         if getattr(gpu, name) is None:
-            return f"NVML tells no {what} of GPU {gpu.bdf}"
+            return f"NVML reports no {what} of GPU {gpu.bdf}"
     if gpu.architecture in _NEW_ARCHITECTURES and not since(options, _NEW_ARCHITECTURES[gpu.architecture]):
         return f"the architecture of GPU {gpu.bdf}, {gpu.architecture}, is newer than this version of the driver"
     if gpu.memory_bytes is None and not since(options, "0.4"):
-        return f"NVML tells no memory size of GPU {gpu.bdf}, which versions before 0.4 need"
+        return f"NVML reports no memory size of GPU {gpu.bdf}, which versions before 0.4 need"
     if len(str(gpu.bdf).partition(":")[0]) > 4 and since(options, "0.4"):
         return f"the PCI domain of GPU {gpu.bdf} has more than four digits"
     pci = machine.pci.get(str(gpu.bdf))
     if not since(options, "0.2") and not any(pcie_root(pci).values()):
-        return f"the PCIe root of GPU {gpu.bdf} cannot be told, which 0.1 needs"
+        return f"the PCIe root of GPU {gpu.bdf} is unknown, and 0.1 needs it"
     return _of_mig(gpu, options, dynamic=dynamic)
 
 

@@ -30,13 +30,13 @@ CATALOGUE = Catalogue(
         Attribute(PCI_BUS_ID, "string", "PCI address"),
         Attribute(PCIE_ROOT, "string", "address of the root port, which never equals another driver's pcieRoot"),
         Attribute(
-            NUMA_NODE, "int", "the PCI function's NUMA node; -1 if it has none", when="where rbln-smi tells a number"
+            NUMA_NODE, "int", "the PCI function's NUMA node; -1 if it has none", when="where rbln-smi reports a number"
         ),
     ),
     capacities=(Capacity("memory", "total memory in bytes", when="where rbln-smi tells it"),),
     notes=(
         "devices are named rblnN",
-        "strings that rbln-smi does not tell are published empty",
+        "strings that rbln-smi does not report are published empty",
         "pcieRoot is the address of a PCI function here: matchAttribute with GPUs or NICs never holds",
     ),
 )

@@ -1,4 +1,4 @@
-"""The profiles that there are. A driver is one module and one entry here."""
+"""Every driver profile. A driver is one module and one entry here."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def find(name: str) -> Profile:
 
         near = get_close_matches(name, _MODULES, 1)
         raise UsageError(
-            f"no profile of a driver {name!r}" + (f"; did you mean {near[0]}?" if near else ""),
-            hint=f"there are {', '.join(_MODULES)}",
+            f"unknown driver {name!r}" + (f"; did you mean {near[0]}?" if near else ""),
+            hint=f"drivers are {', '.join(_MODULES)}",
         )
     profile: Profile = import_module(f"dractl.drivers.{_MODULES[name]}").PROFILE
     return profile

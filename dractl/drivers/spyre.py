@@ -54,7 +54,7 @@ CATALOGUE = Catalogue(
     ),
     notes=(
         "devices are named by PCI address, such as 0000-1a-00-0",
-        "there is no attribute of the standard: matchAttribute with other drivers' devices never holds",
+        "no standard attribute is published: matchAttribute never holds across drivers",
         "numaInfo and driverVersion are strings",
     ),
 )

@@ -78,7 +78,7 @@ CATALOGUE = Catalogue(
         Attribute(
             PCIE_ROOT,
             "string",
-            "the physical function's PCIe root complex, such as pci0000:17; empty where it cannot be told",
+            "the physical function's PCIe root complex, such as pci0000:17; empty if unknown",
         ),
         Attribute("dra.net/numaNode", "int", "the physical function's NUMA node, -1 included"),
     ),
@@ -94,9 +94,9 @@ CATALOGUE = Catalogue(
     notes=(
         "rendered only when named: --driver " + NAME,
         "EswitchMode is rendered switchdev where representors are seen, else legacy: dractl does not ask devlink",
-        "without a SriovResourcePolicy nothing is published; the options stand for the filter of one that has all VFs",
+        "without a SriovResourcePolicy nothing is published; the options are the fields of its filter",
         "DeviceAttributes objects can add any other attribute to the devices that a policy selects",
-        "devices are named by the virtual function's address, such as 0000-3b-00-2; physical functions are no devices",
+        "devices are named by the address of the VF, such as 0000-3b-00-2; physical functions are not published",
     ),
 )
 

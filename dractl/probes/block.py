@@ -97,7 +97,7 @@ class _Use:
 
 def _uses(root: SysRoot, block: Iterable[Found]) -> dict[str, _Use]:
     """Whether each disk is mounted (itself or a partition), and what of it another device holds (LVM, RAID); nothing
-    where it cannot be told.
+    if unknown.
     """
     # A mounted host's /proc has the reader's own mounts under self; those of process 1 are the host's.
     shared = not root.live and root.exists("proc/1")

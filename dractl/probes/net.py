@@ -114,7 +114,7 @@ def _mac(text: str | None) -> str | None:
 
 
 def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) -> str | None:
-    """The kind as far as sysfs tells: it names bonds, bridges, VLANs and the like, but not dummies or ifbs."""
+    """The kind that sysfs shows: bonds, bridges, VLANs and the like, but not dummies or ifbs."""
     if arphrd == 772:
         return "device"  # as netlink has it: lo has no kind
     devtype = root.fields(f"{base}/uevent").get("DEVTYPE")

@@ -97,7 +97,7 @@ def test_what_is_unknown_is_absent() -> None:
     bare = replace(H100, memory_bytes=None, addressing_mode=None)
     pci = replace(PCI, path=f"LNXSYSTM:00/VMBUS:00/pci0001:00/{BDF}", numa_node=None)
     (device,) = inventory(machine(bare, pci=pci, nvidia=None), "0.5").devices
-    assert "capacity" not in device  # GB10: NVML tells no memory
+    assert "capacity" not in device  # GB10: NVML reports no memory
     assert not {
         "addressingMode",
         "driverVersion",
