@@ -303,4 +303,6 @@ def test_a_configuration_that_the_driver_refuses_is_corrected() -> None:
     assert "unknown sharing strategy: TimeSlice; the driver refuses sharing.strategy of claim g" in answer.headline
     assert titles(answer)[0].startswith("change sharing.strategy from TimeSlice to TimeSlicing")
     assert "correct the parameters" in answer.next[0].text
+    # With spec.nodeName the scheduler would not see the new pod, and allocate nothing.
+    assert "/spec/nodeName" in answer.fixes[0].steps[-1].command
     assert explain("pod/p", *there).verdict == "allocated"

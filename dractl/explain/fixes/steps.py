@@ -59,7 +59,7 @@ def steps(state: ClusterState, question: Question, changes: Iterable[Change]) ->
                 before, acting = _patch(state, change)
                 checks += before
                 acts += [*acting, *_follow(state, question, change)]
-            case Create(value) if (again := _same(acts, value)) is not None:
+            case Create(value) if (again := _same(state, acts, value)) is not None:
                 acts.remove(again[0])
                 acts.append(again[1])
             case Create(value):
@@ -74,14 +74,24 @@ def steps(state: ClusterState, question: Question, changes: Iterable[Change]) ->
     return (*prepared, *asked, *acts)
 
 
-def _same(acts: Iterable[Step], value: Raw) -> tuple[Step, Step] | None:
+def _same(state: ClusterState, acts: Iterable[Step], value: Raw) -> tuple[Step, Step] | None:
     """The step that deletes what is created next, and the one that does both: the same object, recreated."""
     metadata = value["metadata"]
     target = "/".join(filter(None, (value["kind"], metadata.get("namespace"), metadata["name"])))
     deleted = Step(f"kubectl delete {words(target)}", destroys=True)
     if deleted not in acts:
         return None
-    return deleted, Step(f"kubectl get {words(target)} -o yaml | kubectl replace --force -f -", destroys=True)
+    return deleted, _again(state, target)
+
+
+def _again(state: ClusterState, target: str) -> Step:
+    """The step that recreates an object as it is; a pod without the node that the scheduler has given it: with it the
+    scheduler would not see the new one."""
+    without = ""
+    if text_at(state.get(*parse_target(target)), "spec", "nodeName"):
+        removed = _quoted([{"op": "remove", "path": "/spec/nodeName"}])
+        without = f" | kubectl patch --local --type=json -o yaml -f - -p {removed}"
+    return Step(f"kubectl get {words(target)} -o yaml{without} | kubectl replace --force -f -", destroys=True)
 
 
 def _merged(changes: Iterable[Change]) -> Iterator[Change]:
@@ -226,7 +236,7 @@ def _follow(state: ClusterState, question: Question, change: Patch) -> Iterator[
         waiting = [k for k in _waiting(state, key) if k == question.key or _owner(state, k) == owner]
         if owner is None:
             pod = "/".join(("Pod", *question.key))
-            yield Step(f"kubectl get {words(pod)} -o yaml | kubectl replace --force -f -", destroys=True)
+            yield _again(state, pod)
         else:
             yield from recreated(state, owner, waiting or [question.key])
     elif change.target == owner and kind not in _ROLLS_OUT and kind != "Job" and "replicas" not in str(change):
