@@ -166,6 +166,7 @@ def _report(
         import json
 
         report = {
+            "schema": "dractl/migrate/v1",
             "files": [{"file": name, "diff": text} for name, text in diffs.items()],
             "remarks": [
                 {"file": r.position.file, "line": r.position.line, "column": r.position.column, "message": r.message}

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from dractl.manifests import Document
     from dractl.validation.violation import Path, Violation
 
+_OF_CLAIMS = frozenset({"resourceClaims", "claims", "apiVersion", "kind"})
+
 
 def for_violation(document: Document, violation: Violation) -> Fix | None:
     """The edits after which a violation is gone, where it is clear what was meant; else None."""
@@ -24,6 +26,8 @@ def for_violation(document: Document, violation: Violation) -> Fix | None:
     written = violation.path[-1] if violation.key else document.at(violation.path)
     if not isinstance(written, str):
         return None
+    if violation.moved_to is not None and not _is_judged(document, violation.moved_to):
+        return None
     if violation.moved_to is not None:
         return _moved(document, violation.path, violation.moved_to)
     if violation.nearest is None or violation.key:
@@ -32,6 +36,11 @@ def for_violation(document: Document, violation: Violation) -> Fix | None:
         f"replace by {violation.nearest}", violation.path, violation.nearest, safe=_alike(written, violation.nearest)
     )
     return replacement(document, wanted)
+
+
+def _is_judged(document: Document, path: Path) -> bool:
+    """True if what is wrong at a path would be reported: of pods and workloads only what is about claims is judged."""
+    return (document.api_version or "").startswith("resource.k8s.io/") or not _OF_CLAIMS.isdisjoint(path)
 
 
 def _moved(document: Document, path: Path, to: Path) -> Fix | None:

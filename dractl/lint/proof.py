@@ -1,4 +1,4 @@
-"""Safe fixes are tried before they are offered: what becomes of a document has to be accepted by the API server."""
+"""Fixes are tried before they are offered: what becomes of a document has to be accepted by the API server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dractl.lint.fixes import applied
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from dractl.lint.finding import Fix
     from dractl.lint.place import Placed
 
     Reader = Callable[[str, str], Sequence[Sequence[Placed]]]
@@ -17,41 +16,71 @@ if TYPE_CHECKING:
 
 MAX_ROUNDS = 10
 """One fix uncovers what the next one fixes."""
+_ON_DEMAND = "DRA803"  # such a version is served only where somebody switched it on
 
 
 def proven(placed: Iterable[Placed], read: Reader) -> list[Placed]:
-    """The findings, with fixes that are safe only if the document is accepted once all of its safe fixes are made."""
+    """The findings with the fixes of which the server accepts the result.
+
+    A fix is safe only if the document is accepted once all of its safe fixes are made. Other fixes are left out unless
+    it is accepted once all of its fixes are made.
+    """
     found = list(placed)
-    texts = {item.file: item.document.text for item in found if item.document is not None and _is_safe(item)}
-    accepted = {file: _accepted(file, text, found, read) for file, text in texts.items()}
+    safe = _accepted(found, read, _is_safe)
+    kept = [item if not _is_safe(item) or (item.file, item.number) in safe else _unsafe(item) for item in found]
+    possible = _accepted(kept, read, _has_fix) if any(_has_fix(item) and not _is_safe(item) for item in kept) else safe
     return [
-        item._replace(finding=item.finding._replace(fix=item.finding.fix._replace(safe=False)))
-        if item.finding.fix is not None and _is_safe(item) and item.number not in accepted.get(item.file, ())
-        else item
-        for item in found
+        item if not _has_fix(item) or _is_safe(item) or (item.file, item.number) in possible else _without(item)
+        for item in kept
     ]
+
+
+def _has_fix(item: Placed) -> bool:
+    return item.finding.fix is not None
 
 
 def _is_safe(item: Placed) -> bool:
     return item.finding.fix is not None and item.finding.fix.safe
 
 
-def _accepted(file: str, text: str, found: Sequence[Placed], read: Reader) -> set[int]:
-    """The numbers of the documents of a file that the server accepts once they are fixed."""
-    fixes: list[Fix] = [item.finding.fix for item in found if item.file == file and item.finding.fix and _is_safe(item)]
-    touched = {item.number for item in found if item.file == file and _is_safe(item)}
+def _unsafe(item: Placed) -> Placed:
+    fix = item.finding.fix
+    return item._replace(finding=item.finding._replace(fix=fix and fix._replace(safe=False)))
+
+
+def _without(item: Placed) -> Placed:
+    return item._replace(finding=item.finding._replace(fix=None))
+
+
+def _accepted(found: Sequence[Placed], read: Reader, counts: Callable[[Placed], bool]) -> set[tuple[str, int]]:
+    """The documents, by file and number, that the server accepts once all fixes that count are made."""
+    by_file: dict[str, list[Placed]] = {}
+    for item in found:
+        if counts(item) and item.document is not None:
+            by_file.setdefault(item.file, []).append(item)
+    return {(file, number) for file, items in by_file.items() for number in _numbers(file, items, read, counts)}
+
+
+def _numbers(file: str, found: Sequence[Placed], read: Reader, counts: Callable[[Placed], bool]) -> set[int]:
+    text = next(item.document.text for item in found if item.document is not None)
+    fixes = [item.finding.fix for item in found if item.finding.fix is not None]
+    touched = {item.number for item in found}
     rejected: set[int] = set()
     for _ in range(MAX_ROUNDS):
         text, count = applied(text, fixes)
         if not count:
             break
         documents = read(file, text)
-        rejected = {number for number, items in enumerate(documents) if any(item.finding.api for item in items)}
+        rejected = {
+            number
+            for number, items in enumerate(documents)
+            if any(item.finding.api or item.finding.code == _ON_DEMAND for item in items)
+        }
         fixes = [
             item.finding.fix
             for number, items in enumerate(documents)
             if number in touched
             for item in items
-            if item.finding.fix and _is_safe(item)
+            if item.finding.fix is not None and counts(item)
         ]
     return touched - rejected

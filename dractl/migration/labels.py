@@ -1,11 +1,13 @@
 """Labels of GPU Feature Discovery as device selectors.
 
-Source: NVIDIA/k8s-device-plugin, internal/lm/{resource,nvml}.go: the product is NVML's name with dashes for spaces, the
-memory is in MiB; ``-MIG-<profile>`` and ``-SHARED`` follow the name where a node offers such devices as nvidia.com/gpu.
+Source: NVIDIA/k8s-device-plugin, internal/lm/{resource,nvml}.go (1b826ac): the product is NVML's name with dashes for
+spaces and without other signs (sanitise), the memory is in MiB, the family that of the compute capability
+(getArchFamily); ``-MIG-<profile>`` and ``-SHARED`` follow the name where a node offers such devices as nvidia.com/gpu.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 PREFIX = "nvidia.com/"
@@ -19,7 +21,7 @@ def _products() -> dict[str, str]:
     from dractl.drivers.hardware.products import products
 
     names = [str(product.facts.get("name", "")) for product in products().values()]
-    return {name.replace(" ", "-"): name for name in names if name}
+    return {"-".join(re.sub(r"[^A-Za-z0-9\-_. ]", "", name).split()): name for name in names if name}
 
 
 def without_suffixes(product: str) -> tuple[str, str | None]:

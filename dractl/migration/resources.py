@@ -79,7 +79,7 @@ def wanted(resource: str) -> Wanted | None:
 def mig(suffix: str) -> Wanted:
     """MIG devices of a profile as resource names and labels spell it: ``1g.10gb.me`` for ``1g.10gb+me``.
 
-    Source: NVIDIA/k8s-device-plugin, api/config/v1/resources.go (``+`` becomes ``.``).
+    Source: NVIDIA/k8s-device-plugin, internal/rm/rm.go AddDefaultResourcesToConfig (``+`` becomes ``.``; 1b826ac).
     """
     size, gb, media = suffix.partition("gb.")
     profile = f"{size}gb+{media}" if gb else suffix

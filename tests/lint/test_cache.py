@@ -38,6 +38,7 @@ def tree(tmp_path: Path) -> Path:
     top.mkdir()
     (top / "one.yaml").write_text(CLAIM % ("one", "device.driver == 1"))
     (top / "two.yaml").write_text((CLAIM % ("two", "true")).replace("cuont: 1, ", "") + "---\n" + CLAIM % ("two", "x"))
+    (top / "four.yaml").write_text(CLAIM % ("four", "true"))
     (top / "template.yaml").write_text("{{ if x }}\n" + CLAIM % ("three", "true"))
     return top
 

@@ -178,7 +178,10 @@ def test_a_flat_request_is_one_fault() -> None:
     assert (found.position.line, below.position.line) == (8, 9)
     assert below.api is None  # the server stops at the unknown fields
     assert "spec.devices.requests[0].exactly.deviceClassName; so do count, selectors" in found.message
-    assert found.fix is not None
+    assert found.fix is None  # the server would reject the count all the same
+    accepted, *_ = run(text.replace("count: -1", "count: 1")).findings
+    assert accepted.fix is not None
+    assert accepted.fix.safe
 
 
 # -- comments --

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from dractl.allocation import Features
 from dractl.cli import published
@@ -13,6 +15,7 @@ from dractl.cli.main import main
 from dractl.manifests import Document, read_text
 from dractl.migration import Migrated, Migration
 from dractl.model import Target
+from dractl.resources import data_dir
 from dractl.scheduler.attempt import Scheduler
 from tests.explain.cluster import node, state_of
 
@@ -252,3 +255,16 @@ def test_keep_requests_gives_the_classes_that_drivers_do_not_install(
     assert "extendedResourceName: nvidia.com/gpu" not in seen.out
     assert "1.36 beta (on by default)" in seen.out
     assert "gpu.nvidia.com provides it" in seen.err
+
+
+@pytest.mark.parametrize("keep", [[], ["--keep-requests"]])
+def test_the_json_has_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str], keep: list[str]) -> None:
+    for name, count in (("a.yaml", "2"), ("b.yaml", '"{{ n }}"')):
+        text = POD.format(more="restartPolicy: Never", resource="nvidia.com/mig-1g.10gb.me", count=count)
+        (tmp_path / name).write_text(text)
+    main(["migrate", str(tmp_path), "-o", "json", "-q", *keep])
+    found = json.loads(capsys.readouterr().out)
+    schema = json.loads((data_dir("schemas") / "dractl" / "migrate-v1.json").read_bytes())
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(found)] == []
+    assert [os.path.basename(item["file"]) for item in found["files"]] == ([] if keep else ["a.yaml"])
+    assert {item["kind"] for item in found["classes"]} == ({"DeviceClass"} if keep else set())
