@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # The drivers whose devices a user means by "2 GPUs and a NIC"; those of GPUs with their vendor's PCI id.
 GPU_DRIVERS = {"gpu.nvidia.com": "0x10de", "gpu.amd.com": "0x1002", "gpu.intel.com": "0x8086"}
+_PARTS = {"mig": "mig", "amdgpu-partition": "partition"}  # kinds by the drivers' attribute type
 NET_DRIVERS = frozenset({"dra.net"})
 
 _ADDRESSES = (PCI_BUS_ID, "dra.net/pciAddress", "pciAddress")
@@ -28,9 +29,9 @@ class Published:
     """A device as a driver would publish it.
 
     ``pcie_root`` and ``numa_node`` are the standard attributes that claims match by; None where the driver publishes
-    none. ``kind`` is ``gpu``, ``mig``, ``nic``, ``interface`` (a network interface without a PCI function) or
-    ``other``. ``bdf`` is the function that the device is, or is a part of. ``guessed`` is true if the name depends on
-    something that is unknown here, such as the minor number of a GPU that NVML was not asked about.
+    none. ``kind`` is ``gpu``, ``mig``, ``partition`` (AMD's), ``nic``, ``interface`` (a network interface without a PCI
+    function) or ``other``. ``bdf`` is the function that the device is, or is a part of. ``guessed`` is true if the name
+    depends on something that is unknown here, such as the minor number of a GPU that NVML was not asked about.
     """
 
     driver: str
@@ -171,7 +172,7 @@ def _single(value: Mapping[str, Any]) -> int | None:
 
 def _kind(driver: str, attributes: Mapping[str, Any], bdf: str | None) -> str:
     if driver in GPU_DRIVERS:
-        return "mig" if attributes.get("type", {}).get("string") == "mig" else "gpu"
+        return _PARTS.get(attributes.get("type", {}).get("string", ""), "gpu")
     if driver in NET_DRIVERS:
         return "nic" if bdf else "interface"
     return "other"

@@ -41,6 +41,14 @@ def test_notices_about_a_function_are_its_reason(mi300x: Machine, rendered: Rend
     assert "amdgpu" in found.left_out["0000:61:00.0"]
 
 
+def test_partitions_of_an_amd_gpu_are_not_gpus(mi300x: Machine, rendered: Renderer) -> None:
+    found = publication(rendered(mi300x), mi300x)
+    assert [(device.name, device.kind) for device in found.devices if device.driver == "gpu.amd.com"] == [
+        ("gpu-1-128", "gpu"),
+        ("gpu-2-129", "partition"),
+    ]
+
+
 def test_reasons_and_notices_are_the_drivers(plx: Machine) -> None:
     left_out = {"gpu.nvidia.com": {"0000:19:00.0": "NVML does not list this GPU"}}
     found = publication(Rendering(left_out=left_out, notices=("dra.cpu: CPUs 0-1 are not published",)), plx)
