@@ -257,7 +257,9 @@ def _unpack(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content | Skip
     elif data[257:262] == b"ustar" or (packed and _is_old_tar(data)):
         yield from _tar(name, data)
     else:
-        yield Content(name, data, named=True, on_disk=on_disk)
+        made = [Content(name, data, named=True, on_disk=on_disk)]
+        del data  # what is read of it may be as large, and need not wait for it
+        yield made.pop()
 
 
 def _decompress(name: str, data: bytes, module: str) -> bytes:

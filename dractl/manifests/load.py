@@ -33,8 +33,8 @@ _NAMES = (
     b"ResourcePoolStatusRequest",
 )
 _CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # of a container whose pod has none
-# A device class may stand behind an extended resource such as example.com/gpu: 1.
-_EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+["']?\s*:\s*["']?[0-9]"""
+# A device class may stand behind an extended resource such as example.com/gpu: 1; example.com/app:1 is an image.
+_EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+(?:["']\s*:\s*|\s*:\s+)["']?[0-9]"""
 _DEFINITION = rb"""(?m)^kind:\s*["']?CustomResourceDefinition\b"""
 _NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
@@ -146,10 +146,13 @@ def _loaded(
             if not relevant_only or (names_dra(data) and not is_definition(data)):
                 templates.setdefault(chart, {})[content.name] = Source(content.name, decode(data))
             continue
+        names = not relevant_only or names_dra(data)
         source = Source(content.name, decode(data))
+        del data  # as large as the text
+        content = content._replace(data=b"")  # noqa: PLW2901
         items = _read(source, definitions=not relevant_only)
         faulty = [item for item in items if isinstance(item, Broken)]
-        if faulty and not meant and relevant_only and not names_dra(data):
+        if faulty and not meant and not names:
             faulty = []
         if faulty and (holds_template(source.text) or all(_substituted(source, item) for item in faulty)):
             skipped.append(Skipped(content.name, "a template, not YAML", rendering_hint(None)))

@@ -10,6 +10,7 @@ MAX_DEPTH = 200
 """How deep a document may nest. The API server allows 10,000; no object comes near, and our walks recurse."""
 
 _NOT_YAML_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_PART = 1 << 20  # characters that are copied at a time
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
@@ -46,13 +47,16 @@ def bad_character(text: str, start: int, end: int) -> tuple[int, str, str | None
     return match.start(), f"control characters are not allowed: U+{code:04X}", hint
 
 
-def brackets_nest_deeply(text: str, limit: int = MAX_DEPTH) -> bool:
-    """Whether brackets may nest deeper than ``limit``: never wrong when it says no; strings can make it say yes.
+def brackets_nest_deeply(text: str, start: int = 0, end: int | None = None) -> bool:
+    """Whether brackets of a part may nest deeper than MAX_DEPTH: never wrong when it says no; strings can make it say
+    yes.
 
     Everything but brackets is deleted, then the innermost pairs, ``limit`` times: each step is one pass in C.
     """
-    rest = text.encode("utf-8", "replace").translate(None, _NOT_BRACKETS)
-    for _ in range(limit):
+    end = len(text) if end is None else end
+    parts = (text[at : min(at + _PART, end)] for at in range(start, end, _PART))
+    rest = b"".join(part.encode("utf-8", "replace").translate(None, _NOT_BRACKETS) for part in parts)
+    for _ in range(MAX_DEPTH):
         if not rest:
             return False
         shorter = rest.replace(b"[]", b"").replace(b"{}", b"")

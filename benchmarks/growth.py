@@ -1,0 +1,92 @@
+"""How processor time grows with the size of the input: each size is doubled four times."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import explain
+import inputs
+from measure import once
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+DOUBLINGS = 4
+
+
+class Dimension(NamedTuple):
+    """What grows, from which size on; ``make`` writes an input of a size into a folder and returns the command."""
+
+    name: str
+    smallest: int
+    make: Callable[[Path, int], Sequence[str]]
+
+
+def _files(folder: Path, size: int) -> Sequence[str]:
+    inputs.many(folder, size)
+    return ["lint", "--isolated", "-j", "1", str(folder)]
+
+
+def _documents(folder: Path, size: int) -> Sequence[str]:
+    folder.mkdir()
+    inputs.stream(folder / "stream.yaml", size)
+    return ["lint", "--isolated", str(folder)]
+
+
+def _one_folder(folder: Path, size: int) -> Sequence[str]:
+    folder.mkdir()
+    for number in range(size):
+        (folder / f"{number:05}.yaml").write_text(inputs.manifest(number))
+    return ["lint", "--isolated", "-j", "1", str(folder)]
+
+
+def _explained(folder: Path, dump: dict[str, object], *words: str) -> Sequence[str]:
+    return ["explain", "--isolated", "-f", str(inputs.write(folder / "dump.json", dump)), *words]
+
+
+DIMENSIONS = (
+    Dimension("files, in 50 folders (lint)", 500, _files),
+    Dimension("files, in one folder (lint)", 500, _one_folder),
+    Dimension("documents of a file (lint)", 500, _documents),
+    Dimension(
+        "devices of a node, 64 nodes (explain)",
+        8,
+        lambda folder, size: _explained(folder, inputs.devices(64, size), "pod/train-0"),
+    ),
+    Dimension("nodes (explain)", 250, lambda folder, size: _explained(folder, explain.source(size), "pod/train-0")),
+    Dimension(
+        "claims, 200 nodes (explain)",
+        1000,
+        lambda folder, size: _explained(folder, inputs.with_claims(200, size), "pod/train-0"),
+    ),
+    Dimension(
+        "pending pods of 12 ReplicaSets, 100 nodes (explain -A)",
+        25,
+        lambda folder, size: _explained(folder, inputs.busy(100, size), "-A"),
+    ),
+    Dimension(
+        "pending pods, each of its own (explain -A)",
+        12,
+        lambda folder, size: _explained(folder, inputs.busy(50, size, workloads=size), "-A"),
+    ),
+)
+
+
+def grown(dractl: Sequence[str], folder: Path, dimension: Dimension, runs: int) -> tuple[list[float], float]:
+    """Seconds of each size without the start, the best of ``runs``, and the exponent between the ends of the upper half.
+
+    An exponent of 1 doubles the time with the size, 2 makes it four times as long.
+    """
+    start = min(
+        once([*dractl, "lint", "--isolated", str(Path(__file__).parent / "selector.yaml")], {}).cpu for _ in range(5)
+    )
+    times = []
+    for step in range(DOUBLINGS + 1):
+        size = dimension.smallest * 2**step
+        command = [*dractl, *dimension.make(folder / f"{dimension.smallest}-{step}", size)]
+        times.append(max(0.001, min(once(command, {}).cpu for _ in range(runs)) - start))
+    return times, math.log2(times[-1] / times[-3]) / 2

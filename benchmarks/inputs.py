@@ -1,0 +1,296 @@
+"""Manifests and dumps that the benchmarks read: made up, the same in every run."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import explain as clusters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ARCHITECTURES = ("Hopper", "Ampere", "Blackwell", "Ada Lovelace")
+MODELS = ("h100", "a100", "b200", "l40s")
+SELECTORS = 40
+CLASSES = 12
+
+
+def selector(number: int) -> str:
+    """One of :data:`SELECTORS` expressions such as people write: a comparison of an attribute or a capacity."""
+    kind, n = number % 4, number % SELECTORS
+    gpu = "gpu.nvidia.com"
+    return (
+        f'device.driver == "{gpu}" && '
+        + (
+            f'device.attributes["{gpu}"].architecture == "{ARCHITECTURES[n // 4 % 4]}"',
+            f"device.capacity['{gpu}'].memory.compareTo(quantity('{10 * (1 + n // 4)}Gi')) >= 0",
+            f'device.attributes["{gpu}"].productName.lowerAscii().matches("^.*{MODELS[n // 4 % 4]}.*$")',
+            f'device.attributes["{gpu}"].cudaComputeCapability.isGreaterThan(semver("{7 + n % 3}.{n // 4}.0"))',
+        )[kind]
+    )
+
+
+def _spec(number: int, indent: int) -> str:
+    """The spec of a claim: GPUs of a class that a selector narrows, a NIC, and both at one PCIe root."""
+    chance = random.Random(number)
+    text = f"""\
+devices:
+  requests:
+  - name: gpu
+    exactly:
+      deviceClassName: class-{chance.randrange(CLASSES)}
+      count: {chance.choice((1, 1, 1, 2, 4, 8))}
+      selectors:
+      - cel:
+          expression: {selector(chance.randrange(SELECTORS))}
+  - name: nic
+    exactly:
+      deviceClassName: dranet
+  constraints:
+  - requests: [gpu, nic]
+    matchAttribute: resource.kubernetes.io/pcieRoot
+"""
+    return "".join(" " * indent + line + "\n" for line in text.splitlines())
+
+
+def manifest(number: int) -> str:
+    """A valid object: in turn a claim, a template, a class, and a pod that uses the template."""
+    kind, n = number % 4, number // 4
+    team = f"team-{n % 50:02}"
+    if kind == 0:
+        head = f"""\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  name: claim-{n}
+  namespace: {team}
+  labels:
+    app.kubernetes.io/name: train-{n}
+    app.kubernetes.io/part-of: ml
+spec:
+"""
+        return head + _spec(n, 2)
+    if kind == 1:
+        head = f"""\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata:
+  name: template-{n}
+  namespace: {team}
+spec:
+  metadata:
+    labels:
+      app: train-{n}
+  spec:
+"""
+        return head + _spec(n, 4)
+    if kind == 2:
+        return f"""\
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata:
+  name: class-{n}
+spec:
+  selectors:
+  - cel:
+      expression: {selector(n) if n >= CLASSES else 'device.driver == "gpu.nvidia.com"'}
+"""
+    return f"""\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: train-{n}
+  namespace: {team}
+  labels:
+    app.kubernetes.io/name: train-{n}
+spec:
+  restartPolicy: Never
+  containers:
+  - name: main
+    image: registry.example.com/train:{n}
+    command: ["python", "-m", "train", "--step", "{n}"]
+    env:
+    - name: STEP
+      value: "{n}"
+    resources:
+      requests:
+        cpu: "4"
+        memory: 32Gi
+      limits:
+        memory: 32Gi
+      claims:
+      - name: gpu
+  resourceClaims:
+  - name: gpu
+    resourceClaimTemplateName: template-{n}
+  tolerations:
+  - key: nvidia.com/gpu
+    operator: Exists
+    effect: NoSchedule
+"""
+
+
+def many(folder: Path, count: int) -> None:
+    """A file for each of ``count`` objects, in folders of 50 teams."""
+    for number in range(count):
+        path = folder / f"team-{number // 4 % 50:02}" / f"{number:05}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(manifest(number))
+
+
+def stream(path: Path, count: int) -> None:
+    """``count`` objects in one file."""
+    path.write_text("---\n".join(manifest(number) for number in range(count)))
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: app-{n}
+  labels: {{app: app-{n}}}
+spec:
+  replicas: 2
+  selector:
+    matchLabels: {{app: app-{n}}}
+  template:
+    metadata:
+      labels: {{app: app-{n}}}
+    spec:
+      containers:
+      - name: main
+        image: registry.example.com/app:{n}
+        ports:
+        - containerPort: 8080
+        resources:
+          requests: {{cpu: 100m, memory: 128Mi}}
+          limits: {{memory: 256Mi}}
+        livenessProbe:
+          httpGet: {{path: /healthz, port: 8080}}
+"""
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: config-{n}\ndata:\n" + "".join(
+    f"  KEY_{k}: value of {k} in {{n}}\n" for k in range(20)
+)
+
+
+def monorepo(folder: Path, count: int) -> None:
+    """``count`` files, of which one in a hundred concerns DRA."""
+    for number in range(count):
+        path = folder / f"{number // 1000:03}" / f"{number // 20 % 50:02}" / f"{number:05}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if number % 100 == 0:
+            path.write_text(manifest(number // 100))
+        else:
+            path.write_text((DEPLOYMENT if number % 2 else CONFIG).format(n=number))
+
+
+def _schema(depth: int, names: random.Random) -> dict[str, Any]:
+    """An OpenAPI schema as controller-gen writes it: objects in objects with long descriptions."""
+    if depth == 0:
+        return {"description": "text " * 12, "type": names.choice(("string", "integer", "boolean"))}
+    properties = {f"field{n}": _schema(depth - 1, names) for n in range(6)}
+    if depth == 2:
+        properties["resourceClaims"] = {"items": _schema(0, names), "type": "array"}
+    return {"description": "text " * 12, "properties": properties, "type": "object"}
+
+
+def definitions(folder: Path, mebibytes: int) -> None:
+    """CustomResourceDefinitions of that size in total, which mention the claims of pods, in files of about 1 MiB."""
+    import yaml
+
+    folder.mkdir(parents=True, exist_ok=True)
+    value = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "services.example.com"},
+        "spec": {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": _schema(5, random.Random(1))}}]},
+    }
+    text = yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False)
+    for number in range(round(mebibytes * 2**20 / len(text))):
+        (folder / f"{number}.yaml").write_text(text)
+
+
+# --- clusters ----------------------------------------------------------------------------------------------------
+
+
+def _pending(name: str, replica: int, template: str) -> dict[str, Any]:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": name, "controller": True}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": f"{name}-{replica}",
+            "namespace": "ml",
+            "uid": f"{name}-{replica}",
+            "ownerReferences": [owner],
+        },
+        "spec": {
+            "containers": [{"name": "main", "resources": {"requests": {"cpu": "4"}, "claims": [{"name": "gpu"}]}}],
+            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template}],
+        },
+        "status": {"phase": "Pending"},
+    }
+
+
+def _template(name: str, count: int) -> dict[str, Any]:
+    template = clusters.template()
+    template["metadata"]["name"] = name
+    template["spec"]["spec"]["devices"]["requests"][0]["exactly"]["count"] = count
+    return template
+
+
+def busy(nodes: int, pods: int, workloads: int = 12) -> dict[str, Any]:
+    """A full cluster, and ``pods`` pending pods of ``workloads`` ReplicaSets that want 2 to 8 GPUs each."""
+    items = clusters.source(nodes)["items"]
+    for number in range(min(workloads, pods)):
+        items.append(_template(f"set-{number}", 2 + number % 7))
+    items += [_pending(f"set-{n % workloads}", n // workloads, f"set-{n % workloads}") for n in range(pods)]
+    return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+def devices(nodes: int, per_node: int) -> dict[str, Any]:
+    """A cluster whose nodes have ``per_node`` GPUs each, and a pod that wants two aligned ones of those in use."""
+    items = clusters.source(nodes)["items"]
+    for item in items:
+        if item["kind"] == "ResourceSlice":
+            first = item["spec"]["devices"]
+            made = [json.loads(json.dumps(first[n % 8])) for n in range(per_node)]
+            for n, device in enumerate(made):
+                device["name"] = f"gpu-{n}"
+                device["attributes"]["uuid"]["string"] += f"-{n}"
+                device["attributes"]["resource.kubernetes.io/pcieRoot"]["string"] = f"pci0000:{n // 2:02x}"
+            item["spec"]["devices"] = made
+        elif item["kind"] == "ResourceClaim":
+            results = item["status"]["allocation"]["devices"]["results"]
+            where = results[0]["pool"]
+            item["status"]["allocation"]["devices"]["results"] = list(_results(where, per_node))
+    return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+def _results(pool: str, count: int) -> Iterator[dict[str, str]]:
+    """All devices but one in use."""
+    for n in range(count - 1):
+        yield {"request": "gpu", "driver": "gpu.nvidia.com", "pool": pool, "device": f"gpu-{n}"}
+
+
+def with_claims(nodes: int, claims: int) -> dict[str, Any]:
+    """A cluster with that many more claims, allocated to nothing and used by no pod."""
+    items = clusters.source(nodes)["items"]
+    for number in range(claims):
+        claim, _ = clusters.held(number)
+        claim["metadata"]["name"] = f"idle-{number}"
+        claim["metadata"]["uid"] = f"idle-{number}"
+        del claim["status"]
+        items.append(claim)
+    return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+def write(path: Path, value: dict[str, Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value))
+    return path

@@ -1,0 +1,117 @@
+"""Runs commands and says what they took: wall time, processor time, and memory of all processes together."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+PAUSE = 0.02
+"""Seconds between two looks at the memory."""
+
+
+class Run(NamedTuple):
+    """Seconds of wall and of processor time (user and system, of children too)."""
+
+    wall: float
+    cpu: float
+
+
+class Taken(NamedTuple):
+    """Medians of several runs, and the most memory at one time in a run of its own, in MiB."""
+
+    wall: float
+    cpu: float
+    memory: float
+
+
+def once(command: Sequence[str], environment: Mapping[str, str], accepted: Sequence[int] = (0, 1)) -> Run:
+    """One run, whose output is thrown away. RuntimeError if it ends with another exit code than those accepted."""
+    start = time.perf_counter()
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, **environment}
+    ) as process:
+        assert process.stderr is not None
+        error = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - start
+    if process.returncode not in accepted:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {error.decode()[-500:]}")
+    return Run(wall, usage.ru_utime + usage.ru_stime)
+
+
+def memory(command: Sequence[str], environment: Mapping[str, str]) -> float:
+    """The most memory of a command and its children at one time, in MiB: their proportional set sizes, on Linux."""
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+        start_new_session=True,
+    )
+    most = 0
+    while process.poll() is None:
+        most = max(most, sum(map(_share, _family(process.pid))))
+        time.sleep(PAUSE)
+    return most / 1024
+
+
+def _family(pid: int) -> list[int]:
+    """A process and everything that it started."""
+    found = [pid]
+    for parent in found:
+        try:
+            with open(f"/proc/{parent}/task/{parent}/children") as file:
+                found += map(int, file.read().split())
+        except OSError:
+            continue
+    return found
+
+
+def _share(pid: int) -> int:
+    """The proportional set size of a process, in KiB; 0 where it has ended."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
+    except (OSError, StopIteration):
+        return 0
+
+
+def compared(
+    commands: Mapping[str, Sequence[str]], runs: int, before: Mapping[str, Path] | None = None
+) -> dict[str, Taken]:
+    """What each command takes, run in turn so that the machine is the same for all.
+
+    ``before``: for some of them, the folder of caches that it uses; others get an empty one in each run.
+    """
+    import tempfile
+
+    caches = before or {}
+
+    def cache(name: str, folder: str) -> dict[str, str]:
+        return {"XDG_CACHE_HOME": str(caches.get(name, folder))}
+
+    found: dict[str, list[Run]] = {name: [] for name in commands}
+    most: dict[str, float] = {}
+    for name, command in commands.items():  # files are in the page cache from here on, and kept reports too
+        with tempfile.TemporaryDirectory() as folder:
+            if name in caches:
+                once(command, cache(name, folder))
+            most[name] = memory(command, cache(name, folder))
+    for _ in range(runs):
+        for name, command in commands.items():
+            with tempfile.TemporaryDirectory() as folder:
+                found[name].append(once(command, cache(name, folder)))
+    return {
+        name: Taken(
+            statistics.median(run.wall for run in times), statistics.median(run.cpu for run in times), most[name]
+        )
+        for name, times in found.items()
+    }

@@ -1,0 +1,320 @@
+"""Measures dractl beside its peers on the same inputs, and writes docs/benchmarks.md.
+
+    python benchmarks/run.py [--runs N] [--only WORD] [--output FILE]
+
+Every table is one run: the commands take turns, so that whatever else the machine does slows all of them. Go, where it
+is installed, builds kubeconform and a program around upstream's allocator from the pinned modules of ``peers/``; without
+it dractl is measured alone. It takes about 15 minutes on two idle cores, 1 GB of disk and 1 GB of memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parent
+sys.path[:0] = [str(FOLDER), str(FOLDER / "peers")]
+import build  # noqa: E402
+import explain  # noqa: E402
+import growth  # noqa: E402
+import inputs  # noqa: E402
+from measure import compared  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from measure import Taken
+
+DRACTL = [sys.executable, "-m", "dractl"] if os.name == "nt" else [str(Path(sys.executable).with_name("dractl"))]
+BARE = "python -c pass"
+
+
+class Goal(NamedTuple):
+    """What a command must not exceed: ``most`` of a measure, by itself (MiB, s) or in multiples of another's."""
+
+    command: str
+    measure: str
+    most: float
+    of: str | None = None
+    note: str = ""
+    """Where it is missed: what was tried, and what limits it."""
+
+    def verdict(self, taken: Mapping[str, Taken]) -> str:
+        if self.command not in taken or (self.of is not None and self.of not in taken):
+            return f"- {self._said()}: not measured, the other program was not built"
+        value = getattr(taken[self.command], self.measure)
+        unit = " MiB" if self.measure == "memory" else " s"
+        if self.of is not None:
+            value, unit = value / getattr(taken[self.of], self.measure), " ×"
+        if value <= self.most:
+            return f"- {self._said()}: {value:.2f}{unit}"
+        return f"- **missed**: {self._said()}: {value:.2f}{unit}. {self.note or 'Not looked into yet.'}"
+
+    def _said(self) -> str:
+        what = {"wall": "wall time", "cpu": "CPU time", "memory": "memory"}[self.measure]
+        limit = (
+            f"{self.most:g} × {self.of}" if self.of else f"{self.most:g} {'MiB' if self.measure == 'memory' else 's'}"
+        )
+        return f"{self.command}: {what} at most {limit}"
+
+
+class Table(NamedTuple):
+    """One comparison: ``make`` writes the input and returns the commands by name."""
+
+    title: str
+    about: str
+    make: Callable[[Path], Mapping[str, Sequence[str]]]
+    goals: tuple[Goal, ...]
+
+
+class Peers(NamedTuple):
+    """Programs to compare with, where they could be built."""
+
+    kubeconform: Sequence[str]
+    allocator: Sequence[str]
+
+    def beside(self, commands: dict[str, Sequence[str]], name: str, *words: str) -> dict[str, Sequence[str]]:
+        program = getattr(self, name)
+        return {**commands, name: [*program, *words]} if program else commands
+
+
+def tables(peers: Peers) -> list[Table]:
+    def start(folder: Path) -> Mapping[str, Sequence[str]]:
+        return {
+            BARE: [sys.executable, "-c", "pass"],
+            "--version": [*DRACTL, "--version"],
+            "lint one.yaml": [*DRACTL, "lint", "--isolated", str(FOLDER / "one.yaml")],
+            "lint selector.yaml": [*DRACTL, "lint", "--isolated", str(FOLDER / "selector.yaml")],
+            "explain small.json": [
+                *DRACTL, "explain", "--isolated", "-f", str(inputs.write(folder / "small.json", explain.source(4))),
+                "pod/train-0",
+            ],
+        }  # fmt: skip
+
+    def many(folder: Path) -> Mapping[str, Sequence[str]]:
+        inputs.many(folder / "many", 5000)
+        lint = [*DRACTL, "lint", str(folder / "many")]
+        commands = {"dractl": lint, "dractl -j 1": [*lint, "-j", "1"], "dractl, second run": lint}
+        return peers.beside(commands, "kubeconform", str(folder / "many"))
+
+    def monorepo(folder: Path) -> Mapping[str, Sequence[str]]:
+        inputs.monorepo(folder / "mono", 50_000)
+        lint = [*DRACTL, "lint", str(folder / "mono")]
+        commands = {"dractl": lint, "dractl, second run": lint}
+        return peers.beside(commands, "kubeconform", "-ignore-missing-schemas", str(folder / "mono"))
+
+    def definitions(folder: Path) -> Mapping[str, Sequence[str]]:
+        inputs.definitions(folder / "crds", 132)
+        return {"dractl": [*DRACTL, "lint", "--no-cache", str(folder / "crds")]}
+
+    def one_pod(folder: Path) -> Mapping[str, Sequence[str]]:
+        dump = str(inputs.write(folder / "dump.json", explain.source(5000)))
+        commands = {"dractl": [*DRACTL, "explain", "-f", dump, "pod/train-0"]}
+        return peers.beside(commands, "allocator", dump, "train-0")
+
+    def all_pods(folder: Path) -> Mapping[str, Sequence[str]]:
+        dump = str(inputs.write(folder / "busy.json", inputs.busy(300, 83)))
+        return {"dractl": [*DRACTL, "explain", "-A", "-f", dump]}
+
+    def large(folder: Path) -> Mapping[str, Sequence[str]]:
+        dump = str(inputs.write(folder / "large.json", explain.source(13_500)))
+        return {"dractl": [*DRACTL, "explain", "-f", dump, "pod/train-0"]}
+
+    return [
+        Table(
+            "Start",
+            "A claim without a selector, one with a selector, and a dump of 4 nodes, beside an interpreter that does "
+            "nothing.",
+            start,
+            (
+                Goal("--version", "cpu", 2, BARE),
+                Goal("lint one.yaml", "cpu", 5, BARE),
+                Goal("lint selector.yaml", "cpu", 7, BARE),
+                Goal("explain small.json", "cpu", 9, BARE),
+            ),
+        ),
+        Table(
+            "Many files",
+            "5,000 valid claims, templates, classes and pods, a file each in 50 folders: 40 different selectors, all "
+            "names and images different. The second run finds the report of the first in its cache. kubeconform has "
+            "dractl's schemas; it does not look at selectors, names or other objects.",
+            many,
+            (
+                Goal("dractl", "wall", 1, "kubeconform", MANY_NOTE),
+                Goal("dractl", "memory", 300),
+                Goal("dractl, second run", "wall", 0.3, "dractl"),
+                Goal("dractl, second run", "wall", 1, "kubeconform"),
+            ),
+        ),
+        Table(
+            "A monorepo",
+            "50,000 files, of which 500 concern DRA; the others are Deployments and ConfigMaps. kubeconform skips what "
+            "it has no schema of, the ConfigMaps.",
+            monorepo,
+            (Goal("dractl", "wall", 0.3, "kubeconform", MONOREPO_NOTE),),
+        ),
+        Table(
+            "CustomResourceDefinitions",
+            "132 MiB of generated definitions that mention the claims of pods, as operators ship them.",
+            definitions,
+            (Goal("dractl", "cpu", 3),),
+        ),
+        Table(
+            "One pod on 5,000 nodes",
+            "A dump of 37 MB, 40,000 devices, in which nothing is free. The peer is upstream's allocator of 1.37, which "
+            "answers yes or no for each node; dractl says why, and looks for changes with which the pod would fit.",
+            one_pod,
+            (Goal("dractl", "wall", 0.5, "allocator", ONE_POD_NOTE),),
+        ),
+        Table(
+            "Every pending pod",
+            "83 pending pods of 12 ReplicaSets on 300 full nodes: `explain -A`.",
+            all_pods,
+            (Goal("dractl", "cpu", 4),),
+        ),
+        Table(
+            "A dump of 100 MB",
+            "One pod on 13,500 nodes, 108,000 devices.",
+            large,
+            (Goal("dractl", "memory", 600, note=LARGE_NOTE),),
+        ),
+    ]
+
+
+MANY_NOTE = (
+    "Tried: a parser of our own for plain YAML, three times as fast as libyaml with PyYAML's nodes; selectors compiled "
+    "once; two processes; kustomizations looked up once a folder. What is left is Python's time for the server's rules "
+    "and 60 rules of dractl's own on 5,000 objects, about 0.3 ms for each object, and the start of two interpreters "
+    "with CEL. The second run reads the files and nothing else."
+)
+MONOREPO_NOTE = (
+    "Tried: folders are listed once, files are searched as bytes by two processes, and only those that may concern DRA "
+    "are decoded. What is left is opening and reading 50,000 files one by one."
+)
+ONE_POD_NOTE = (
+    "Tried: nodes that cannot be told apart share one verdict, and equal parts of the dump are one value in memory. The "
+    "peer stops at yes or no for each node; dractl also attempts the pod once for each change that it proposes."
+)
+LARGE_NOTE = "Tried: equal parts of the dump are one value; copies of the text are freed before it is decoded."
+
+
+def table(item: Table, taken: Mapping[str, Taken]) -> str:
+    rows = [f"| {name} | {value.wall:.2f} | {value.cpu:.2f} | {value.memory:.0f} |" for name, value in taken.items()]
+    head = f"## {item.title}\n\n{item.about}\n\n| | wall, s | CPU, s | memory, MiB |\n|---|---:|---:|---:|\n"
+    return head + "\n".join(rows) + "\n\n" + "\n".join(goal.verdict(taken) for goal in item.goals)
+
+
+def machine() -> str:
+    """The processor, its number, the memory, the systems' names, and how busy it is."""
+    name = platform.processor() or platform.machine()
+    memory = ""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.partition(": ")[2] for line in lines if line.startswith("model name"))
+        total = int(Path("/proc/meminfo").read_text().split()[1])
+        memory = f", {total / 2**20:.0f} GiB of memory"
+    except (OSError, StopIteration, ValueError):
+        pass
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    load = f"; load average {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
+    return f"{name}, {cores} cores{memory}, {platform.system()}, Python {platform.python_version()}{load}"
+
+
+def introduction(runs: int, started: str) -> str:
+    from dractl import __version__
+
+    versions = [f"dractl {__version__}"]
+    for name in build.PACKAGES:
+        module = (build.HERE / name / "go.mod").read_text()
+        wanted = {"kubeconform": "github.com/yannh/kubeconform ", "allocator": "k8s.io/dynamic-resource-allocation "}[
+            name
+        ]
+        version = next(line.split(wanted)[1].split()[0] for line in module.splitlines() if wanted in line)
+        versions.append(f"{wanted.strip()} {version}")
+    return f"""# Benchmarks
+
+Written by `python benchmarks/run.py`, which makes the inputs, builds the peers with Go, and measures. Do not edit.
+
+Medians of {runs} runs; the commands of a table take turns. CPU is user and system time of all processes, memory the most
+that all processes of a command have at one time (proportional set size). Goals that are missed are marked and say why.
+
+- Machine: {started}
+- Programs: {", ".join(versions)}
+
+On a machine that has other work, wall times are longer than on an idle one, for all commands alike: compare them with each
+other, and CPU times across machines."""
+
+
+def grown(folder: Path, word: str, runs: int) -> str:
+    rows, missed = [], []
+    for dimension in growth.DIMENSIONS:
+        if word not in "growth" and word not in dimension.name:
+            continue
+        print(f"growth: {dimension.name}", file=sys.stderr)
+        with tempfile.TemporaryDirectory(dir=folder) as inside:
+            times, exponent = growth.grown(DRACTL, Path(inside), dimension, runs)
+        largest = dimension.smallest * 2**growth.DOUBLINGS
+        shown = " | ".join(f"{seconds:.2f}" for seconds in times)
+        mark = "" if exponent <= 1.1 else "**"
+        rows.append(
+            f"| {dimension.name} | {dimension.smallest:,} to {largest:,} | {shown} | {mark}{exponent:.2f}{mark} |"
+        )
+        if mark:
+            missed.append(f"- **missed**: {dimension.name}: {GROWTH_NOTES.get(dimension.name, 'Not looked into yet.')}")
+    if not rows:
+        return ""
+    about = (
+        "Seconds of CPU without the start, as each size is doubled four times, and the exponent over the last two doublings: "
+        "1 is as fast as the input grows. The goal is 1.1."
+    )
+    head = f"## Growth\n\n{about}\n\n| | sizes | | | | | | exponent |\n|---|---|---:|---:|---:|---:|---:|---:|\n"
+    return head + "\n".join(rows) + ("\n\n" + "\n".join(missed) if missed else "\n\n- Nothing grows faster.")
+
+
+GROWTH_NOTES: dict[str, str] = {
+    "pending pods, each of its own (explain -A)": "every pod has another claim here, and each one's fixes are tried "
+    "beside all others; the number of attempts is bounded.",
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=5, help="runs of each command")
+    parser.add_argument("--only", default="", metavar="WORD", help="tables whose title has this word")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    asked = parser.parse_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # byte code is kept, as for an installed package
+    subprocess.run([sys.executable, "-m", "compileall", "-q", str(ROOT / "dractl")], check=True)
+    started, start = machine(), time.perf_counter()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        programs = build.build(folder)
+        location = build.schemas(folder / "schemas")
+        kubeconform = [str(programs["kubeconform"]), "-schema-location", location] if programs else []
+        peers = Peers(kubeconform, [str(programs["allocator"])] if programs else [])
+        parts = []
+        for item in tables(peers):
+            if asked.only.lower() not in item.title.lower():
+                continue
+            print(item.title, file=sys.stderr)
+            with tempfile.TemporaryDirectory(dir=folder) as inside:
+                commands = item.make(Path(inside))
+                kept = {name: Path(inside) / "cache" for name in commands if name.endswith("second run")}
+                parts.append(table(item, compared(commands, asked.runs, kept)))
+            print(parts[-1], file=sys.stderr)
+        parts.append(grown(folder, asked.only.lower(), max(1, asked.runs // 2)))
+    asked.output.write_text("\n\n".join(filter(None, [introduction(asked.runs, started), *parts])) + "\n")
+    print(f"{asked.output}, after {time.perf_counter() - start:.0f} s", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
