@@ -77,13 +77,12 @@ DIMENSIONS = (
 
 
 def grown(dractl: Sequence[str], folder: Path, dimension: Dimension, runs: int) -> tuple[list[float], float]:
-    """Seconds of each size without the start, the best of ``runs``, and the exponent between the ends of the upper half.
+    """Seconds of each size without the start, the best of ``runs``, and the exponent over the last two doublings.
 
     An exponent of 1 doubles the time with the size, 2 makes it four times as long.
     """
-    start = min(
-        once([*dractl, "lint", "--isolated", str(Path(__file__).parent / "selector.yaml")], {}).cpu for _ in range(5)
-    )
+    nothing = [*dractl, "lint", "--isolated", str(Path(__file__).parent / "selector.yaml")]
+    start = min(once(nothing, {}).cpu for _ in range(5))
     times = []
     for step in range(DOUBLINGS + 1):
         size = dimension.smallest * 2**step

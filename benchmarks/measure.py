@@ -48,7 +48,8 @@ def once(command: Sequence[str], environment: Mapping[str, str], accepted: Seque
 
 
 def memory(command: Sequence[str], environment: Mapping[str, str]) -> float:
-    """The most memory of a command and its children at one time, in MiB: their proportional set sizes, on Linux."""
+    """The most memory of a command and its children at one time, in MiB: their proportional set sizes as they are seen,
+    and at least the resident set of the largest of them. Linux only."""
     process = subprocess.Popen(
         command,
         stdout=subprocess.DEVNULL,
@@ -57,10 +58,13 @@ def memory(command: Sequence[str], environment: Mapping[str, str]) -> float:
         start_new_session=True,
     )
     most = 0
-    while process.poll() is None:
+    while True:
+        pid, _, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = 0
+            return max(most, usage.ru_maxrss) / 1024
         most = max(most, sum(map(_share, _family(process.pid))))
         time.sleep(PAUSE)
-    return most / 1024
 
 
 def _family(pid: int) -> list[int]:

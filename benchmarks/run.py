@@ -2,8 +2,8 @@
 
     python benchmarks/run.py [--runs N] [--only WORD] [--output FILE]
 
-Every table is one run: the commands take turns, so that whatever else the machine does slows all of them. Go, where it
-is installed, builds kubeconform and a program around upstream's allocator from the pinned modules of ``peers/``; without
+Every table is one run: the commands take turns, so that whatever else the machine does slows all of them. Go, where
+it is installed, builds kubeconform and a program around upstream's allocator, from the modules of ``peers/``; without
 it dractl is measured alone. It takes about 15 minutes on two idle cores, 1 GB of disk and 1 GB of memory.
 """
 
@@ -169,7 +169,7 @@ def tables(peers: Peers) -> list[Table]:
         ),
         Table(
             "One pod on 5,000 nodes",
-            "A dump of 37 MB, 40,000 devices, in which nothing is free. The peer is upstream's allocator of 1.37, which "
+            "A dump of 37 MB, 40,000 devices, in which nothing is free. The peer is upstream's allocator of 1.37: it "
             "answers yes or no for each node; dractl says why, and looks for changes with which the pod would fit.",
             one_pod,
             (Goal("dractl", "wall", 0.5, "allocator", ONE_POD_NOTE),),
@@ -200,7 +200,7 @@ MONOREPO_NOTE = (
     "are decoded. What is left is opening and reading 50,000 files one by one."
 )
 ONE_POD_NOTE = (
-    "Tried: nodes that cannot be told apart share one verdict, and equal parts of the dump are one value in memory. The "
+    "Tried: nodes that cannot be told apart share one verdict, and equal parts of the dump are one value. The "
     "peer stops at yes or no for each node; dractl also attempts the pod once for each change that it proposes."
 )
 LARGE_NOTE = "Tried: equal parts of the dump are one value; copies of the text are freed before it is decoded."
@@ -243,14 +243,14 @@ def introduction(runs: int, started: str) -> str:
 
 Written by `python benchmarks/run.py`, which makes the inputs, builds the peers with Go, and measures. Do not edit.
 
-Medians of {runs} runs; the commands of a table take turns. CPU is user and system time of all processes, memory the most
-that all processes of a command have at one time (proportional set size). Goals that are missed are marked and say why.
+Medians of {runs} runs; the commands of a table take turns. CPU is user and system time of all processes, memory the
+most that all processes of a command have at one time (proportional set size). Missed goals are marked and say why.
 
 - Machine: {started}
 - Programs: {", ".join(versions)}
 
-On a machine that has other work, wall times are longer than on an idle one, for all commands alike: compare them with each
-other, and CPU times across machines."""
+On a machine that has other work, wall times are longer than on an idle one, for all commands alike: compare them with
+each other, and CPU times across machines."""
 
 
 def grown(folder: Path, word: str, runs: int) -> str:
@@ -272,8 +272,8 @@ def grown(folder: Path, word: str, runs: int) -> str:
     if not rows:
         return ""
     about = (
-        "Seconds of CPU without the start, as each size is doubled four times, and the exponent over the last two doublings: "
-        "1 is as fast as the input grows. The goal is 1.1."
+        "Seconds of CPU without the start, as each size is doubled four times, and the exponent over the last two "
+        "doublings: 1 is as fast as the input grows. The goal is 1.1."
     )
     head = f"## Growth\n\n{about}\n\n| | sizes | | | | | | exponent |\n|---|---|---:|---:|---:|---:|---:|---:|\n"
     return head + "\n".join(rows) + ("\n\n" + "\n".join(missed) if missed else "\n\n- Nothing grows faster.")
@@ -310,7 +310,8 @@ def main() -> int:
                 kept = {name: Path(inside) / "cache" for name in commands if name.endswith("second run")}
                 parts.append(table(item, compared(commands, asked.runs, kept)))
             print(parts[-1], file=sys.stderr)
-        parts.append(grown(folder, asked.only.lower(), max(1, asked.runs // 2)))
+            asked.output.write_text("\n\n".join([introduction(asked.runs, started), *parts]) + "\n")
+        parts.append(grown(folder, asked.only.lower(), max(1, asked.runs // 4)))
     asked.output.write_text("\n\n".join(filter(None, [introduction(asked.runs, started), *parts])) + "\n")
     print(f"{asked.output}, after {time.perf_counter() - start:.0f} s", file=sys.stderr)
     return 0

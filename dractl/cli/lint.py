@@ -269,17 +269,18 @@ class Job:
 
     def _of_many(self) -> Report | None:
         """The report on many files, by several processes or from an earlier run; None where neither pays."""
-        from dractl.lint.cache import Cache
-        from dractl.lint.part import Question
         from dractl.lint.run import apart, is_large, lint_listed
         from dractl.manifests.files import Entry, listed
-        from dractl.manifests.kustomize import is_kustomization
 
         if self.stdin is not None or self.inventory is not None:
             return None
         entries = list(listed(self.paths, self.exclude, force_exclude=self.changed_files))
         if not is_large(entries):
             return None
+        from dractl.lint.cache import Cache
+        from dractl.lint.part import Question
+        from dractl.manifests.kustomize import is_kustomization
+
         question = Question(self.target, self.selection, assumed=self.assumed, consumers=self.consumers)
         kustomized = self.render and any(isinstance(item, Entry) and is_kustomization(item.path) for item in entries)
         cache = None if self.cache is None or kustomized else Cache(self.cache)  # builds read what no digest covers

@@ -10,8 +10,6 @@ Children end with their parent, whatever ends it: each reads from a pipe that on
 from __future__ import annotations
 
 import os
-import pickle
-import signal
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -114,12 +112,16 @@ class _Child:
         os.close(answer)
 
     def send(self, value: Any) -> None:
+        import pickle
+
         try:
             _write(self._out, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
         except BrokenPipeError:
             self._died()
 
     def receive(self) -> Any:
+        import pickle
+
         data = _read(self._in)
         if data is None:
             self._died()
@@ -129,6 +131,8 @@ class _Child:
         return value
 
     def _died(self) -> NoReturn:
+        import signal
+
         _, status = os.waitpid(self._pid, 0)
         self._pid = 0
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
@@ -141,6 +145,8 @@ class _Child:
         os.close(self._in)
         os.close(self._out)
         if self._pid:
+            import signal
+
             with suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
@@ -151,6 +157,9 @@ def _serve(
     rank: int, tasks: Sequence[Task], work: Callable[[Task, Exchange], Any], question: int, answer: int
 ) -> NoReturn:
     """A child's life: the work, its result or what it raised, and no word on the terminal."""
+    import pickle
+    import signal
+
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -175,6 +184,7 @@ def _serve(
 
 def _failure(error: BaseException) -> bytes:
     """The message that a child failed: the exception, or one with its words where it cannot be sent."""
+    import pickle
     from traceback import format_exc
 
     try:
