@@ -21,6 +21,13 @@ def found(text: str, code: str, release: str = "1.37", gates: dict[str, bool] | 
     return [finding for finding in report.findings if finding.code == code]
 
 
+def marked(finding: Finding) -> str:
+    """The text of the input that a finding underlines, if it is on one line."""
+    position = finding.position
+    assert position.line == position.end_line
+    return finding.excerpt[position.column - 1 : position.end_column - 1]
+
+
 def claim(requests: str, rest: str = "", name: str = "gpus") -> str:
     """Requests are ``name class`` or ``name class {fields}``, one a line."""
     text = API + f"kind: ResourceClaim\nmetadata: {{name: {name}}}\nspec:\n  devices:\n    requests:\n"

@@ -23,7 +23,7 @@ def _three_way(a: Quantity | Version, b: Quantity | Version) -> int:
 @overload("string_to_quantity", str)
 def quantity(text: str) -> Quantity:
     try:
-        return _parse_quantity(text)
+        return parse_quantity(text)
     except ValueError as error:
         raise CelError(str(error)) from None
 
@@ -31,13 +31,13 @@ def quantity(text: str) -> Quantity:
 @overload("is_quantity_string", str)
 def is_quantity(text: str) -> bool:
     try:
-        _parse_quantity(text)
+        parse_quantity(text)
     except ValueError:
         return False
     return True
 
 
-def _parse_quantity(text: str) -> Quantity:
+def parse_quantity(text: str) -> Quantity:
     """resource.ParseQuantity, which takes no space around the number (a JSON document's may have some)."""
     if text != text.strip():
         raise ValueError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")

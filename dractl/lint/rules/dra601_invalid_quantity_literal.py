@@ -54,7 +54,6 @@ from typing import TYPE_CHECKING
 
 from dractl.cel.conditions import first_arguments
 from dractl.lint.advice import Advice
-from dractl.model import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,9 +69,11 @@ def check(run: Run) -> Iterator[Advice]:
     for subject, expression in run.expressions:
         if "quantity" not in expression.text:
             continue
+        from dractl.cel.functions.kubernetes import parse_quantity
+
         for literal, _ in first_arguments(run.program(expression).tokens, "quantity"):
             try:
-                Quantity.parse(literal.text)
+                parse_quantity(literal.text)
             except ValueError as error:
                 yield Advice(
                     subject,
@@ -87,8 +88,9 @@ def check(run: Run) -> Iterator[Advice]:
 def _hint(text: str) -> str:
     import re
 
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([kKmMgGtTpPeE])(i?)[bB]?\s*", text)
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([kKmMgGtTpPeE])(i?)[bB]?)?\s*", text)
     if not match:
         return "a quantity is a number with a suffix such as k, M, G, Ki, Mi, Gi"
-    unit = match[2].upper() + match[3] if match[3] or match[2] not in "kK" else "k"
-    return f"write {match[1]}{unit}; units have no B, and no space before them"
+    letter, binary = match[2] or "", match[3] or ""
+    unit = "k" if letter in ("k", "K") and not binary else letter.upper() + binary
+    return f"write {match[1]}{unit}; units have no B, and quantities no spaces"

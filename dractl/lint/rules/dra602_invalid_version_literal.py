@@ -72,10 +72,10 @@ def check(run: Run) -> Iterator[Advice]:
         if "semver" not in expression.text:
             continue
         for literal, after in first_arguments(run.program(expression).tokens, "semver"):
-            if after == ",":
-                continue  # normalised, if the second argument is true
+            # A second argument may be false, but what even normalizing cannot parse is an error either way.
+            parse = Version.parse_tolerant if after == "," else Version.parse
             try:
-                Version.parse(literal.text)
+                parse(literal.text)
             except ValueError as error:
                 yield Advice(
                     subject,
