@@ -19,7 +19,7 @@ from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.nodes import allocation_of, findings, over_nodes
 from dractl.explain.fixes import Found, Problem, find_fixes
 from dractl.explain.fixes.owners import Owners
-from dractl.explain.next_steps import of_placed
+from dractl.explain.next_steps import of_leaving, of_placed
 from dractl.explain.rank import rank
 from dractl.explain.refused import refused
 from dractl.explain.unread import blind_to, both, compares_devices, founded, sentences
@@ -204,6 +204,8 @@ class Explainer:
         else:
             said = Said("allocated", placed.headline(self.state, pod))
         steps = of_placed(pod, configured=bool(unprepared.faults)) if unprepared is not None else ()
+        if node and not ended(pod) and text_at(pod, "metadata", "deletionTimestamp"):
+            steps = of_leaving(pod)
         nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
         return self._answer(
             question,

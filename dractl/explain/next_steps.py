@@ -347,3 +347,17 @@ def of_placed(pod: Raw, *, configured: bool) -> tuple[NextStep, ...]:
             f"kubectl describe pod {text_at(pod, 'metadata', 'name')} -n {text_at(pod, 'metadata', 'namespace')}",
         ),
     )
+
+
+def of_leaving(pod: Raw) -> tuple[NextStep, ...]:
+    """The next steps for a pod that is Terminating on its node."""
+    node = text_at(pod, "spec", "nodeName")
+    name, namespace = text_at(pod, "metadata", "name"), text_at(pod, "metadata", "namespace")
+    return (
+        NextStep(f"see whether the kubelet of {node} answers", f"kubectl get node {node} -o wide"),
+        NextStep(f"see whether a DRA driver on {node} fails to unprepare its claims", _on(node)),
+        NextStep(
+            "only if that node is gone for good, delete the pod by force",
+            f"kubectl delete pod {name} -n {namespace} --force --grace-period=0",
+        ),
+    )

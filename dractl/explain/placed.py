@@ -32,6 +32,11 @@ def headline(state: ClusterState, pod: Raw) -> str:
         why = ": ".join(filter(None, (text_at(pod, "status", "reason"), text_at(pod, "status", "message"))))
         how = "failed" if phase == "Failed" else "ended"
         return " ".join(filter(None, (how, f"on {node}" if node else ""))) + (f": {why}" if why else "")
+    since = text_at(pod, "metadata", "deletionTimestamp")
+    if since:
+        return (
+            f"is Terminating on {node}, to be gone by {since}: until its kubelet has stopped it, it keeps its devices"
+        )
     waiting = _waiting(pod)
     if phase == "Running":
         return f"started on {node}, and now {waiting}" if waiting else f"runs on {node}"

@@ -126,6 +126,16 @@ def test_a_pod_that_is_bound_does_not_run_until_its_kubelet_says_so() -> None:
     assert explain(*bound(failed)).headline == "failed on node-1: Evicted: low on memory"
 
 
+def test_a_pod_that_is_terminating_keeps_its_devices() -> None:
+    *objects, running = bound({"phase": "Running"})
+    running["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:30Z"
+    answer = explain(*objects, running)
+    assert answer.headline.startswith("is Terminating on ")
+    assert "to be gone by 2026-01-01T00:00:30Z" in answer.headline
+    assert [step.command.split()[1] for step in answer.next] == ["get", "get", "delete"]
+    assert "--force" in answer.next[-1].command
+
+
 def test_devices_that_the_kubelet_cannot_prepare() -> None:
     creating = {"phase": "Pending", "containerStatuses": waiting("ContainerCreating")}
     answer = explain(*bound(creating), UNPREPARED)

@@ -73,6 +73,15 @@ def test_a_job_behind_itself_waits_its_turn() -> None:
     assert "waits its turn" in answer.headline
 
 
+def test_one_replica_among_many_holders_is_not_the_cause() -> None:
+    others = [held(name, where) for name, where in (("x", "b"), ("y", "c"))]
+    pods = [pod(name, USES, spec={"nodeName": where}) for name, where in (("x", "b"), ("y", "c"))]
+    mine = (held("first"), replica("first", "train", "Job"), replica("p", "train", "Job", where=None))
+    nodes = [each for name in "abc" for each in machine(name)]
+    answer = explain(*nodes, ONE, *others, *pods, *mine)
+    assert "own-replicas" not in [reason.code for reason in answer.reasons]
+
+
 def test_a_holder_that_is_terminating() -> None:
     leaving = replica("old", "web-1", deletionTimestamp="2026-01-01T00:00:00Z")
     answer = explain(*machine("a"), ONE, held("old"), leaving, pod("p", USES))

@@ -103,7 +103,8 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
         return
     namespace = case.question.key[0]
     named = f"{owner[0]} {namespace}/{owner[1]}"
-    theirs = [(n, p) for n, p in _holding(case, ranked) if _key(n)[0] == namespace]
+    holding = _holding(case, ranked)
+    theirs = [(n, p) for n, p in holding if _key(n)[0] == namespace]
     mine = [(n, p) for n, p in theirs if workload(p) == owner]
     pods = tuple(name for name, _ in mine)
     own = text_at(controller(pod), "name")
@@ -113,7 +114,7 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
         rolling = map_at(strategy, "rollingUpdate")
         surge, unavailable = (str(rolling.get(key, "")) for key in ("maxSurge", "maxUnavailable"))
         yield OldReplicas(owner=named, pods=older, surge=surge, unavailable=unavailable)
-    elif pods:
+    elif pods and 2 * len(pods) >= len(holding):  # not one among many that hold devices
         yield from _sharing(case, pod)
         yield OwnReplicas(owner=named, pods=pods, ends=owner[0] == "Job")
     elif owner[0] == "Job":
