@@ -46,6 +46,7 @@ The classes of the drivers in dractl/drivers; kubernetes-sigs/dra-driver-nvidia-
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
@@ -92,6 +93,7 @@ def check(run: Run) -> Iterator[Advice]:
                 )
 
 
+@lru_cache(1024)
 def _meant(name: str) -> str | None:
     """The one installed class that a name is a misspelling of."""
     near = [known for known in nearest_names(name, CLASSES, 0.9, 2) if _shape(known) == _shape(name)]
