@@ -3,8 +3,9 @@
 ## What it does
 
 Looks up the attribute of a constraint in the catalogues of the drivers of the requests' classes. Reports attributes
-that a driver does not publish for these devices, capacities, attributes of different types, and the identity of devices
-(`uuid`, `pciBusID`) across several of them.
+that a driver does not publish for these devices, capacities, attributes of different types, the identity of devices
+(`uuid`, `pciBusID`) across several of them, and values that are known to differ or to be equal. A constraint that
+always holds is an info.
 
 ## Why is this bad
 
@@ -84,9 +85,12 @@ def check(run: Run) -> Iterator[Advice]:
         if meant_standard(domain, name):
             continue  # DRA701
         said = next((said for side in item.sides.items() if (said := _lacking(item, *side))), None)
-        said = said or _types(item) or _identity(item)
+        said = said or _types(item) or _identity(item) or _different(item)
         if said:
             yield item.advice(said[0], help=said[1])
+        elif (value := _same(item)) is not None:
+            message = f"every device for these requests has {item.attribute} {value}: the constraint always holds"
+            yield item.advice(message, help="remove it")._replace(severity="info")
 
 
 def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str | None] | None:
@@ -142,4 +146,34 @@ def _identity(item: Constrained) -> tuple[str, str | None] | None:
             f"no two devices have the same {item.attribute}",
             "compare pcieRoot or numaNode, or remove the constraint",
         )
+    return None
+
+
+def _value(item: Constrained, side: Wanted) -> str | None:
+    """The value of the attribute that all devices of a side have."""
+    row = side.row("attributes", item.attribute)
+    if row is None or row.when or side.lacks(row):
+        return None
+    if item.attribute == f"{side.driver.name}/type" and len(side.types) == 1:
+        return side.types[0]
+    return str(row.values[0]) if len(row.values) == 1 else None
+
+
+def _same(item: Constrained) -> str | None:
+    """The one value that a constraint compares with itself."""
+    values = {_value(item, side) for side in item.sides.values()}
+    single = item.whole and len(values) == 1 and item.field == "matchAttribute"
+    return values.pop() if single and not item.claim.binds_one(item.constraint) else None
+
+
+def _different(item: Constrained) -> tuple[str, str | None] | None:
+    """Values that are always different where they have to match, or always equal where they have to differ."""
+    values = {reference: _value(item, side) for reference, side in item.sides.items()}
+    known = {value for value in values.values() if value is not None}
+    if item.field == "distinctAttribute":
+        if len(known) == 1 and None not in values.values() and item.whole and not item.claim.binds_one(item.constraint):
+            return f"every device for these requests has {item.attribute} {known.pop()}: no two differ", None
+    elif len(known) > 1 and not any("/" in reference for reference in values):  # of alternatives only one is taken
+        pairs = ", ".join(f"{value} for request {reference}" for reference, value in values.items() if value)
+        return f"{item.attribute} is {pairs}: they never match", None
     return None

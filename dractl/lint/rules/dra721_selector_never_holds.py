@@ -40,9 +40,6 @@ spec:
     - name: gpu
       exactly:
         deviceClassName: mig.nvidia.com
-        selectors:
-        - cel:
-            expression: 'device.attributes["gpu.nvidia.com"].type == "mig"'
 ```
 
 ## Source
@@ -63,10 +60,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.cel import Program
-    from dractl.cel.conditions import Part
+    from dractl.cel.conditions import Comparison, Part
     from dractl.lint.model import Run
     from dractl.lint.published import Driver, Selection
-    from dractl.objects import Expression
+    from dractl.objects import Expression, Request
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -109,10 +106,14 @@ def _against_class(selection: Selection, expression: Expression, program: Progra
         if found.lookup is None and wanted.driver.name not in values:
             said = f"the devices of class {request.device_class} belong to driver {wanted.driver.name}"
         elif found.lookup and found.lookup.full_name == f"{wanted.driver.name}/type" and wanted.types:
+            if _is_whole(found, program) and values.issuperset(wanted.types):
+                yield _superfluous(selection, expression, request)
             if values & set(wanted.types) or not pinned(wanted.driver, [program]):
                 continue
             said = f"class {request.device_class} has devices of type {', '.join(wanted.types)} only"
         else:
+            if found.lookup is None and _is_whole(found, program):
+                yield _superfluous(selection, expression, request)
             continue
         yield Advice(
             selection.subject,
@@ -123,6 +124,16 @@ def _against_class(selection: Selection, expression: Expression, program: Progra
             end=found.end,
             confidence="likely",
         )
+
+
+def _is_whole(comparison: Comparison, program: Program) -> bool:
+    """True if an expression consists of one comparison."""
+    return len(program.conjuncts) == 1 and len(program.comparisons) == 1 and not comparison.negated
+
+
+def _superfluous(selection: Selection, expression: Expression, request: Request) -> Advice:
+    message = f"the selector is true for every device of class {request.device_class}"
+    return Advice(selection.subject, expression.path, message, help="remove it", severity="info")
 
 
 def _other_class(driver: Driver, values: set[str]) -> str | None:
