@@ -157,8 +157,16 @@ class Report(NamedTuple):
         """Whether any finding is at least as grave as ``severity``."""
         return any(SEVERITIES.index(f.severity) >= SEVERITIES.index(severity) for f in self.findings)
 
+    @property
+    def unchecked(self) -> str | None:
+        """Why selectors were not compiled, priced or tried on devices; None if they were."""
+        from dractl.cel_library import why_not
+
+        return why_not() if self.documents else None
+
     def to_json(self) -> dict[str, Any]:
         """``dractl/lint/v1``."""
+        unchecked = self.unchecked
         return {
             "schema": "dractl/lint/v1",
             "kubernetesVersion": self.kubernetes_version,
@@ -171,6 +179,7 @@ class Report(NamedTuple):
                 "infos": self.number_of("info"),
                 "suppressed": self.suppressed,
                 "skipped": [{"file": item.file, "why": item.why} for item in self.skipped],
+                **({} if unchecked is None else {"unchecked": f"selectors and derived attributes: {unchecked}"}),
             },
         }
 

@@ -28,12 +28,17 @@ def render(report: Report) -> str:
         "semanticVersion": __version__,
         "rules": [_rule(known[code]) for code in codes],
     }
-    run = {
+    run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, places[finding.code]) for finding in report.findings],
         "properties": {"kubernetesVersion": report.kubernetes_version},
     }
+    unchecked = report.unchecked
+    if unchecked is not None:
+        message = {"text": f"selectors and derived attributes are not checked: {unchecked}"}
+        note = {"level": "warning", "message": message}
+        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": [note]}]
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=1)
 

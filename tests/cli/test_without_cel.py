@@ -3,11 +3,13 @@ need selectors works, lint says what it did not check, and nothing guesses a ver
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTE = "cel-expr-python and google-re2 not installed"
@@ -84,3 +86,15 @@ def test_what_cannot_be_known_is_an_error_that_says_why(arguments: tuple[str, ..
     assert result.returncode == 3, result.stdout
     assert NOTE in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("format_", ["json", "sarif"])
+def test_reports_for_programs_say_that_selectors_went_unchecked(format_: str) -> None:
+    found = json.loads(dractl("lint", "-o", format_, "examples/lint").stdout)
+    if format_ == "json":
+        assert NOTE in found["summary"]["unchecked"]
+        schema = json.loads((ROOT / "schemas" / "dractl" / "lint-v1.json").read_bytes())
+        assert [error.message for error in Draft202012Validator(schema).iter_errors(found)] == []
+    else:
+        (invocation,) = found["runs"][0]["invocations"]
+        assert NOTE in invocation["toolExecutionNotifications"][0]["message"]["text"]
