@@ -92,9 +92,9 @@ def test_a_file_of_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     ("arguments", "said"),
     [
         (("-o", "html"), "--hardware compares machines as text or json, not html"),
-        (("--patch",), "--hardware does not go with --patch"),
-        (("--node", "node-1"), "--hardware does not go with --node"),
-        (("--devices", "local"), "--hardware does not go with --devices"),
+        (("--patch",), "--hardware cannot be combined with --patch"),
+        (("--node", "node-1"), "--hardware cannot be combined with --node"),
+        (("--devices", "local"), "--hardware cannot be combined with --devices"),
     ],
 )
 def test_what_does_not_go_with_machines(
