@@ -101,19 +101,20 @@ def _narrowed(read: Read) -> bool:
 
 
 def _missing(read: Read, row: Row) -> str:
-    """Which devices have it, where not all do that come to the selector."""
+    """The devices that have it; empty if all that reach the selector do."""
     wanted = read.selection.wanted
     kinds = read.selection.types
     if row.when and not row.when.startswith("unless "):  # the exceptions of rare hardware
-        return f"they have it {row.when}"
+        condition = f"for {row.when[3:]}" if row.when.startswith("of ") else row.when
+        return f"published only {condition}"
     if row.devices and wanted is not None and kinds and not set(kinds) <= set(row.devices):
-        return f"only those of type {', '.join(row.devices)} have it"
+        return f"published only for type {', '.join(row.devices)}"
     return ""
 
 
 def _implied(read: Read, row: Row) -> bool:
-    """True if the selector compares something else first that the condition is about (``rdma`` for ``rdmaDevice``), or
-    the kind of device."""
+    """True if an earlier comparison of the selector is about the condition (``rdma`` for ``rdmaDevice``), or about the
+    kind of device."""
     names = {found.name for found in read.program.lookups if found.name and found.start < read.lookup.start}
     named = any(re.search(rf"\b{re.escape(name)}\b", row.when) for name in names)
     return named or bool(row.devices and pinned(read.driver, (program for _, program in read.selection.selectors)))

@@ -42,7 +42,7 @@ def check(run: Run) -> Iterator[Advice]:
                 yield Advice(
                     funnel.subject,
                     step.expression.path,
-                    f"this selector rejects all {judged} devices that passed the earlier ones",
+                    f"this selector rejects every device that passed the earlier ones ({judged})",
                     help=inventory.values(run.program(step.expression), step.devices),
                     offset=start,
                     end=end,

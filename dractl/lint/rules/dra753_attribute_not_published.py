@@ -57,7 +57,7 @@ def _found(
         values = [value for device in candidates if (value := device.attribute(attribute)) is not None]
         if candidates and not values:
             return (
-                f"none of the {len(candidates)} devices for request {request.reference} has {attribute}",
+                f"no device for request {request.reference} has {attribute} ({len(candidates)} checked)",
                 inventory.nearest_attribute(attribute, candidates),
             )
         # Where list attributes are on, a list and a single value can match.

@@ -47,7 +47,7 @@ def check(run: Run) -> Iterator[Advice]:
                     yield Advice(
                         claim.subject,
                         path,
-                        f"none of the {len(candidates)} devices for request {request.reference} has a capacity {name}",
+                        f"no device for request {request.reference} has a capacity {name} ({len(candidates)} checked)",
                         help=inventory.nearest_capacity(name, candidates),
                         key=True,
                         confidence="likely",

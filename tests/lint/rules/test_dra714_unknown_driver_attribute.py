@@ -1,0 +1,41 @@
+"""DRA714 unknown-driver-attribute."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lint.written import device_class, documents, found, marked, selecting
+
+GPU = 'device.attributes["gpu.nvidia.com"]'
+
+
+@pytest.mark.parametrize(
+    ("expression", "effect"),
+    [
+        (f'{GPU}.model == "H100"', "the selector fails on each of its devices"),
+        (f'{GPU}.?model.orValue("") == "H100"', "the selector never matches"),
+        (f'"model" in {GPU} && {GPU}.model == "H100"', "the selector never matches"),
+    ],
+)
+def test_a_name_that_no_version_publishes(expression: str, effect: str) -> None:
+    finding = found(selecting(expression, "gpu.nvidia.com"), "DRA714")[-1]
+    assert (finding.severity, finding.confidence, marked(finding)) == ("warning", "likely", "model")
+    assert finding.message == f"gpu.nvidia.com publishes no attribute gpu.nvidia.com/model: {effect}"
+    assert "productName" in (finding.help or "")
+
+
+def test_a_capacity() -> None:
+    expression = 'device.capacity["gpu.nvidia.com"].cores.isGreaterThan(quantity("1"))'
+    (finding,) = found(selecting(expression, "gpu.nvidia.com"), "DRA714")
+    assert "publishes no capacity gpu.nvidia.com/cores" in finding.message
+    assert "memory" in (finding.help or "")
+
+
+def test_near_misses_are_those_of_dra713() -> None:
+    assert found(selecting(f'{GPU}.architcture == "Hopper"', "gpu.nvidia.com"), "DRA714") == []
+
+
+def test_a_driver_that_nobody_knows() -> None:
+    own = device_class("mine", 'device.driver == "gpu.vendor.example"')
+    text = selecting('device.attributes["gpu.vendor.example"].model == "x"', "mine")
+    assert found(documents(own, text), "DRA714") == []

@@ -1,0 +1,31 @@
+"""DRA722 misspelt-device-class."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lint.written import claim, device_class, documents, found, marked
+
+
+def test_a_class_that_a_driver_nearly_installs() -> None:
+    (finding,) = found(claim("gpu gpu.nvida.com"), "DRA722")
+    assert (finding.severity, finding.confidence, marked(finding)) == ("warning", "likely", "gpu.nvida.com")
+    assert finding.message == "unknown device class gpu.nvida.com; did you mean gpu.nvidia.com?"
+    assert finding.fix is not None
+    assert (finding.fix.safe, [edit.text for edit in finding.fix.edits]) == (False, ["gpu.nvidia.com"])
+
+
+def test_a_class_that_is_gone() -> None:
+    (finding,) = found(claim("channel imex.nvidia.com"), "DRA722")
+    assert "compute-domain-default-channel.nvidia.com" in (finding.help or "")
+    assert finding.fix is None
+
+
+@pytest.mark.parametrize("name", ["gpu.nvidia.com", "gpu.example.com", "dra.hugepages-4m", "my-gpus", "gpus"])
+def test_names_that_may_be_right(name: str) -> None:
+    assert found(claim(f"gpu {name}"), "DRA722") == []
+
+
+def test_a_class_of_the_input() -> None:
+    own = device_class("gpu.nvida.com", 'device.driver == "x.example.com"')
+    assert found(documents(own, claim("gpu gpu.nvida.com")), "DRA722") == []

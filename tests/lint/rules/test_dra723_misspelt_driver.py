@@ -1,0 +1,44 @@
+"""DRA723 misspelt-driver."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lint.written import claim, documents, found, marked, published, selecting
+
+PARAMETERS = "parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig}"
+
+
+def configured(driver: str, of_class: str = "gpu.nvidia.com") -> str:
+    return claim(f"gpu {of_class}", f"config: [{{opaque: {{driver: {driver}, {PARAMETERS}}}}}]")
+
+
+def test_a_selector_on_a_misspelt_driver() -> None:
+    (finding,) = found(selecting('device.driver == "gpu.nvida.com"'), "DRA723")
+    assert (finding.severity, marked(finding)) == ("warning", '"gpu.nvida.com"')
+    assert finding.message == "unknown driver gpu.nvida.com; did you mean gpu.nvidia.com?"
+    assert finding.fix is not None
+    assert [edit.text for edit in finding.fix.edits] == ["gpu.nvidia.com"]
+
+
+@pytest.mark.parametrize("name", ["gpu.nvidia.io", "gpu.amd.com"])
+def test_a_configuration_that_devices_of_the_class_never_get(name: str) -> None:
+    (finding,) = found(configured(name), "DRA723")
+    assert marked(finding) == name
+    assert f"belong to gpu.nvidia.com: {name} never gets the configuration" in finding.message
+
+
+def test_a_configuration_of_a_misspelt_driver() -> None:
+    (finding,) = found(configured("gpu.nvida.com", "mine"), "DRA723")
+    assert finding.message == "unknown driver gpu.nvida.com; did you mean gpu.nvidia.com?"
+
+
+@pytest.mark.parametrize("name", ["gpu.nvidia.com", "nic.vendor.example"])
+def test_known_drivers_and_those_that_are_near_none(name: str) -> None:
+    assert found(selecting(f'device.driver == "{name}"'), "DRA723") == []
+    assert found(configured(name, "mine"), "DRA723") == []
+
+
+def test_a_driver_of_the_input() -> None:
+    slice_ = published("node-1", "gpu-0").replace("gpu.example.com", "gpu.nvida.com")
+    assert found(documents(slice_, selecting('device.driver == "gpu.nvida.com"')), "DRA723") == []

@@ -1,0 +1,42 @@
+"""DRA752 selector-matches-nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint import lint
+from dractl.lint.inventory import Inventory
+from dractl.manifests import load
+from dractl.model import Target
+from tests.lint.written import A100, GPU, GPU_SLICE, marked, selecting
+
+if TYPE_CHECKING:
+    from dractl.lint import Finding
+
+
+def found(expression: str, devices: str = A100) -> list[Finding]:
+    slices = [item.value for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", devices).encode()).documents]
+    classes = {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value}
+    inputs = load(["-"], stdin=selecting(expression, "gpu.example.com").encode())
+    report = lint(inputs, Target.of(), devices=Inventory(slices, classes))
+    return [finding for finding in report.findings if finding.code == "DRA752"]
+
+
+MODEL = 'device.attributes["gpu.example.com"].model'
+
+
+def test_a_selector_that_is_false_on_all_devices() -> None:
+    (finding,) = found(f'{MODEL} == "H100"')
+    assert (finding.severity, finding.confidence) == ("warning", "likely")
+    assert marked(finding) == "model"
+    assert finding.message == "this selector rejects every device that passed the earlier ones (1)"
+    assert "A100 ×1" in (finding.help or "")
+
+
+def test_one_device_that_matches_is_enough() -> None:
+    other = A100.replace("name: a", "name: b").replace("A100", "H100")
+    assert found(f'{MODEL} == "H100"', f"{A100}, {other}") == []
+
+
+def test_errors_are_those_of_dra751() -> None:
+    assert found('device.attributes["gpu.example.com"].colour == "red"') == []

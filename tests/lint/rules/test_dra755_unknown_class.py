@@ -1,0 +1,38 @@
+"""DRA755 unknown-class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint import lint
+from dractl.lint.inventory import Inventory
+from dractl.manifests import load
+from dractl.model import Target
+from tests.lint.written import A100, GPU, GPU_SLICE, claim, device_class, documents, marked
+
+if TYPE_CHECKING:
+    from dractl.lint import Finding
+
+
+def found(text: str, *, classes: bool = True) -> list[Finding]:
+    slices = [item.value for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", A100).encode()).documents]
+    known = {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value} if classes else {}
+    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=Inventory(slices, known))
+    return [finding for finding in report.findings if finding.code == "DRA755"]
+
+
+def test_a_class_that_the_cluster_lacks() -> None:
+    (finding,) = found(claim("gpu gpu.exmaple.com"))
+    assert (finding.severity, marked(finding)) == ("error", "gpu.exmaple.com")
+    assert finding.message == "unknown device class gpu.exmaple.com"
+    assert "gpu.example.com" in (finding.help or "")
+
+
+def test_classes_of_the_cluster_and_of_the_input() -> None:
+    assert found(claim("gpu gpu.example.com")) == []
+    own = device_class("mine", 'device.driver == "gpu.example.com"')
+    assert found(documents(own, claim("gpu mine"))) == []
+
+
+def test_devices_without_classes_say_nothing_of_them() -> None:
+    assert found(claim("gpu mine"), classes=False) == []

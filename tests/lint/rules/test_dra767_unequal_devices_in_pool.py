@@ -1,0 +1,43 @@
+"""DRA767 unequal-devices-in-pool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint import lint
+from dractl.manifests import load
+from dractl.model import Target
+from tests.lint.written import documents, marked, published
+
+if TYPE_CHECKING:
+    from dractl.lint import Finding
+
+
+def found(text: str, *consumers: str) -> list[Finding]:
+    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers))
+    return [finding for finding in report.findings if finding.code == "DRA767"]
+
+
+def pool(*fields: str, name: str = "gpus") -> str:
+    text = published("node-1", "", pool=name, name=name)
+    return text + "".join(f"  - {{name: gpu-{at}, {part}}}\n" for at, part in enumerate(fields))
+
+
+A, B = "attributes: {model: {string: A}}", "attributes: {model: {string: B}}"
+
+
+def test_two_models_in_a_pool() -> None:
+    (finding,) = found(pool(A, A, B, B), "cluster-autoscaler")
+    assert (finding.severity, marked(finding)) == ("warning", "gpu-2")
+    assert "another kind of device than gpu-0" in finding.message
+
+
+def test_equal_devices_and_pools_of_their_own() -> None:
+    assert found(pool(A, A), "cluster-autoscaler") == []
+    assert found(documents(pool(A), pool(B, name="others")), "cluster-autoscaler") == []
+    assert found(pool(A, B), "karpenter") == []
+
+
+def test_partitions_that_share_counters_differ_by_design() -> None:
+    counters = "consumesCounters: [{counterSet: c, counters: {slices: {value: 1}}}]"
+    assert found(pool(f"{A}, {counters}", f"{B}, {counters}"), "cluster-autoscaler") == []
