@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _ALLOCATED_AT = "2000-01-01T00:00:00Z"
 
 
-def bound(judge: Scheduler, pod: dict[str, Any], node: NodeVerdict) -> tuple[Raw, tuple[Raw, ...], ClusterState]:
+def bound(scheduler: Scheduler, pod: dict[str, Any], node: NodeVerdict) -> tuple[Raw, tuple[Raw, ...], ClusterState]:
     """The pod on the node that an attempt found, the claims allocated for it there, and the cluster with both."""
-    state = judge.state
+    state = scheduler.state
     # Nodes that the allocator cannot tell apart share the outcome of one of them; its devices are that one's.
-    outcome = judge.allocate(node.node, node.claims)
+    outcome = scheduler.allocate(node.node, node.claims)
     results = outcome.results if isinstance(outcome, Allocated) else ()
     placed = _on_node(pod, node.name)
     claims = [_allocated(claim, as_json(result), placed) for claim, result in zip(node.claims, results, strict=True)]
@@ -89,7 +89,7 @@ def _used(state: ClusterState, pod: Raw, made: list[dict[str, Any]]) -> list[Pod
     from dractl.scheduler.preenqueue import enter
 
     new = {_key(claim) for claim in made}
-    return [claim for claim in enter(state, pod, anew=True).claims if claim.allocated and claim.key not in new]
+    return [claim for claim in enter(state, pod, recreated=True).claims if claim.allocated and claim.key not in new]
 
 
 def _reserved(claim: Raw | None, pod: Raw) -> dict[str, Any]:

@@ -35,33 +35,33 @@ class Islands:
     claims: Mapping[tuple[str, str], Mapping[Key, Raw]]  # by driver and pool
 
     @classmethod
-    def of(cls, judge: Scheduler, pod: Raw, first: Attempt) -> Islands | None:
+    def of(cls, scheduler: Scheduler, pod: Raw, first: Attempt) -> Islands | None:
         """The islands of a cluster; None if copies of ``pod`` on one node matter for another."""
-        if _looks_around(judge, pod) or claims_by_name(pod):
+        if _looks_around(scheduler, pod) or claims_by_name(pod):
             return None
         slices: dict[str, dict[Key, Raw]] = {}
         homes: dict[tuple[str, str], str] = {}
-        for key, value in judge.state.all("ResourceSlice").items():
+        for key, value in scheduler.state.all("ResourceSlice").items():
             node = text_at(value, "spec", "nodeName")
             pool = (text_at(value, "spec", "driver"), text_at(value, "spec", "pool", "name"))
             if not node:
-                if _wanted(judge, first, pool[0]):
+                if _wanted(scheduler, first, pool[0]):
                     return None
                 continue
             if homes.setdefault(pool, node) != node:
                 return None  # a pool over several nodes: complete or not, counters in common
             slices.setdefault(node, {})[key] = value
         pods: dict[str, dict[Key, Raw]] = {}
-        for key, value in judge.state.all("Pod").items():
+        for key, value in scheduler.state.all("Pod").items():
             node = text_at(value, "spec", "nodeName")
             if node and not ended(value):
                 pods.setdefault(node, {})[key] = value
         claims: dict[tuple[str, str], dict[Key, Raw]] = {}
-        for key, value in judge.state.all("ResourceClaim").items():
+        for key, value in scheduler.state.all("ResourceClaim").items():
             for result in maps_at(value, "status", "allocation", "devices", "results"):
                 claims.setdefault((text_at(result, "driver"), text_at(result, "pool")), {})[key] = value
-        requests = tuple(sorted(judge.snapshot.pod(pod).requests))
-        return cls(judge.state, judge.snapshot, requests, pods, slices, claims)
+        requests = tuple(sorted(scheduler.snapshot.pod(pod).requests))
+        return cls(scheduler.state, scheduler.snapshot, requests, pods, slices, claims)
 
     def key(self, verdict: NodeVerdict) -> Hashable:
         """Equal for nodes that take the same copies, device for device."""
@@ -114,17 +114,17 @@ class Islands:
         return sorted({(text_at(s, "spec", "driver"), text_at(s, "spec", "pool", "name")) for s in slices})
 
 
-def _looks_around(judge: Scheduler, pod: Raw) -> bool:
+def _looks_around(scheduler: Scheduler, pod: Raw) -> bool:
     """True if the filters look at pods of other nodes, or a pod already there repels copies."""
     spec = map_at(pod, "spec")
     affinity = map_at(spec, "affinity")
     if "podAffinity" in affinity or "podAntiAffinity" in affinity:
         return True
-    filters = NodeFilters(judge.snapshot, judge.snapshot.pod(pod), judge.features)
+    filters = NodeFilters(scheduler.snapshot, scheduler.snapshot.pod(pod), scheduler.features)
     return bool(filters.pod.spread or filters.repelling)
 
 
-def _wanted(judge: Scheduler, first: Attempt, driver: str) -> bool:
+def _wanted(scheduler: Scheduler, first: Attempt, driver: str) -> bool:
     """True if a copy may get, or fail on, a device of this driver."""
     wanted = set()
     for claim in [*first.claims, *(claim for node in first.nodes[:1] for claim in node.claims)]:
@@ -134,8 +134,8 @@ def _wanted(judge: Scheduler, first: Attempt, driver: str) -> bool:
             options = (request.exactly,) if request.exactly is not None else request.first_available
             wanted |= {option.device_class_name for option in options if option is not None}
     for name in wanted:
-        value = judge.state.get("DeviceClass", ("", name))
-        programs = [judge.compile(text_at(s, "cel", "expression")) for s in maps_at(value, "spec", "selectors")]
+        value = scheduler.state.get("DeviceClass", ("", name))
+        programs = [scheduler.compile(text_at(s, "cel", "expression")) for s in maps_at(value, "spec", "selectors")]
         drivers = [program.driver for program in programs if program.ok]
         if not any(named is not None and named != driver for named in drivers):
             return True

@@ -35,9 +35,9 @@ def most(fit: Fit, features: Features, tell: Callable[[str], None] = lambda _: N
     Where copies on one node matter for another the number that fits stands, unproven.
     """
     subject = fit.subject
-    judge = Scheduler(subject.state, features)
-    first = judge.pod(subject.copy(1), anew=True)
-    islands = Islands.of(judge, subject.copy(1), first) if fit.nodes else None
+    scheduler = Scheduler(subject.state, features)
+    first = scheduler.pod(subject.copy(1), recreated=True)
+    islands = Islands.of(scheduler, subject.copy(1), first) if fit.nodes else None
     if first.stopped or first.fatal is not None:
         return Most(0, proven=True)
     if islands is None:
@@ -53,15 +53,15 @@ def most(fit: Fit, features: Features, tell: Callable[[str], None] = lambda _: N
         key = islands.key(verdict)
         if key not in known:
             tell(f"packing copies ({done} of {len(free)} nodes)")
-            known[key] = _pack(subject, judge, islands, verdict, reached.get(verdict.name, 0))
+            known[key] = _pack(subject, scheduler, islands, verdict, reached.get(verdict.name, 0))
         total += known[key].fits
         proven = proven and known[key].proven
     return Most(min(total, limit.copies), proven or total >= limit.copies)
 
 
-def _pack(subject: Subject, judge: Scheduler, islands: Islands, verdict: NodeVerdict, reached: int) -> Most:
+def _pack(subject: Subject, scheduler: Scheduler, islands: Islands, verdict: NodeVerdict, reached: int) -> Most:
     """The most copies on one node: one more for as long as the claims of all of them can be allocated at once."""
-    here = judge.after(islands.alone(verdict.name))
+    here = scheduler.after(islands.alone(verdict.name))
     node: Any = here.state.decode(verdict.node)
     room = islands.room(verdict, subject.copy(1))
     fits = reached

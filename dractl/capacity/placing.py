@@ -71,21 +71,21 @@ def place(
     tell: Callable[[str], None] = lambda _: None,
 ) -> Fit:
     """Places copies of ``subject``, at most ``most``, until one stays pending. ``tell`` is called with the progress."""
-    judge = Scheduler(subject.state, features)
-    first = judge.pod(subject.copy(1), anew=True)
+    scheduler = Scheduler(subject.state, features)
+    first = scheduler.pod(subject.copy(1), recreated=True)
     if not free_nodes(first) or first.late is not None:
-        return Fit(subject, 0, _counted(_names(judge), {}), subject.state, first)
+        return Fit(subject, 0, _counted(_names(scheduler), {}), subject.state, first)
     limit = admitted(subject, features, first)
     if most is not None and most <= limit.copies:
         limit = Limit(most)
-    islands = Islands.of(judge, subject.copy(1), first) if limit.copies else None
+    islands = Islands.of(scheduler, subject.copy(1), first) if limit.copies else None
     filled = _Filled({}, subject.state, 0, undecided=False)
     if islands is not None:
-        filled_alone = _fill_each(subject, judge, first, islands, limit, budget, tell)
+        filled_alone = _fill_each(subject, scheduler, first, islands, limit, budget, tell)
         if filled_alone is not None:
             filled = filled_alone
-    judge = judge.after(filled.state)
-    return _in_turn(subject, judge, filled, limit, budget, tell)
+    scheduler = scheduler.after(filled.state)
+    return _in_turn(subject, scheduler, filled, limit, budget, tell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def free_nodes(judgement: Attempt) -> list[NodeVerdict]:
 
 def _fill_each(
     subject: Subject,
-    judge: Scheduler,
+    scheduler: Scheduler,
     first: Attempt,
     islands: Islands,
     limit: Limit,
@@ -142,7 +142,7 @@ def _fill_each(
         key = islands.key(verdict)
         if key not in known:
             tell(f"placing copies ({done} of {len(free)} nodes)")
-            filled = _fill(subject, judge, islands.alone(verdict.name), budget - attempts)
+            filled = _fill(subject, scheduler, islands.alone(verdict.name), budget - attempts)
             if filled is None:
                 return None
             attempts += len(filled) + 1
@@ -170,13 +170,13 @@ class _Copy:
     claims: tuple[Raw, ...]
 
 
-def _fill(subject: Subject, judge: Scheduler, alone: ClusterState, budget: int) -> list[_Copy] | None:
+def _fill(subject: Subject, scheduler: Scheduler, alone: ClusterState, budget: int) -> list[_Copy] | None:
     """Copies that a node takes that is a cluster by itself; None if an attempt fails for all nodes."""
     copies: list[_Copy] = []
-    here = judge.after(alone)
+    here = scheduler.after(alone)
     while len(copies) < budget:
         pod = subject.copy(len(copies) + 1)
-        judgement = here.pod(pod, anew=True)
+        judgement = here.pod(pod, recreated=True)
         if judgement.fatal is not None:
             return None
         free = free_nodes(judgement)
@@ -189,7 +189,7 @@ def _fill(subject: Subject, judge: Scheduler, alone: ClusterState, budget: int) 
 
 
 def _in_turn(
-    subject: Subject, judge: Scheduler, filled: _Filled, limit: Limit, budget: int, tell: Callable[[str], None]
+    subject: Subject, scheduler: Scheduler, filled: _Filled, limit: Limit, budget: int, tell: Callable[[str], None]
 ) -> Fit:
     """Goes on with the whole cluster until a copy stays pending; after islands were filled that is at once."""
     copies, nodes = filled.copies, filled.nodes
@@ -197,21 +197,21 @@ def _in_turn(
     while True:
         if copies >= limit.copies:
             stops = () if limit.refusal is None else (limit.refusal,)
-            return Fit(subject, copies, _counted(_names(judge), nodes), judge.state, Attempt((), stops))
+            return Fit(subject, copies, _counted(_names(scheduler), nodes), scheduler.state, Attempt((), stops))
         pod = subject.copy(copies + 1)
-        judgement = judge.pod(pod, anew=True)
+        judgement = scheduler.pod(pod, recreated=True)
         free = free_nodes(judgement)
         attempts += max(1, len(judgement.nodes))
         if filled.undecided or not free or judgement.late is not None or attempts > budget:
             undecided = filled.undecided or bool(free and judgement.late is None)
-            return Fit(subject, copies, _counted(_names(judge), nodes), judge.state, judgement, undecided)
+            return Fit(subject, copies, _counted(_names(scheduler), nodes), scheduler.state, judgement, undecided)
         chosen = min(free, key=lambda node: (len(nodes.get(node.name, ())), node.name))
-        _, claims, state = bound(judge, pod, chosen)
+        _, claims, state = bound(scheduler, pod, chosen)
         copies += 1
         nodes.setdefault(chosen.name, []).append(_devices(claims))
         if copies % 20 == 0:
             tell(f"placing copies ({copies} so far)")
-        judge = judge.after(state)
+        scheduler = scheduler.after(state)
 
 
 def _devices(claims: tuple[Raw, ...]) -> tuple[str, ...]:
@@ -222,8 +222,8 @@ def _devices(claims: tuple[Raw, ...]) -> tuple[str, ...]:
     )
 
 
-def _names(judge: Scheduler) -> list[str]:
-    return [text_at(node, "metadata", "name") for node in judge.nodes]
+def _names(scheduler: Scheduler) -> list[str]:
+    return [text_at(node, "metadata", "name") for node in scheduler.nodes]
 
 
 def _counted(names: list[str], nodes: Mapping[str, list[tuple[str, ...]]]) -> tuple[NodeFit, ...]:

@@ -172,7 +172,7 @@ def _choices(subject: Subject, count: int, features: Features, tell: Callable[[s
 
 def _in_order(base: ClusterState, pods: Sequence[Raw], features: Features, tell: Callable[[str], None]) -> Together:
     """Each pod in turn; what was refused is tried again after others were placed, as the scheduler's queue does."""
-    judge = Scheduler(base, features)
+    scheduler = Scheduler(base, features)
     waiting, placed = list(pods), 0
     on: dict[str, int] = {}
     while waiting:
@@ -183,7 +183,7 @@ def _in_order(base: ClusterState, pods: Sequence[Raw], features: Features, tell:
                 left.append(pod)
                 continue
             fresh = _fresh(pod)
-            attempt = judge.pod(fresh, anew=True)
+            attempt = scheduler.pod(fresh, recreated=True)
             free = free_nodes(attempt)
             if not free or attempt.late is not None:
                 failed[kind_of(pod)] = attempt
@@ -191,13 +191,13 @@ def _in_order(base: ClusterState, pods: Sequence[Raw], features: Features, tell:
                 continue
             chosen = min(free, key=lambda node: (on.get(node.name, 0), node.name))
             on[chosen.name] = on.get(chosen.name, 0) + 1
-            judge = judge.after(bound(judge, fresh, chosen)[2])
+            scheduler = scheduler.after(bound(scheduler, fresh, chosen)[2])
             placed += 1
             tell(f"placing pods ({placed} of {len(pods)})")
         if len(left) == len(waiting):
-            return Together(placed, judge.state, left[0], failed[kind_of(left[0])])
+            return Together(placed, scheduler.state, left[0], failed[kind_of(left[0])])
         waiting = left
-    return Together(placed, judge.state)
+    return Together(placed, scheduler.state)
 
 
 def _with_order(found: Together, order: tuple[str, ...]) -> Together:

@@ -28,19 +28,18 @@ class Stranded:
     why: str
 
 
-def stranded(fit: Fit, judge: Scheduler, say: Callable[[str], str]) -> tuple[Stranded, ...]:
-    """Devices that pass every stage for some request of the next copy and yet make no copy; ``judge`` is that of
-    ``fit.state``, ``say`` tells what stops the next copy on a node, where that is not said of the devices themselves.
-    Nothing if the next copy stops before it gets to any node."""
+def stranded(fit: Fit, scheduler: Scheduler, say: Callable[[str], str]) -> tuple[Stranded, ...]:
+    """Devices that pass every stage for some request of the next copy but make no copy. ``scheduler`` is that of
+    ``fit.state``; ``say`` words what stops the next copy on a node. Empty if the next copy stops before any node."""
     if fit.stopped.stopped or fit.stopped.fatal is not None:
         return ()
-    index = Devices(fit.state, judge.slices)
+    index = Devices(fit.state, scheduler.slices)
     found: list[Stranded] = []
     for verdict in fit.stopped.nodes:
         claims = [claim.claim for claim in verdict.claims if claim.claim is not None]
         if not claims or verdict.fits:
             continue
-        survey = judge.allocator.survey(judge.state.decode(verdict.node), claims)
+        survey = scheduler.allocator.survey(scheduler.state.decode(verdict.node), claims)
         free = sorted({device for request in survey.requests for device in request.candidates})
         groups: dict[tuple[str, str | None], list[DeviceID]] = {}
         for device in free:

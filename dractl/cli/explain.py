@@ -173,7 +173,7 @@ def _answer(
         return _quiet(cluster, output, patch=patch), True
     _tell_what_is_missing(cluster)
     explainer = Explainer(state, cluster.features, Options(release_assumed=cluster.release_assumed, node=node))
-    known = [text_at(value, "metadata", "name") for value in explainer.judge.nodes]
+    known = [text_at(value, "metadata", "name") for value in explainer.scheduler.nodes]
     if node is not None and node not in known:
         raise InputError(f"--node {node}: no such node", hint=f"there are {', '.join(known[:8]) or 'none'}")
     explanations = explain_each(explainer, questions, alike=not patch)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dractl.explain.ask import Question
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
-    from dractl.explain.conclude import Said
+    from dractl.explain.conclude import Conclusion
     from dractl.explain.diagnose.nodes import NodeFindings
     from dractl.explain.unread import Blind
     from dractl.scheduler.attempt import Scheduler
@@ -49,11 +49,11 @@ NO_PARTS = Parts()
 
 
 def build(
-    judge: Scheduler,
+    scheduler: Scheduler,
     devices: Devices,
     question: Question,
     subject: Subject,
-    said: Said,
+    conclusion: Conclusion,
     parts: Parts,
     *,
     assumed: bool,
@@ -63,35 +63,35 @@ def build(
     reason = case.reason if case is not None else _reason
     surveyed = [(case.surveys[n.name], n.count) for n in found if n.name in case.surveys] if case else []
     conflict = _conflict(case) if case is not None and not case.judgement.fits else None
-    nearest = _nearest(case, said, conflict) if case is not None else None
+    nearest = _nearest(case, conclusion, conflict) if case is not None else None
     volumes = tuple(pods.volumes_of(case)) if case is not None else ()
     asked = Asked(question.kind, *question.key, volumes)
     answers = parts.nodes or tuple(
         NodeAnswer(n.name, n.verdict, tuple(map(reason, n.causes)), n.funnel, n.allocation, n.like) for n in found
     )
-    if blind and said.verdict == "undecided":
+    if blind and conclusion.verdict == "undecided":
         answers = tuple(map(_open, answers))
     return Explanation(
         subject,
-        said.verdict,
-        judge.features.release,
+        conclusion.verdict,
+        scheduler.features.release,
         assumed,
-        headline=said.headline,
-        scheduler_message=said.scheduler_message,
-        reasons=tuple(map(reason, said.causes)),
+        headline=conclusion.headline,
+        scheduler_message=conclusion.scheduler_message,
+        reasons=tuple(map(reason, conclusion.causes)),
         nodes=answers,
         funnel=funnel(devices, whole(surveyed), case.names.request, having(surveyed)) if case else (),
         conflict=conflict,
         fixes=parts.fixes,
         next=(
-            *(parts.steps or next_steps(asked, (*said.causes, *said.behind), parts.fixes)),
-            *granting(blind, judge.state.rights),
+            *(parts.steps or next_steps(asked, (*conclusion.causes, *conclusion.behind), parts.fixes)),
+            *granting(blind, scheduler.state.rights),
         ),
         notes=parts.notes,
         unread=blind,
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
         phase=text_at(question.value, "status", "phase") or None,
-        devices=inventory.of_node(judge, devices, nearest, case.surveys[nearest])
+        devices=inventory.of_node(scheduler, devices, nearest, case.surveys[nearest])
         if case is not None and nearest is not None
         else (),
     )
@@ -118,7 +118,7 @@ def subject_of(question: Question, claims: Sequence[PodClaim]) -> Subject:
 
 
 def _open(node: NodeAnswer) -> NodeAnswer:
-    """A node that fits as far as can be read: which devices it would be is not known."""
+    """Undecided instead of allocatable, without the devices, which are not known."""
     return replace(node, verdict="undecided", allocation=()) if node.verdict == "allocatable" else node
 
 
@@ -138,11 +138,11 @@ def _conflict(case: Case) -> Conflict | None:
     return max(found, key=lambda c: max((p.score for p in c.places), default=(0, 0)), default=None)
 
 
-def _nearest(case: Case, said: Said, conflict: Conflict | None) -> str | None:
+def _nearest(case: Case, conclusion: Conclusion, conflict: Conflict | None) -> str | None:
     """The node whose devices are shown: that of the conflict, else the first that a cause names."""
     if conflict is not None:
         return conflict.node
     if case.judgement.stopped:
         return None
     refusing = case.refusing
-    return next((n for cause in said.ranked for n in cause.nodes if n in refusing), None)
+    return next((n for cause in conclusion.ranked for n in cause.nodes if n in refusing), None)

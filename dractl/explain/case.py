@@ -43,7 +43,7 @@ class Case:
     """
 
     question: Question
-    judge: Scheduler
+    scheduler: Scheduler
     judgement: Attempt
     devices: Devices
     claims: Mapping[str, PodClaim]
@@ -57,7 +57,7 @@ class Case:
     @property
     def state(self) -> ClusterState:
         """The cluster."""
-        return self.judge.state
+        return self.scheduler.state
 
     @property
     def own(self) -> set[Key]:
@@ -100,7 +100,7 @@ class Case:
     def false_part(self, expression: str, devices: Sequence[DeviceID]) -> str | None:
         """The part of an expression that no device meets: what decided the evaluation on each of them where that is the
         same, else the first condition that none meets by itself."""
-        program = self.judge.compile(expression)
+        program = self.scheduler.compile(expression)
         if not program.ok:
             return expression
         decided = {(found.start, found.end): found.expression for found in self.evaluated(expression, devices)}
@@ -115,7 +115,7 @@ class Case:
     def evaluated(self, expression: str, devices: Iterable[DeviceID]) -> tuple[Evaluated, ...]:
         """Why an expression is not true on devices, once for each part that decided and values that it saw; the most
         frequent first."""
-        program = self.judge.compile(expression)
+        program = self.scheduler.compile(expression)
         there = ((device, found) for device in devices if (found := self.devices.get(device)) is not None)
         decisions = Counter(program.decision(device.driver, found) for device, found in there) if program.ok else {}
         return tuple(
@@ -126,7 +126,7 @@ class Case:
     def holds(self, expression: str, device: DeviceID) -> bool:
         """True if a condition is true on a device."""
         found = self.devices.get(device)
-        program = self.judge.compile(expression)
+        program = self.scheduler.compile(expression)
         return found is not None and program.ok and program.evaluate(device.driver, found) is True
 
     def capacities(self, device: DeviceID) -> list[str]:
@@ -147,32 +147,32 @@ class Case:
         return named.request_policy if named is not None else None
 
 
-def case_of(judge: Scheduler, devices: Devices, question: Question, judgement: Attempt) -> Case:
+def case_of(scheduler: Scheduler, devices: Devices, question: Question, judgement: Attempt) -> Case:
     """The case of a question, with a survey for each group of nodes that gets the same answer."""
     special = (c for n in judgement.nodes[:1] for c in n.claims)
     claims = {c.full_name: c for c in (*judgement.claims, *special)}
     called = {name: c.name or c.key[1] for name, c in claims.items() if c.key[1] != CLAIM_NAME}
-    refusals = {v.name: _refusals(judge, question, v.name) for v in judgement.nodes if v.rejection is not None}
+    refusals = {v.name: _refusals(scheduler, question, v.name) for v in judgement.nodes if v.rejection is not None}
     groups = () if judgement.stopped else _groups(judgement.nodes, refusals)
     return Case(
         question,
-        judge,
+        scheduler,
         judgement,
         devices,
         claims,
         Names(called, as_written(question.value)),
         groups,
-        {v.name: _survey(judge, v) for v, *_ in groups if v.outcome is not None},
-        {item.metadata.name or "": item for item in judge.state.classes},
-        frozenset(item.spec.driver for item in judge.slices),
+        {v.name: _survey(scheduler, v) for v, *_ in groups if v.outcome is not None},
+        {item.metadata.name or "": item for item in scheduler.state.classes},
+        frozenset(item.spec.driver for item in scheduler.slices),
         refusals,
     )
 
 
-def _refusals(judge: Scheduler, question: Question, node: str) -> tuple[Rejection, ...]:
+def _refusals(scheduler: Scheduler, question: Question, node: str) -> tuple[Rejection, ...]:
     """Every filter that refuses a node. A cordoned node has a taint that says the same (pkg/controller/nodelifecycle):
     it is not a second cause."""
-    found = judge.refusals(question.value, node)
+    found = scheduler.refusals(question.value, node)
     if not any(refused.plugin == "NodeUnschedulable" for refused in found):
         return found
     return tuple(
@@ -182,9 +182,9 @@ def _refusals(judge: Scheduler, question: Question, node: str) -> tuple[Rejectio
     )
 
 
-def _survey(judge: Scheduler, verdict: NodeVerdict) -> Survey:
+def _survey(scheduler: Scheduler, verdict: NodeVerdict) -> Survey:
     decoded = [c.claim for c in verdict.claims if c.claim is not None]
-    return judge.allocator.survey(judge.state.decode(verdict.node), decoded)
+    return scheduler.allocator.survey(scheduler.state.decode(verdict.node), decoded)
 
 
 def _groups(

@@ -1,4 +1,4 @@
-"""What is said of a subject: the verdict and the headline, from ranked causes and from what lies outside DRA."""
+"""Verdict and headline of a subject, from ranked causes and from what lies outside DRA."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 @record
-class Said:
-    """The verdict, the headline, the causes in order, and what else is to be known. ``ranked`` are the causes that the
-    attempt itself has, ``behind`` those that span objects where the subject fits."""
+class Conclusion:
+    """Verdict, headline, causes in order, and notes. ``ranked`` are the causes of the attempt itself, ``behind`` those
+    that span several objects although the subject fits."""
 
     verdict: Verdict
     headline: str
@@ -66,10 +66,10 @@ class Said:
         return self.verdict in FITS
 
 
-def attempt_of(case: Case, found: Sequence[NodeFindings], ranked: tuple[Cause, ...], *, one_node: bool) -> Said:
-    """What the attempt says. ``one_node``: one node was asked about."""
+def attempt_of(case: Case, found: Sequence[NodeFindings], ranked: tuple[Cause, ...], *, one_node: bool) -> Conclusion:
+    """Conclusion from the scheduling attempt alone. ``one_node``: a single node was asked about."""
     judgement = case.judgement
-    return Said(
+    return Conclusion(
         _verdict(judgement),
         _headline(case, found, ranked, one_node=one_node),
         ranked,
@@ -150,105 +150,109 @@ def _search_notes(case: Case) -> Iterator[str]:
     if any(o.nears_timeout for o in outcomes):
         yield "this search is close to the scheduler's limit of 10 seconds per node"
     if any(o.unordered for o in outcomes):
-        release = case.judge.features.release
+        release = case.scheduler.features.release
         yield f"Kubernetes {release} searches pools in random order, so it may pick other devices"
 
 
 # -- what lies outside DRA --
 
 
-def spanned(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
-    """The answer that begins with the cause behind the causes: of several objects, of a driver, of a workload."""
-    behind = spanning(case, found, said.causes)
+def spanned(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) -> Conclusion:
+    """Conclusion that names the underlying cause first: one of several objects, a driver or a workload."""
+    behind = spanning(case, found, conclusion.causes)
     if not behind:
-        return said
-    headline = f"{said.headline}, but {case.say(behind[0])}" if said.fits else f"{case.say(behind[0])}; {said.headline}"
-    if said.fits:
-        return replace(said, headline=headline, notes=(*said.notes, *map(case.say, behind)), behind=behind)
-    return replace(said, headline=headline, causes=(*said.causes[:1], *behind, *said.causes[1:]))
+        return conclusion
+    headline = (
+        f"{conclusion.headline}, but {case.say(behind[0])}"
+        if conclusion.fits
+        else f"{case.say(behind[0])}; {conclusion.headline}"
+    )
+    if conclusion.fits:
+        return replace(conclusion, headline=headline, notes=(*conclusion.notes, *map(case.say, behind)), behind=behind)
+    return replace(conclusion, headline=headline, causes=(*conclusion.causes[:1], *behind, *conclusion.causes[1:]))
 
 
-def outside(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
-    """What the pod itself shows besides: another scheduler, binding conditions, a condition that no longer holds."""
+def outside(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) -> Conclusion:
+    """Conclusion with what the pod itself shows: another scheduler, binding conditions, an outdated condition."""
     pod = case.question.value
     notes = [
-        *said.notes,
-        *pods.outranked(case, said.causes),
+        *conclusion.notes,
+        *pods.outranked(case, conclusion.causes),
         *pods.undeclared_features(case),
         *placed.unused(pod, case.judgement.claims),
     ]
-    said = replace(said, notes=tuple(notes))
-    refused = _without_pod(case, said)
+    conclusion = replace(conclusion, notes=tuple(notes))
+    refused = _without_pod(case, conclusion)
     if refused is not None:
         return refused
     bug = pods.known_bug(case)
     if bug is not None:
-        said = replace(said, headline=case.say(bug), causes=(bug, *said.causes))
-    foreign = _of_other_scheduler(case, said)
+        conclusion = replace(conclusion, headline=case.say(bug), causes=(bug, *conclusion.causes))
+    foreign = _of_other_scheduler(case, conclusion)
     if foreign is not None:
         return foreign
-    binding = pods.awaited(case) if said.fits else None
+    binding = pods.awaited(case) if conclusion.fits else None
     if binding is not None:
-        return Said("blocked", case.say(binding), (binding,), said.scheduler_message, tuple(notes))
-    return _conditioned(case, found, replace(said, notes=(*notes, *pods.unchecked_volumes(case))))
+        return Conclusion("blocked", case.say(binding), (binding,), conclusion.scheduler_message, tuple(notes))
+    return _conditioned(case, found, replace(conclusion, notes=(*notes, *pods.unchecked_volumes(case))))
 
 
-def _without_pod(case: Case, said: Said) -> Said | None:
-    """The answer about a pod that its workload cannot create."""
+def _without_pod(case: Case, conclusion: Conclusion) -> Conclusion | None:
+    """Conclusion for a pod that its workload cannot create; None for others."""
     refused = pods.not_created(case)
     if refused is None:
         return None
     headline = f"there is no pod: {case.say(refused)}"
-    return Said("blocked", headline, (refused, *said.causes), None, said.notes, said.ranked)
+    return Conclusion("blocked", headline, (refused, *conclusion.causes), None, conclusion.notes, conclusion.ranked)
 
 
-def _of_other_scheduler(case: Case, said: Said) -> Said | None:
-    """The answer about a pod that names another scheduler."""
+def _of_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None:
+    """Conclusion for a pod that names another scheduler; None for others."""
     scheduler = text_at(case.question.value, "spec", "schedulerName") or DEFAULT_SCHEDULER
     if scheduler == DEFAULT_SCHEDULER:
         return None
-    return Said(
+    return Conclusion(
         "blocked",
         f"kube-scheduler does not schedule this pod; {scheduler} is to do so",
-        (OtherScheduler(plugin=scheduler, schedulers=(scheduler,)), *said.causes),
+        (OtherScheduler(plugin=scheduler, schedulers=(scheduler,)), *conclusion.causes),
         case.judgement.message if case.judgement.stopped else None,
-        said.notes,
-        said.ranked,
+        conclusion.notes,
+        conclusion.ranked,
     )
 
 
-def _conditioned(case: Case, found: Sequence[NodeFindings], said: Said) -> Said:
-    """What the pod's condition says that the attempt does not."""
+def _conditioned(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) -> Conclusion:
+    """Conclusion with what the pod's condition says beyond the attempt."""
     condition = pods.condition_of(case.question.value)
     message = text_at(condition, "message")
-    foreign = unchecked(message, volumes=case.judge.volumes(case.question.value).known)
-    fitting = [n for n in found if n.verdict == "allocatable"] if said.fits else []
-    if said.fits and message:
+    foreign = unchecked(message, volumes=case.scheduler.volumes(case.question.value).known)
+    fitting = [n for n in found if n.verdict == "allocatable"] if conclusion.fits else []
+    if conclusion.fits and message:
         other = _other_release(case, message)
         if other is not None:
             note = f"the pod's condition was written by Kubernetes {other} or near it, which does not place this pod"
-            return replace(said, notes=(*said.notes, note))
+            return replace(conclusion, notes=(*conclusion.notes, note))
         held_back = _held_back(case, fitting, foreign)
         if held_back is not None:
-            return replace(held_back, scheduler_message=message, notes=said.notes)
-    told = (f"the pod's condition says, of what is not checked here: {of_nodes(*part)}" for part in foreign)
-    said = replace(said, notes=(*said.notes, *told))
+            return replace(held_back, scheduler_message=message, notes=conclusion.notes)
+    elsewhere = (f"the pod's condition says, of what is not checked here: {of_nodes(*part)}" for part in foreign)
+    conclusion = replace(conclusion, notes=(*conclusion.notes, *elsewhere))
     if any(count is None for count, _ in foreign):
-        said = replace(said, scheduler_message=message)  # the scheduler never got as far as this answer
+        conclusion = replace(conclusion, scheduler_message=message)  # the scheduler stopped before this verdict
     if not condition or not fitting:
-        return said
+        return conclusion
     now = WouldFitNow(
         nodes=(fitting[0].name,),
         devices=tuple(f"{a.driver}/{a.pool}/{a.device}" for a in fitting[0].allocation),
         pod_claim=next((c.name for c in case.judgement.claims if c.name), None),
         since=text_at(condition, "lastTransitionTime"),
     )
-    return Said(
+    return Conclusion(
         "blocked",
         f"would fit now on {fitting[0].name}; the scheduler has not tried again",
         (now,),
         message or None,
-        said.notes,
+        conclusion.notes,
     )
 
 
@@ -260,50 +264,52 @@ _GLOSS = (
 )
 
 
-def stated(case: Case, said: Said) -> Said:
-    """The answer about a pod whose devices were not compared, after what the pod itself shows."""
-    other = _without_pod(case, said) or _of_other_scheduler(case, said)
+def stated(case: Case, conclusion: Conclusion) -> Conclusion:
+    """Conclusion for a pod whose devices were not compared, with what the pod itself shows."""
+    other = _without_pod(case, conclusion) or _of_other_scheduler(case, conclusion)
     binding = None if case.judgement.stopped or other is not None else pods.awaited(case)
     if binding is not None:
-        return Said("blocked", case.say(binding), (binding,), said.scheduler_message, said.notes)
-    return other or said
+        return Conclusion("blocked", case.say(binding), (binding,), conclusion.scheduler_message, conclusion.notes)
+    return other or conclusion
 
 
-def unseen(case: Case, blind: tuple[Blind, ...]) -> Said:
-    """The answer where devices cannot be compared: what the scheduler says, and why nothing can be added to it."""
+def unseen(case: Case, blind: tuple[Blind, ...]) -> Conclusion:
+    """Conclusion where devices cannot be compared: the scheduler's message, and why nothing can be added to it."""
     message = text_at(pods.condition_of(case.question.value), "message")
     behind = tuple(not_tried(case))
     cause = NotReadable(missing=tuple(sentences(blind)), quote=message.partition(". ")[0].rstrip("."))
     gloss = (_GLOSS,) if "cannot allocate all claims" in cause.quote else ()
     notes = (*gloss, *siblings(case), *pods.unchecked_volumes(case), *map(case.say, behind))
-    return Said("undecided", _open(case, cause), (cause,), message or None, notes, (), behind)
+    return Conclusion("undecided", _open(case, cause), (cause,), message or None, notes, (), behind)
 
 
-def doubted(case: Case, found: Sequence[NodeFindings], said: Said, blind: tuple[Blind, ...]) -> Said:
-    """The answer with what it lacks: what fits may not fit for what may not be read, never the other way round."""
+def doubted(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion, blind: tuple[Blind, ...]) -> Conclusion:
+    """Conclusion with what could not be read, which may keep a subject from fitting but never makes one fit."""
     if not blind:
-        return said
+        return conclusion
     missing = tuple(sentences(blind))
-    placeless = case.state.rights.hidden("Node") and any(not item.spec.node_name for item in case.judge.slices)
-    promising = said.fits or (bool(said.causes) and isinstance(said.causes[0], WouldFitNow))
-    if not promising and not (placeless and said.verdict == "unallocatable"):
-        return replace(said, notes=(*said.notes, *missing))
+    placeless = case.state.rights.hidden("Node") and any(not item.spec.node_name for item in case.scheduler.slices)
+    promising = conclusion.fits or (bool(conclusion.causes) and isinstance(conclusion.causes[0], WouldFitNow))
+    if not promising and not (placeless and conclusion.verdict == "unallocatable"):
+        return replace(conclusion, notes=(*conclusion.notes, *missing))
     message = text_at(pods.condition_of(case.question.value), "message")
     nodes = tuple(node.name for node in found if node.verdict == "allocatable") if promising else ()
     cause = NotReadable(missing=missing, quote=message.partition(". ")[0].rstrip("."), nodes=nodes, fitting=bool(nodes))
-    causes = (cause, *(said.causes if not promising else ()))
+    causes = (cause, *(conclusion.causes if not promising else ()))
     headline = _open(case, cause)
-    return replace(said, verdict="undecided", headline=headline, causes=causes, scheduler_message=message or None)
+    return replace(conclusion, verdict="undecided", headline=headline, causes=causes, scheduler_message=message or None)
 
 
 def _open(case: Case, cause: NotReadable) -> str:
-    """The headline of an answer that is left open."""
-    said = case.say(cause)
-    return said if cause.quote or cause.fitting else f"cannot be decided: {said}"
+    """Headline of an undecided answer."""
+    message = case.say(cause)
+    return message if cause.quote or cause.fitting else f"cannot be decided: {message}"
 
 
-def _held_back(case: Case, fitting: Sequence[NodeFindings], foreign: Sequence[tuple[int | None, str]]) -> Said | None:
-    """A pod that fits, where plugins that are not checked here may object to every node that it fits on."""
+def _held_back(
+    case: Case, fitting: Sequence[NodeFindings], foreign: Sequence[tuple[int | None, str]]
+) -> Conclusion | None:
+    """Conclusion for a pod that fits, if plugins that are not checked here may refuse each of its nodes."""
     total = sum(n.count for n in fitting)
     if not foreign or not fitting or sum(total if count is None else count for count, _ in foreign) < total:
         return None
@@ -314,43 +320,45 @@ def _held_back(case: Case, fitting: Sequence[NodeFindings], foreign: Sequence[tu
     cause = Unchecked(plugin=plugin, quotes=quotes, fitting=total, nodes=nodes, volumes=volumes)
     where = fitting[0].name + (f" and {total - 1} more" if total > 1 else "")
     headline = f"would fit on {where}, but for something that is not checked here: {'; '.join(quotes)}"
-    return Said("blocked", headline, (cause,))
+    return Conclusion("blocked", headline, (cause,))
 
 
 def _other_release(case: Case, condition: str) -> str | None:
-    """The release that wrote a condition, if it is another one and refuses the pod as it is now."""
+    """Release that wrote a condition, if it is not the assumed one and refuses the pod as it is now."""
     older = "still not schedulable, preemption" in condition or "no new claims to deallocate" in condition
     writer = "1.36" if older else "1.37" if "preemption:" in condition else None
-    if writer is None or (case.judge.features.has("preemption-after-claims") == (writer == "1.37")):
+    if writer is None or (case.scheduler.features.has("preemption-after-claims") == (writer == "1.37")):
         return None
-    judge = Scheduler(case.state, Features.for_release(writer))
-    return None if judge.pod(case.question.value).fits else writer
+    scheduler = Scheduler(case.state, Features.for_release(writer))
+    return None if scheduler.pod(case.question.value).fits else writer
 
 
 # -- claims --
 
 
-def unused(question: Question, claim: PodClaim, said: Said) -> Said:
-    """That no pod uses a claim which exists: pending is its normal state then."""
+def unused(question: Question, claim: PodClaim, conclusion: Conclusion) -> Conclusion:
+    """Conclusion for a claim that no pod uses: pending is its normal state."""
     if question.kind != "ResourceClaim" or not text_at(question.value, "metadata", "uid"):
-        return said
-    after = "; it would fit" if said.fits else ", and it would not fit"
-    causes = (NoConsumer(claim=claim.full_name), *said.causes)
-    return replace(said, verdict="blocked", headline=f"no pod uses it{after}", causes=causes)
+        return conclusion
+    after = "; it would fit" if conclusion.fits else ", and it would not fit"
+    causes = (NoConsumer(claim=claim.full_name), *conclusion.causes)
+    return replace(conclusion, verdict="blocked", headline=f"no pod uses it{after}", causes=causes)
 
 
-def focused(case: Case, said: Said, claim: str) -> Said:
-    """A pod's answer refocused on one of its claims: that claim's causes come first."""
+def focused(case: Case, conclusion: Conclusion, claim: str) -> Conclusion:
+    """Conclusion about a pod with the causes of one of its claims first."""
 
     def of(cause: Cause) -> str | None:
         return cause.about[0].claim if cause.about else getattr(cause, "claim", None)
 
-    own = [c for c in said.causes if of(c) == claim]
-    others = [c for c in said.causes if of(c) not in (None, claim)]
-    if said.fits or not others or of(said.causes[0]) in (None, claim):
-        return said
+    own = [c for c in conclusion.causes if of(c) == claim]
+    others = [c for c in conclusion.causes if of(c) not in (None, claim)]
+    if conclusion.fits or not others or of(conclusion.causes[0]) in (None, claim):
+        return conclusion
     if not own:
-        return replace(said, headline=f"the pod waits for its other claim {of(others[0])}, and {said.headline}")
-    rest = [c for c in said.causes if of(c) != claim]
-    headline = f"the pod {said.headline}; of this claim: {case.say(own[0], brief=True)}"
-    return replace(said, headline=headline, causes=(*own, *rest))
+        return replace(
+            conclusion, headline=f"the pod waits for its other claim {of(others[0])}, and {conclusion.headline}"
+        )
+    rest = [c for c in conclusion.causes if of(c) != claim]
+    headline = f"the pod {conclusion.headline}; of this claim: {case.say(own[0], brief=True)}"
+    return replace(conclusion, headline=headline, causes=(*own, *rest))

@@ -14,7 +14,7 @@ from dractl.explain.ask import Question, claim_question, pods_using
 from dractl.explain.build import NO_PARTS, Parts, build, granting, subject_of
 from dractl.explain.case import case_of
 from dractl.explain.causes import ClaimDeleting, NotPrepared, PlacedByHand
-from dractl.explain.conclude import Said, attempt_of, doubted, focused, outside, spanned, stated, unseen, unused
+from dractl.explain.conclude import Conclusion, attempt_of, doubted, focused, outside, spanned, stated, unseen, unused
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.nodes import allocation_of, findings, over_nodes
 from dractl.explain.fixes import Found, Problem, find_fixes
@@ -66,8 +66,8 @@ class Explainer:
         self.state = state
         self.features = features
         self.options = options or Options()
-        self.judge = Scheduler(state, features)
-        self.devices = Devices(state, self.judge.slices)
+        self.scheduler = Scheduler(state, features)
+        self.devices = Devices(state, self.scheduler.slices)
 
     def explain(self, question: Question, attempt: Attempt | None = None) -> Explanation:
         """The answer to one question: a pod, a claim, a template, or a node. ``attempt`` is the scheduler's attempt to
@@ -93,28 +93,28 @@ class Explainer:
             return self._placed(question)
         if self._blind_for(question):
             return self._unseen(question, about, notes)
-        judgement = self.judge.pod(question.value) if attempt is None else attempt
+        judgement = self.scheduler.pod(question.value) if attempt is None else attempt
         released = judgement.given_back(text_at(question.value, "metadata", "uid"))
         if released is not None:
             return self._after_release(question, released, about, notes)
-        case = case_of(self.judge, self.devices, question, self._on_node(judgement))
+        case = case_of(self.scheduler, self.devices, question, self._on_node(judgement))
         found = findings(case)
-        said = attempt_of(case, found, self._ranked(case, found), one_node=self.options.node is not None)
-        said = outside(case, found, spanned(case, found, said))
+        conclusion = attempt_of(case, found, self._ranked(case, found), one_node=self.options.node is not None)
+        conclusion = outside(case, found, spanned(case, found, conclusion))
         if about is not None:
-            said = focused(case, said, "/".join((about.namespace, about.name)))
+            conclusion = focused(case, conclusion, "/".join((about.namespace, about.name)))
         blind = self._blind(question, judgement)
-        said = doubted(case, found, said, blind)
-        fixes = self._fixes(case, found, said)
+        conclusion = doubted(case, found, conclusion, blind)
+        fixes = self._fixes(case, found, conclusion)
         return self._answer(
             question,
             subject_of(question, case.judgement.claims) if about is None else about,
-            said,
+            conclusion,
             Parts(
                 case=case,
                 found=found,
                 fixes=fixes.fixes,
-                notes=(*notes, *said.notes, *fixes.notes),
+                notes=(*notes, *conclusion.notes, *fixes.notes),
                 blind=blind,
             ),
         )
@@ -128,7 +128,7 @@ class Explainer:
         seen = founded(entry.stops, rights)
         if compares_devices(rights) and not rights.hidden("Node"):
             return len(seen) < len(entry.stops)
-        return len(seen) < len(entry.stops) or not compares_devices(rights) or not self.judge.nodes
+        return len(seen) < len(entry.stops) or not compares_devices(rights) or not self.scheduler.nodes
 
     def _blind(self, question: Question, judgement: Attempt) -> tuple[Blind, ...]:
         """What the answer about a subject lacks."""
@@ -145,25 +145,25 @@ class Explainer:
         if stops or mapped:  # a class that may not be read may provide the extended resource
             attempt = Attempt(entry.claims, stops, message=entry.condition)
         else:
-            attempt = self.judge.beside_claims(pod, entry.claims)
+            attempt = self.scheduler.beside_claims(pod, entry.claims)
         blind = blind_to(
             self.state,
             question,
             allocates=bool(entry.stops or mapped) or not all(claim.allocated for claim in entry.claims),
         )
-        case = case_of(self.judge, self.devices, question, self._on_node(attempt))
+        case = case_of(self.scheduler, self.devices, question, self._on_node(attempt))
         found = findings(case)
         if attempt.stopped or (attempt.nodes and not attempt.fits):
-            said = attempt_of(case, found, self._ranked(case, found), one_node=self.options.node is not None)
-            said = doubted(case, found, spanned(case, found, said), blind)
+            conclusion = attempt_of(case, found, self._ranked(case, found), one_node=self.options.node is not None)
+            conclusion = doubted(case, found, spanned(case, found, conclusion), blind)
         else:
-            said = unseen(case, blind)
-        said = stated(case, said)
+            conclusion = unseen(case, blind)
+        conclusion = stated(case, conclusion)
         return self._answer(
             question,
             subject_of(question, entry.claims) if about is None else about,
-            said,
-            Parts(case=case, found=found, notes=(*notes, *said.notes), blind=blind),
+            conclusion,
+            Parts(case=case, found=found, notes=(*notes, *conclusion.notes), blind=blind),
         )
 
     def _after_release(
@@ -190,19 +190,19 @@ class Explainer:
         every = claims if made is None else (*claims, made)
         allocated = tuple(a for c in every for a in allocation_of(c.value, c.full_name))
         waiting = [c for c in claims if not c.allocated]
-        told = (*placed.evicted(every, self.judge.slices), *placed.unused(pod, claims))
-        notes = () if ended(pod) else told
+        notes = (*placed.evicted(every, self.scheduler.slices), *placed.unused(pod, claims))
+        notes = () if ended(pod) else notes
         fixes = Found()
         unprepared = placed.unprepared(self.state, pod, claims)
         if waiting and not ended(pod):
             cause = PlacedByHand(pod_claim=waiting[0].name, claim=waiting[0].full_name, nodes=(node,))
-            said = Said("blocked", say(cause, Names()), (cause,))
+            conclusion = Conclusion("blocked", say(cause, Names()), (cause,))
             fixes = self._let_start(question, cause)
         elif unprepared is not None:
-            said = Said("blocked", say(unprepared, Names()), (unprepared,))
+            conclusion = Conclusion("blocked", say(unprepared, Names()), (unprepared,))
             fixes = self._let_start(question, unprepared) if unprepared.faults else fixes
         else:
-            said = Said("allocated", placed.headline(self.state, pod))
+            conclusion = Conclusion("allocated", placed.headline(self.state, pod))
         steps = of_placed(pod, configured=bool(unprepared.faults)) if unprepared is not None else ()
         if node and not ended(pod) and text_at(pod, "metadata", "deletionTimestamp"):
             steps = of_leaving(pod)
@@ -210,13 +210,13 @@ class Explainer:
         return self._answer(
             question,
             subject_of(question, claims),
-            said,
+            conclusion,
             Parts(nodes=nodes, fixes=fixes.fixes, steps=steps, notes=(*notes, *fixes.notes)),
         )
 
     def _let_start(self, question: Question, cause: PlacedByHand | NotPrepared) -> Found:
         """Changes after which a pod on its node can start: the scheduler places it, or the driver takes its claims."""
-        case = case_of(self.judge, self.devices, question, self.judge.pod(question.value))
+        case = case_of(self.scheduler, self.devices, question, self.scheduler.pod(question.value))
         problem = Problem(case, (cause,), Owners(self.state, question.key))
         return find_fixes(problem, self.options.fixes, self._afterwards) if self.options.fixes else Found()
 
@@ -232,14 +232,14 @@ class Explainer:
                 f"the devices of node {question.key[1]} cannot be listed: {names} may not be read",
                 hint=f"an administrator can allow it: {rights.grant}",
             )
-        found = inventory.node(self.judge, self.devices, question, assumed=self.options.release_assumed)
+        found = inventory.node(self.scheduler, self.devices, question, assumed=self.options.release_assumed)
         blind = blind_to(self.state, question, allocates=True)
         if not blind:
             return found
         return replace(
             found,
             verdict="undecided" if found.verdict == "allocatable" else found.verdict,
-            headline=f"as far as can be read: {found.headline}",
+            headline=f"based on what may be read: {found.headline}",
             notes=(*found.notes, *sentences(blind)),
             drivers=tuple(replace(driver, restartable=False) for driver in found.drivers),
             unread=blind,
@@ -258,23 +258,27 @@ class Explainer:
             return self._pod(users[0], subject, (f"seen from pod {'/'.join(users[0].key)}, which uses it",))
         if text_at(question.value, "metadata", "deletionTimestamp"):
             cause = ClaimDeleting(claim=claim.full_name, asked=True)
-            said = Said("blocked", say(cause, Names()), (cause,))
-            return self._answer(question, subject, said)
+            conclusion = Conclusion("blocked", say(cause, Names()), (cause,))
+            return self._answer(question, subject, conclusion)
         blind = blind_to(self.state, question, allocates=True)
-        seen = compares_devices(self.state.rights) and bool(self.judge.nodes or not self.state.rights.hidden("Node"))
-        attempt = self.judge.claim(claim) if seen else Attempt((claim,))
-        case = case_of(self.judge, self.devices, question, self._on_node(attempt))
+        seen = compares_devices(self.state.rights) and bool(
+            self.scheduler.nodes or not self.state.rights.hidden("Node")
+        )
+        attempt = self.scheduler.claim(claim) if seen else Attempt((claim,))
+        case = case_of(self.scheduler, self.devices, question, self._on_node(attempt))
         found = findings(case)
         if not seen:
-            said = unseen(case, blind)
-            return self._answer(question, subject, said, Parts(case=case, found=found, notes=said.notes, blind=blind))
-        said = attempt_of(case, found, self._ranked(case, found), one_node=self.options.node is not None)
-        said = unused(question, claim, replace(said, scheduler_message=None))
-        said = doubted(case, found, said, blind)
-        fixes = self._fixes(case, found, said)
-        notes = (*said.notes, *fixes.notes)
+            conclusion = unseen(case, blind)
+            return self._answer(
+                question, subject, conclusion, Parts(case=case, found=found, notes=conclusion.notes, blind=blind)
+            )
+        conclusion = attempt_of(case, found, self._ranked(case, found), one_node=self.options.node is not None)
+        conclusion = unused(question, claim, replace(conclusion, scheduler_message=None))
+        conclusion = doubted(case, found, conclusion, blind)
+        fixes = self._fixes(case, found, conclusion)
+        notes = (*conclusion.notes, *fixes.notes)
         return self._answer(
-            question, subject, said, Parts(case=case, found=found, fixes=fixes.fixes, notes=notes, blind=blind)
+            question, subject, conclusion, Parts(case=case, found=found, fixes=fixes.fixes, notes=notes, blind=blind)
         )
 
     def _allocated_claim(self, question: Question, subject: Subject, claim: PodClaim) -> Explanation:
@@ -289,8 +293,8 @@ class Explainer:
         nodes = (NodeAnswer(where, "allocated", allocation=allocation_of(claim.value, claim.full_name)),)
         users = [text_at(c, "name") for c in maps_at(claim.value, "status", "reservedFor")]
         used = f"used by pod {', '.join(users[:3])}" if users else "used by no pod"
-        said = Said("allocated", f"allocated on {where}, {used}")
-        return self._answer(question, subject, said, Parts(nodes=nodes))
+        conclusion = Conclusion("allocated", f"allocated on {where}, {used}")
+        return self._answer(question, subject, conclusion, Parts(nodes=nodes))
 
     # -- steps --
 
@@ -316,13 +320,13 @@ class Explainer:
         first = named.causes[:1] if named else ()
         return (*first, *(c for c in ranked if c.code != first[0].code)) if first else ranked
 
-    def _fixes(self, case: Case, found: Sequence[NodeFindings], said: Said) -> Found:
+    def _fixes(self, case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) -> Found:
         """Changes after which the subject fits."""
-        unchecked = bool(said.causes) and said.causes[0].code == "node-filter"
+        unchecked = bool(conclusion.causes) and conclusion.causes[0].code == "node-filter"
         unchecked = unchecked and any(node.verdict == "allocatable" for node in found)
-        if said.fits or not self.options.fixes or unchecked:
+        if conclusion.fits or not self.options.fixes or unchecked:
             return Found()
-        causes = tuple(dict.fromkeys((*said.causes, *(cause for node in found for cause in node.causes))))
+        causes = tuple(dict.fromkeys((*conclusion.causes, *(cause for node in found for cause in node.causes))))
         problem = Problem(case, causes, Owners(self.state, case.question.key))
         result = find_fixes(problem, self.options.fixes, self._afterwards)
         here = self.options.node
@@ -335,8 +339,12 @@ class Explainer:
         most = fixes if corrected < _CORRECTIONS else 0
         return Explainer(state, self.features, Options(fixes=most, corrected=corrected)).explain(question)
 
-    def _answer(self, question: Question, subject: Subject, said: Said, parts: Parts = NO_PARTS) -> Explanation:
+    def _answer(
+        self, question: Question, subject: Subject, conclusion: Conclusion, parts: Parts = NO_PARTS
+    ) -> Explanation:
         """The answer, with what the API server would say to manifests that it has not seen."""
         notes = (*refused(self.state, self.features, question), *parts.notes)
         every = replace(parts, notes=notes)
-        return build(self.judge, self.devices, question, subject, said, every, assumed=self.options.release_assumed)
+        return build(
+            self.scheduler, self.devices, question, subject, conclusion, every, assumed=self.options.release_assumed
+        )

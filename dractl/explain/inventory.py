@@ -51,11 +51,11 @@ _ANY = {
 _ANY_CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}}
 
 
-def node(judge: Scheduler, devices: Devices, question: Question, *, assumed: bool) -> Explanation:
+def node(scheduler: Scheduler, devices: Devices, question: Question, *, assumed: bool) -> Explanation:
     """What there is on a node. ``blocked`` where a pool cannot be used, else ``allocatable``."""
-    survey = judge.allocator.survey(judge.state.decode(question.value), [])
+    survey = scheduler.allocator.survey(scheduler.state.decode(question.value), [])
     unusable = {(p.driver, p.pool): p for p in survey.pools if p.state != "usable"}
-    found = of_node(judge, devices, question.key[1], survey)
+    found = of_node(scheduler, devices, question.key[1], survey)
     here = (question.key[1],)
     causes: list[Cause] = [unusable_pool(pool, nodes=here) for pool in unusable.values()]
     if at(question.value, "spec", "unschedulable") is True:
@@ -65,15 +65,15 @@ def node(judge: Scheduler, devices: Devices, question: Question, *, assumed: boo
         status: sum(d.status == status for d in found)
         for status in ("free", "held", "unavailable", "tainted", "hidden", "unpublished")
     }
-    told = ", ".join(f"{n} {status}" for status, n in counts.items() if n) or "no devices"
+    headline = ", ".join(f"{n} {status}" for status, n in counts.items() if n) or "no devices"
     if _compete(devices, found):
-        told += "; the free devices share counters and cannot all be allocated at once"
+        headline += "; the free devices share counters and cannot all be allocated at once"
     return Explanation(
         Subject("Node", "", question.key[1]),
         "blocked" if unusable else "allocatable",
-        judge.features.release,
+        scheduler.features.release,
         assumed,
-        headline=told,
+        headline=headline,
         reasons=tuple(reason_of(cause, say(cause, Names()), str, None) for cause in causes),
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
         devices=found,
@@ -81,7 +81,7 @@ def node(judge: Scheduler, devices: Devices, question: Question, *, assumed: boo
     )
 
 
-def of_node(judge: Scheduler, devices: Devices, name: str, survey: Survey) -> tuple[DeviceStatus, ...]:
+def of_node(scheduler: Scheduler, devices: Devices, name: str, survey: Survey) -> tuple[DeviceStatus, ...]:
     """Every device of a node, with the requests of the survey that its selectors let through."""
     unusable = {(p.driver, p.pool): p for p in survey.pools if p.state != "usable"}
     wanted: dict[DeviceID, list[str]] = {}
@@ -89,21 +89,24 @@ def of_node(judge: Scheduler, devices: Devices, name: str, survey: Survey) -> tu
         chosen = [s for s in request.stages if s.name in ("class-selector", "request-selector")]
         for device in chosen[-1].kept if chosen else ():
             wanted.setdefault(device, []).append(request.request)
-    out_of_reach = _out_of_reach(judge, devices, name)
-    found = [*_published(judge, devices, name, unusable, wanted, out_of_reach), *_unpublished(judge, devices, name)]
+    out_of_reach = _out_of_reach(scheduler, devices, name)
+    found = [
+        *_published(scheduler, devices, name, unusable, wanted, out_of_reach),
+        *_unpublished(scheduler, devices, name),
+    ]
     return tuple(sorted(found, key=lambda d: d.device))
 
 
-def _out_of_reach(judge: Scheduler, devices: Devices, name: str) -> dict[DeviceID, str]:
+def _out_of_reach(scheduler: Scheduler, devices: Devices, name: str) -> dict[DeviceID, str]:
     """Devices of a node that no claim holds and none can have, with the reason: their counters are used by other
     devices, their gate is off."""
-    node = next((n for n in judge.nodes if text_at(n, "metadata", "name") == name), None)
+    node = next((n for n in scheduler.nodes if text_at(n, "metadata", "name") == name), None)
     if node is None:
         return {}
     from dractl.model import decode  # at first use: pages of reasons need nothing of it
 
-    allocator = judge.allocator.replace(classes=(cast("DeviceClass", decode(_ANY_CLASS)),))
-    (request,) = allocator.survey(judge.state.decode(node), [cast("ResourceClaim", decode(_ANY))]).requests
+    allocator = scheduler.allocator.replace(classes=(cast("DeviceClass", decode(_ANY_CLASS)),))
+    (request,) = allocator.survey(scheduler.state.decode(node), [cast("ResourceClaim", decode(_ANY))]).requests
     lost = [loss for stage in request.stages if stage.name != "in-use" for loss in stage.lost]
     short: dict[tuple[str, str, str], str] = {}
     found = {}
@@ -120,14 +123,14 @@ def _out_of_reach(judge: Scheduler, devices: Devices, name: str) -> dict[DeviceI
 
 
 def _published(
-    judge: Scheduler,
+    scheduler: Scheduler,
     devices: Devices,
     name: str,
     unusable: Mapping[tuple[str, str], PoolSurvey],
     wanted: Mapping[DeviceID, Sequence[str]],
     out_of_reach: Mapping[DeviceID, str],
 ) -> Iterator[DeviceStatus]:
-    for item in judge.slices:
+    for item in scheduler.slices:
         if item.spec.node_name != name:
             continue
         pool = (item.spec.driver, item.spec.pool.name)
@@ -138,7 +141,7 @@ def _published(
                 continue  # of an older generation
             status = _status(devices, identity, device, unusable.get(pool), out_of_reach.get(identity))
             if status.status == "held":
-                status = replace(status, detail=_left(judge, identity, device))
+                status = replace(status, detail=_left(scheduler, identity, device))
             root, numa = (_attribute(devices, identity, name) for name in ("pcieRoot", "numaNode"))
             yield replace(status, requests=tuple(wanted.get(identity, ())), root=root, numa=numa)
 
@@ -166,9 +169,9 @@ def _status(
     return DeviceStatus(str(identity), "tainted" if taints else "free", (), taints)
 
 
-def _left(judge: Scheduler, identity: DeviceID, device: Device) -> str:
+def _left(scheduler: Scheduler, identity: DeviceID, device: Device) -> str:
     """What is left of the capacities of a device that several claims may hold."""
-    taken = judge.held.capacity.get(identity)
+    taken = scheduler.held.capacity.get(identity)
     if taken is None or not device.allow_multiple_allocations:
         return ""
     amounts = ((name, capacity.value) for name, capacity in device.capacity.items())
@@ -176,10 +179,10 @@ def _left(judge: Scheduler, identity: DeviceID, device: Device) -> str:
     return "shared: " + ", ".join(left)
 
 
-def _unpublished(judge: Scheduler, devices: Devices, name: str) -> Iterator[DeviceStatus]:
+def _unpublished(scheduler: Scheduler, devices: Devices, name: str) -> Iterator[DeviceStatus]:
     """Devices that a claim of this node holds and no slice has."""
     seen: set[DeviceID] = set()
-    for claim in judge.state.all("ResourceClaim").values():
+    for claim in scheduler.state.all("ResourceClaim").values():
         terms = maps_at(claim, "status", "allocation", "nodeSelector", "nodeSelectorTerms")
         here = any(name in (e.get("values") or ()) for t in terms for e in maps_at(t, "matchFields"))
         for result in maps_at(claim, "status", "allocation", "devices", "results") if here else ():

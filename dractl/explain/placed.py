@@ -52,8 +52,8 @@ def _waiting(pod: Raw) -> str:
         for status in maps_at(pod, "status", field):
             state = map_at(status, "state", "waiting")
             if state and text_at(state, "reason") != "PodInitializing":
-                said = f" ({text_at(state, 'message')})" if text_at(state, "message") else ""
-                return f"container {text_at(status, 'name')} waits: {text_at(state, 'reason')}{said}"
+                message = f" ({text_at(state, 'message')})" if text_at(state, "message") else ""
+                return f"container {text_at(status, 'name')} waits: {text_at(state, 'reason')}{message}"
     return ""
 
 

@@ -36,7 +36,7 @@ class Subject:
         self.name = document.name or ""
 
     def __reduce__(self) -> tuple[type[Subject], tuple[Document, str]]:
-        """Another process looks at the document anew."""
+        """Another process reads the document again."""
         return Subject, (self.document, self.kind)
 
     @property

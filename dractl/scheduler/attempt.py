@@ -105,9 +105,9 @@ class Scheduler:
 
     # -- pods and claims -----------------------------------------------------------------------------------------------
 
-    def pod(self, pod: Raw, *, anew: bool = False) -> Attempt:
-        """The attempt to place a pod; with ``anew``, as if it were created again."""
-        entry = enter(self.state, pod, anew=anew)
+    def pod(self, pod: Raw, *, recreated: bool = False) -> Attempt:
+        """Attempt to place a pod; with ``recreated``, as if it were created again."""
+        entry = enter(self.state, pod, recreated=recreated)
         if entry.stops:
             return Attempt(entry.claims, entry.stops, message=entry.condition)
         return self._attempt(pod, entry.claims)

@@ -47,18 +47,18 @@ class Entry:
         return next((stop.text for stop in self.stops if isinstance(stop, Gated)), None)
 
 
-def enter(state: ClusterState, value: Raw, *, anew: bool = False) -> Entry:
-    """The claims of a pod. With ``anew`` the pod is created again, so its templates make new claims.
+def enter(state: ClusterState, value: Raw, *, recreated: bool = False) -> Entry:
+    """Claims of a pod. With ``recreated`` the pod is created again, so its templates create new claims.
 
-    A pod without a uid comes from a manifest; its templates make its claims too.
+    A pod without a uid comes from a manifest; its templates create its claims too.
     """
     pod = cast("Pod", state.decode(value))
     namespace = pod.metadata.namespace or _namespace_of(state, value)
-    made_anew = anew or not pod.metadata.uid
+    creates_claims = recreated or not pod.metadata.uid
     claims: list[PodClaim] = []
     stops: list[Stop] = [Gated(pod.spec.scheduling_gates)] if pod.spec.scheduling_gates else []
     for reference in pod.spec.resource_claims:
-        claim, found = _resolve(state, value, pod, namespace, reference, made_anew)
+        claim, found = _resolve(state, value, pod, namespace, reference, creates_claims)
         if claim is not None:
             claims.append(claim)
         stops += found
@@ -70,7 +70,7 @@ def _namespace_of(state: ClusterState, pod: Raw) -> str:
 
 
 def _resolve(
-    state: ClusterState, value: Raw, pod: Pod, namespace: str, reference: PodResourceClaim, made_anew: bool
+    state: ClusterState, value: Raw, pod: Pod, namespace: str, reference: PodResourceClaim, creates_claims: bool
 ) -> tuple[PodClaim | None, list[Stop]]:
     name, template = reference.name, reference.resource_claim_template_name
     if reference.resource_claim_name:
@@ -80,7 +80,7 @@ def _resolve(
         old_form = any("source" in entry for entry in entries if text_at(entry, "name") == name)
         return None, [UnnamedClaim(name, old_form)]
     statuses = {status.name: status.resource_claim_name for status in pod.status.resource_claim_statuses}
-    if made_anew:
+    if creates_claims:
         return _instantiate(state, pod, namespace, name, template)
     if name not in statuses:
         return None, [_not_made(state, value, pod, namespace, name, template)]

@@ -92,7 +92,7 @@ def question(state: ClusterState, features: Features, case: dict[str, Any], name
     """The oracle's question about a changed cluster."""
     pod = next(value for key, value in state.all("Pod").items() if key[1] == "asking")
     held = AllocatedState.from_claims(state.claims, features)
-    claims = [dict(c.value) for c in enter(state, pod, anew=True).claims if c.value is not None]
+    claims = [dict(c.value) for c in enter(state, pod, recreated=True).claims if c.value is not None]
     return {
         **{k: v for k, v in case.items() if k in ("features", "celFeatures", "release")},
         "name": name,

@@ -53,5 +53,5 @@ def test_a_class_that_comes_or_goes_changes_what_its_rule_taints() -> None:
     before = Scheduler(state, FEATURES)
     after = before.after(state.replace("DeviceClass", ("", "old"), OLD))
     again = after.after(after.state.replace("DeviceClass", ("", "old"), None))
-    found = [[len(d.taints) for d in judge.slices[0].spec.devices] for judge in (before, after, again)]
+    found = [[len(d.taints) for d in scheduler.slices[0].spec.devices] for scheduler in (before, after, again)]
     assert found == [[0, 0], [1, 0], [0, 0]]

@@ -259,8 +259,8 @@ class PodsNotCreated(Cause):
 
 @value
 class NotReadable(Cause):
-    """What may not be read decides whether the subject fits: ``missing`` are sentences about it. ``quote`` is what the
-    scheduler says; ``fitting`` nodes have room as far as can be read."""
+    """Objects that may not be read decide whether the subject fits; ``missing`` are sentences about them. ``quote`` is
+    the scheduler's message; ``fitting`` are nodes with room, judging by what may be read."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "not-readable",

@@ -147,10 +147,10 @@ def siblings(case: Case) -> Iterator[str]:
         yield f"{len(holding)} other pod{'s' if len(holding) > 1 else ''} of {owner[0]} {owner[1]} {held}"
         return
     rolling = map_at(case.state.get("Deployment", (namespace, owner[1])), "spec", "strategy", "rollingUpdate")
-    told = ", ".join(f"{key} {rolling[key]}" for key in ("maxSurge", "maxUnavailable") if key in rolling)
+    settings = ", ".join(f"{key} {rolling[key]}" for key in ("maxSurge", "maxUnavailable") if key in rolling)
     yield (
         f"{len(older)} old replica{'s hold' if len(older) > 1 else ' holds'} devices while Deployment {owner[1]} is "
-        f"updated{f' ({told})' if told else ''}: if devices are short, the rolling update waits for itself"
+        f"updated{f' ({settings})' if settings else ''}: if devices are short, the rolling update waits for itself"
     )
 
 
@@ -232,7 +232,7 @@ def _twice(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -
             continue
         those = [
             item
-            for item in case.judge.slices
+            for item in case.scheduler.slices
             if f"{item.spec.driver}/{item.spec.pool.name}" == cause.pool
             and item.spec.pool.generation == cause.generation
         ]
@@ -255,7 +255,7 @@ def _unknown_nodes(case: Case, found: Sequence[NodeFindings], ranked: Sequence[C
         return
     nodes = [name for _, name in case.state.all("Node")]
     lost: dict[str, dict[str, None]] = {}
-    for item in case.judge.slices:
+    for item in case.scheduler.slices:
         name = item.spec.node_name
         if name and name not in nodes and (item.spec.driver in drivers or None in drivers):
             lost.setdefault(item.spec.driver, {})[name] = None
@@ -283,7 +283,7 @@ def _absent(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) 
     """Nodes that look like others with devices of the driver, and have none."""
     drivers = dict.fromkeys(c.driver for n in found for c in n.causes if isinstance(c, NoSlicesOnNode) and c.driver)
     for driver in drivers:
-        there = {s.spec.node_name for s in case.judge.slices if s.spec.driver == driver and s.spec.devices}
+        there = {s.spec.node_name for s in case.scheduler.slices if s.spec.driver == driver and s.spec.devices}
         nodes = {name: map_at(value, "metadata", "labels") for (_, name), value in case.state.all("Node").items()}
         with_devices = [labels for name, labels in nodes.items() if name in there]
         bare = {name: labels for name, labels in nodes.items() if name not in there and not _unready(case, name)}

@@ -139,7 +139,7 @@ def _selector(case: Case, fault: Fault, survey: Survey, nodes: tuple[str, ...]) 
 def nodes_of(case: Case, devices: Sequence[DeviceID]) -> tuple[str, ...]:
     """The nodes whose slices have the devices."""
     pools = {(device.driver, device.pool) for device in devices}
-    found = (s.spec.node_name for s in case.judge.slices if (s.spec.driver, s.spec.pool.name) in pools)
+    found = (s.spec.node_name for s in case.scheduler.slices if (s.spec.driver, s.spec.pool.name) in pools)
     return tuple(dict.fromkeys(name for name in found if name))
 
 

@@ -90,7 +90,7 @@ def _node(case: Case, verdict: NodeVerdict) -> NodeFindings:
     if not verdict.allocates and survey is not None:
         causes += _timeouts(verdict, _unallocatable(case, verdict, survey))
     kind = "filtered" if verdict.rejection is not None else "unallocatable"
-    if verdict.asked and case.judge.is_fatal(verdict.outcome):
+    if verdict.asked and case.scheduler.is_fatal(verdict.outcome):
         kind = "error"
     return NodeFindings(verdict.name, kind, tuple(causes), stages, allocation if verdict.allocates else ())
 
@@ -187,7 +187,7 @@ def _filtered(case: Case, verdict: NodeVerdict, refused: Rejection) -> Cause:
 
 def _users(case: Case, node: str, refused: Rejection) -> tuple[str, ...]:
     """The pods that use most of the resource of which the node has too little left."""
-    info = case.judge.snapshot.nodes.get(node)
+    info = case.scheduler.snapshot.nodes.get(node)
     if refused.plugin != "NodeResourcesFit" or refused.final or info is None or refused.resource in (None, "pods"):
         return ()
     used = [(pod.amounts.get(refused.resource or "", 0), pod.full_name) for pod in info.pods]
@@ -195,7 +195,7 @@ def _users(case: Case, node: str, refused: Rejection) -> tuple[str, ...]:
 
 
 def _pinned(case: Case, claim: PodClaim, verdict: NodeVerdict) -> Cause:
-    failed = failure(claim) if case.judge.features.binding_conditions else None
+    failed = failure(claim) if case.scheduler.features.binding_conditions else None
     here = (verdict.name,)
     if failed is not None:
         return BindingFailed(
@@ -223,22 +223,22 @@ def _unmapped(case: Case, verdict: NodeVerdict, resource: str) -> Cause | None:
     allocatable = map_at(verdict.node, "status", "allocatable")
     if str(allocatable.get(resource, "0")) != "0":
         return None
-    judge = case.judge
-    named = provided(judge.state.classes)
-    if judge.features.has("implicit-extended-names"):
-        named |= {f"{_IMPLICIT}{item.metadata.name}": item.metadata.name or "" for item in judge.state.classes}
-    offered = {r for node in judge.nodes for r in map_at(node, "status", "allocatable") if is_extended(r)}
+    scheduler = case.scheduler
+    named = provided(scheduler.state.classes)
+    if scheduler.features.has("implicit-extended-names"):
+        named |= {f"{_IMPLICIT}{item.metadata.name}": item.metadata.name or "" for item in scheduler.state.classes}
+    offered = {r for node in scheduler.nodes for r in map_at(node, "status", "allocatable") if is_extended(r)}
     near = nearest(resource, named.keys() | offered)
     here = (verdict.name,)
     if near is not None and resource not in named.keys() | offered:
         return ExtendedResourceUnmapped(resource=resource, nearest=near, device_class=named.get(near), nodes=here)
-    for item in judge.state.classes:
+    for item in scheduler.state.classes:
         drivers = case.drivers_of(item.metadata.name or "")
         there = any(
-            s.spec.driver in drivers and s.spec.node_name == verdict.name and s.spec.devices for s in judge.slices
+            s.spec.driver in drivers and s.spec.node_name == verdict.name and s.spec.devices for s in scheduler.slices
         )
         if there and not item.spec.extended_resource_name and _of_vendor(resource, drivers):
-            off = "DRAExtendedResource" not in judge.features.on
+            off = "DRAExtendedResource" not in scheduler.features.on
             return ExtendedResourceUnmapped(
                 resource=resource, device_class=item.metadata.name, gate_off=off, nodes=here
             )
@@ -258,7 +258,7 @@ def _allocation(case: Case, verdict: NodeVerdict) -> tuple[AllocatedDevice, ...]
     """What the scheduler would give on this very node: its group's verdict names another node's devices."""
     if not isinstance(verdict.outcome, Allocated):
         return ()
-    own = case.judge.allocate(verdict.node, verdict.claims)
+    own = case.scheduler.allocate(verdict.node, verdict.claims)
     if not isinstance(own, Allocated):
         return ()
     return tuple(

@@ -142,15 +142,15 @@ def _mentions_admin(state: ClusterState) -> bool:
 
 def _not_made(stop: stops.NotYetMade) -> Cause:
     namespace, template = stop.template
-    said = stop.event
-    if "exceeded quota: " in said:
-        refusal = said[said.index("exceeded quota: ") :]
+    event = stop.event
+    if "exceeded quota: " in event:
+        refusal = event[event.index("exceeded quota: ") :]
         quota = refusal.removeprefix("exceeded quota: ").partition(",")[0]
         return QuotaExceeded(pod_claim=stop.pod_claim, quotas=(f"{namespace}/{quota}",), event=refusal)
     return ClaimNotCreated(
         pod_claim=stop.pod_claim,
         template=f"{namespace}/{template}",
-        event=said,
+        event=event,
         template_is_younger=stop.younger,
     )
 
@@ -199,7 +199,7 @@ def known_bug(case: Case) -> Cause | None:
     if case.judgement.fits:
         return None
     claims, pod = case.judgement.claims, case.question.value
-    found = decisive_bug(case.judge, case.judgement, claims, lambda judge: judge.pod(pod))
+    found = decisive_bug(case.scheduler, case.judgement, claims, lambda scheduler: scheduler.pod(pod))
     if found is None:
         return None
     bug = found.bug
@@ -218,7 +218,7 @@ def known_bug(case: Case) -> Cause | None:
 
 def awaited(case: Case) -> Cause | None:
     """The binding conditions that a pod waits for whose claims are all allocated."""
-    if not case.judge.features.binding_conditions:
+    if not case.scheduler.features.binding_conditions:
         return None
     found = binding.pending(case.judgement.claims)
     if found is None:
@@ -273,10 +273,10 @@ def _key(full_name: str) -> tuple[str, str]:
 
 def undeclared_features(case: Case) -> Iterator[str]:
     """What NodeDeclaredFeatures, which the scheduler asks after DRA, may have against nodes."""
-    needed = declared_features(case.question.value) if case.judge.features.has("declared-features") else []
+    needed = declared_features(case.question.value) if case.scheduler.features.has("declared-features") else []
     lacking = [
         text_at(node, "metadata", "name")
-        for node in case.judge.nodes
+        for node in case.scheduler.nodes
         if not set(needed) <= set(list_at(node, "status", "declaredFeatures"))
     ]
     if needed and lacking:
@@ -289,7 +289,7 @@ def undeclared_features(case: Case) -> Iterator[str]:
 
 def unchecked_volumes(case: Case) -> Iterator[str]:
     """A note that volumes are not checked, if the input lacks the objects that the scheduler looks at."""
-    if not case.judge.volumes(case.question.value).known:
+    if not case.scheduler.volumes(case.question.value).known:
         kinds = "PersistentVolumeClaims, PersistentVolumes or StorageClasses"
         yield f"volumes are not checked here: the input lacks their {kinds}"
 

@@ -131,12 +131,12 @@ def _class(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cause
 
 def _no_devices(case: Case, request: RequestSurvey, drivers: frozenset[str]) -> Cause:
     driver = min(drivers, default=None)
-    if not case.judge.slices:
+    if not case.scheduler.slices:
         return NoSlicesForDriver(**_where(request), driver=driver, none_known=True)
     if driver and not drivers & case.drivers:
         known = tuple(sorted(case.drivers))
         return NoSlicesForDriver(**_where(request), driver=driver, known=known, nearest=_near_driver(driver, known))
-    for item in case.judge.slices:
+    for item in case.scheduler.slices:
         if driver in (None, item.spec.driver) and item.spec.node_selector is not None and item.spec.devices:
             return SliceNodeMismatch(
                 **_where(request),
@@ -255,7 +255,7 @@ def _sweeping(case: Case, rules: Sequence[str]) -> tuple[str, ...]:
     """Those of several DeviceTaintRules that select every device of a driver."""
     return tuple(
         rule.metadata.name or ""
-        for rule in case.judge.state.taint_rules
+        for rule in case.scheduler.state.taint_rules
         if rule.metadata.name in rules
         and (selector := rule.spec.device_selector) is not None
         and not (selector.pool or selector.device or selector.device_class_name or selector.selectors)
@@ -264,10 +264,10 @@ def _sweeping(case: Case, rules: Sequence[str]) -> tuple[str, ...]:
 
 def _rules(case: Case, taint: str, devices: Sequence[DeviceID]) -> tuple[str, ...]:
     """The DeviceTaintRules that put a taint on any of the devices."""
-    judge = case.judge
+    scheduler = case.scheduler
     found = [(d, device) for d in devices if (device := case.devices.get(d)) is not None]
     names = []
-    for rule, reach in effective_taint_rules(judge.state.taint_rules, judge.features, judge.state.classes):
+    for rule, reach in effective_taint_rules(scheduler.state.taint_rules, scheduler.features, scheduler.state.classes):
         own = rule.spec.taint
         value = f"={own.value}" if own.value else ""
         if f"{own.key}{value}:{own.effect}" == taint and any(reach.covers(d.driver, d.pool, at) for d, at in found):

@@ -116,7 +116,7 @@ def _constraint(case: Case, survey: Survey, constraint: ConstraintSurvey) -> Cau
     kinds = {kind for kinds in types.values() for kind in kinds}
     if len(kinds) > 1 and constraint.kind == "matchAttribute":
         lists = any(kind.endswith("s") for kind in kinds)
-        off = lists and "DRAListTypeAttributes" not in case.judge.features.on
+        off = lists and "DRAListTypeAttributes" not in case.scheduler.features.on
         with_list = (d for r in covered for d in r.candidates if _is_list(case.devices, d, constraint.attribute))
         first = next(with_list, None)
         return AttributeType(

@@ -34,9 +34,9 @@ def refusal(state: ClusterState, changes: Iterable[Change], target: Target) -> s
                 before, value = None, created
             case _:
                 before = value = None
-        said = _faults(after, value, target) - _faults(state, before, target)
-        if said:
-            return min(said)[-1]
+        faults = _faults(after, value, target) - _faults(state, before, target)
+        if faults:
+            return min(faults)[-1]
         state = after
     return None
 

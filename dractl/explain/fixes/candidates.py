@@ -184,9 +184,9 @@ class Problem:
         return self.case.question
 
     @property
-    def judge(self) -> Scheduler:
+    def scheduler(self) -> Scheduler:
         """The scheduler of the cluster as it is."""
-        return self.case.judge
+        return self.case.scheduler
 
     @property
     def attempt(self) -> Attempt:

@@ -91,7 +91,7 @@ def _candidate(edit: Edit, where: str, slot: Slot, patch: Patch, effect: str = "
 
 def _edits(problem: Problem, text: str, lost: Sequence[DeviceID]) -> Iterator[Edit]:
     """Other texts for an expression that is false, or fails, on the devices ``lost``."""
-    for part in problem.judge.compile(text).conjuncts:
+    for part in problem.scheduler.compile(text).conjuncts:
         if all(problem.case.holds(part.text, device) for device in lost):
             continue
         wrong = selectors.misfit(problem.devices, part.text, lost)

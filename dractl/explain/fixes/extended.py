@@ -82,7 +82,7 @@ def less(problem: Problem) -> Iterator[Candidate]:
     """A smaller amount of what a class provides."""
     if problem.pod is None:
         return
-    provided = backing_classes(problem.state.classes, problem.judge.features)
+    provided = backing_classes(problem.state.classes, problem.scheduler.features)
     init = len(maps_at(problem.pod, "spec", "initContainers"))
     best = max((len(r.candidates) for _, r in problem.requests()), default=0)
     for resource, containers in wanted(problem.pod).items() if provided else ():

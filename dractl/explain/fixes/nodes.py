@@ -41,7 +41,7 @@ def admit(problem: Problem) -> Iterator[Candidate]:
     refused = [(v, v.rejection) for v in problem.attempt.nodes if v.rejection is not None]
     refused.sort(key=lambda item: (not item[0].allocates, bool(item[0].elsewhere)))
     for verdict, rejection in refused[:_MOST]:
-        every = problem.judge.refusals(problem.question.value, verdict.name) if problem.pod is not None else ()
+        every = problem.scheduler.refusals(problem.question.value, verdict.name) if problem.pod is not None else ()
         # Uncordoning removes the taint of a cordon, too.
         cordoned = any(each.plugin == "NodeUnschedulable" for each in every)
         needed = [
@@ -296,13 +296,13 @@ def _without_affinity(problem: Problem, pod: str, wrong: Mapping[str, Any], fail
         operations += [{"op": "remove", "path": pointer("spec", "nodeSelector", key)} for key in wrong]
     if fails:
         operations.append(drop(problem.question.value, _REQUIRED))
-    told = " and ".join(
+    removed = " and ".join(
         [f"nodeSelector {', '.join(f'{k}={v}' for k, v in wrong.items())}"] * bool(wrong)
         + ["the required node affinity"] * fails
     )
     if operations:
         yield Candidate(
-            f"remove {told} from the pod",
+            f"remove {removed} from the pod",
             (Patch(pod, tuple(operations)),),
             Slot(Topic.AFFINITY),
             Preference.RELAX,

@@ -135,7 +135,7 @@ def device_class(problem: Problem, cause: ClassMissing) -> Iterator[Candidate]:
         kind = name.partition(".")[0]
         values = {
             str(a.value)
-            for item in problem.judge.slices
+            for item in problem.scheduler.slices
             if item.spec.driver == driver
             for d in item.spec.devices
             if (a := d.attributes.get("type") or d.attributes.get(f"{driver}/type")) is not None

@@ -75,10 +75,10 @@ def _all_fit(problem: Problem, changes: Sequence[Change], pods: Sequence[Key]) -
         if pod is None:
             return False
         fresh = {**pod, "spec": {k: v for k, v in pod["spec"].items() if k != "nodeName"}, "status": {}}
-        judge = problem.judge.after(state.replace("Pod", key, None))
-        attempt = judge.pod(fresh, anew=True)
+        scheduler = problem.scheduler.after(state.replace("Pod", key, None))
+        attempt = scheduler.pod(fresh, recreated=True)
         node = next((n for n in attempt.nodes if n.fits), None) if attempt.fits else None
         if node is None:
             return False
-        state = bound(judge, fresh, node)[2]
+        state = bound(scheduler, fresh, node)[2]
     return True

@@ -123,7 +123,7 @@ def written(problem: Problem, candidate: Candidate) -> tuple[Change, ...] | None
                 return None
             moved = placed
         changes.append(moved)
-    features = problem.judge.features
+    features = problem.scheduler.features
     present = [c for c in changes if not isinstance(c, Patch) or problem.state.get(*parse_target(c.target)) is not None]
     try:
         refused = refusal(problem.state, present, Target(features.release, features.on))
@@ -222,11 +222,11 @@ def verify(problem: Problem, candidate: Candidate) -> tuple[str, ...]:
         state = apply(problem.state, candidate.trial)
     except PatchError:
         return ()
-    judge = problem.judge.after(state) if candidate.features is None else Scheduler(state, candidate.features)
-    judgement = _again(problem, judge, candidate)
+    scheduler = problem.scheduler.after(state) if candidate.features is None else Scheduler(state, candidate.features)
+    judgement = _again(problem, scheduler, candidate)
     if judgement is None or not judgement.fits or written(problem, candidate) is None:
         return ()
-    evictors = evicting(judge.slices)
+    evictors = evicting(scheduler.slices)
     return tuple(n.name for n in judgement.nodes if n.fits and not (evictors and _evicted(n, evictors)))
 
 
@@ -236,16 +236,16 @@ def _evicted(verdict: NodeVerdict, taints: Mapping[DeviceID, tuple[DeviceTaint, 
     return isinstance(outcome, Allocated) and evicted_by(outcome, taints) is not None
 
 
-def _again(problem: Problem, judge: Scheduler, candidate: Candidate) -> Attempt | None:
+def _again(problem: Problem, scheduler: Scheduler, candidate: Candidate) -> Attempt | None:
     """The verdict on the subject as it is after the change: the pod is created again, its templates make new claims."""
     question = problem.question
     if question.kind in ("ResourceClaim", "ResourceClaimTemplate"):
-        value = judge.state.get(question.kind, question.key)
+        value = scheduler.state.get(question.kind, question.key)
         if value is None:
             return None
-        pod = next((c for c in judge.state.all("Pod").values() if c not in problem.state.all("Pod").values()), None)
+        pod = next((c for c in scheduler.state.all("Pod").values() if c not in problem.state.all("Pod").values()), None)
         if candidate.slot.topic is Topic.CONSUMER and pod is not None:
-            return judge.pod(pod)
-        return judge.claim(claim_question(judge.state, Question(question.kind, question.key, value)))
-    pod = judge.state.get("Pod", question.key) or question.value
-    return judge.pod(pod, anew=True)
+            return scheduler.pod(pod)
+        return scheduler.claim(claim_question(scheduler.state, Question(question.kind, question.key, value)))
+    pod = scheduler.state.get("Pod", question.key) or question.value
+    return scheduler.pod(pod, recreated=True)

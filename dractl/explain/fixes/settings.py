@@ -107,7 +107,7 @@ def gates(problem: Problem) -> Iterator[Candidate]:
     from dractl.allocation import Features
     from dractl.model.releases import DEPENDENCIES, GATES, stage
 
-    now = problem.judge.features
+    now = problem.scheduler.features
     for gate in dict.fromkeys(filter(None, map(_gate, problem.causes))):
         if gate in GATES and stage(gate, now.release) is not None and gate not in now.on:
             # A server that has a gate on without those that it needs does not start (from 1.35).
@@ -135,7 +135,7 @@ def upgrade(problem: Problem, _: UpstreamBug) -> Iterator[Candidate]:
     from dractl.allocation import Features
     from dractl.model.releases import NEWEST
 
-    if problem.judge.features.release != NEWEST:
+    if problem.scheduler.features.release != NEWEST:
         yield Candidate(
             f"upgrade to Kubernetes {NEWEST}",
             (),
