@@ -218,23 +218,32 @@ def definitions(folder: Path, mebibytes: int) -> None:
 # --- clusters ----------------------------------------------------------------------------------------------------
 
 
-def _pending(name: str, replica: int, template: str) -> dict[str, Any]:
+def _pending(name: str, replica: int, template: dict[str, Any]) -> list[dict[str, Any]]:
+    """A pending pod of a ReplicaSet, and its claim."""
+    pod = f"{name}-{replica}"
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": name, "controller": True}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": f"{name}-{replica}",
-            "namespace": "ml",
-            "uid": f"{name}-{replica}",
-            "ownerReferences": [owner],
+    maker = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": pod, "controller": True}
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": pod, "namespace": "ml", "uid": pod, "ownerReferences": [owner]},
+            "spec": {
+                "containers": [{"name": "main", "resources": {"requests": {"cpu": "4"}, "claims": [{"name": "gpu"}]}}],
+                "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template["metadata"]["name"]}],
+            },
+            "status": {
+                "phase": "Pending",
+                "resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": f"{pod}-gpu"}],
+            },
         },
-        "spec": {
-            "containers": [{"name": "main", "resources": {"requests": {"cpu": "4"}, "claims": [{"name": "gpu"}]}}],
-            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template}],
+        {
+            "apiVersion": template["apiVersion"],
+            "kind": "ResourceClaim",
+            "metadata": {"name": f"{pod}-gpu", "namespace": "ml", "uid": f"{pod}-gpu", "ownerReferences": [maker]},
+            "spec": template["spec"]["spec"],
         },
-        "status": {"phase": "Pending"},
-    }
+    ]
 
 
 def _template(name: str, count: int) -> dict[str, Any]:
@@ -247,9 +256,11 @@ def _template(name: str, count: int) -> dict[str, Any]:
 def busy(nodes: int, pods: int, workloads: int = 12) -> dict[str, Any]:
     """A full cluster, and ``pods`` pending pods of ``workloads`` ReplicaSets that want 2 to 8 GPUs each."""
     items = clusters.source(nodes)["items"]
-    for number in range(min(workloads, pods)):
-        items.append(_template(f"set-{number}", 2 + number % 7))
-    items += [_pending(f"set-{n % workloads}", n // workloads, f"set-{n % workloads}") for n in range(pods)]
+    templates = [_template(f"set-{number}", 2 + number % 7) for number in range(min(workloads, pods))]
+    items += templates
+    for number in range(pods):
+        template = templates[number % workloads]
+        items += _pending(template["metadata"]["name"], number // workloads, template)
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 

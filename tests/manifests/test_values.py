@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dractl.manifests import Broken, yamltext
+from dractl.manifests import Broken, jsontext, read_text, yamltext
+from dractl.manifests.load import is_relevant
 from dractl.manifests.source import Source
 
 CASES = [
@@ -103,3 +104,30 @@ def test_json_that_repeats_a_key(one) -> None:
     (fault,) = document.faults
     assert (fault.message, fault.path) == ('key "n" already set in map', ("spec", 0, "n"))
     assert (fault.position.line, fault.position.column) == (2, 20)
+
+
+def test_equal_parts_of_a_large_file_are_one_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = {"a": {"string": "x"}, "b": {"string": "x"}, "c": {"string": "y"}, "d": {"int": 1.0}}
+    text = json.dumps({"kind": "X", "items": [item]})
+    (small,) = read_text("small.json", text)
+    monkeypatch.setattr(jsontext, "_LARGE", 0)
+    (large,) = read_text("large.json", text)
+    assert large.value == small.value
+    item = large.value["items"][0]
+    assert item["a"] is item["b"]
+    assert type(item["d"]["int"]) is int
+    assert large.locate(("items", 0, "b", "string"))[1:] == small.locate(("items", 0, "b", "string"))[1:]
+
+
+@pytest.mark.parametrize(
+    ("data", "relevant"),
+    [
+        (b"limits: {nvidia.com/gpu: 1}", True),
+        (b'{"limits": {"nvidia.com/gpu":1}}', True),
+        (b"limits:\n  'nvidia.com/gpu' : '8'", True),
+        (b"limits:\n  nvidia.com/gpu:  8", True),
+        (b"requests: {cpu: 1}\nimage: registry.example.com/app:1", False),
+    ],
+)
+def test_an_extended_resource_is_relevant_and_an_image_is_not(data: bytes, relevant: bool) -> None:
+    assert is_relevant(data) is relevant
