@@ -287,7 +287,9 @@ def grown(folder: Path, word: str, runs: int) -> str:
 
 
 GROWTH_NOTES: dict[str, str] = {
-    "pending pods, each of its own (explain -A)": "each pod has another claim here and is explained by itself.",
+    "pending pods, each of its own (explain -A)": "each pod is explained by itself. A fix that "
+    "deletes a pod looks through all claims for those that it releases (`dractl/cluster/changes.py`), and each attempt "
+    "gathers the devices in use from all claims.",
 }
 
 
