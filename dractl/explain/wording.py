@@ -97,12 +97,12 @@ def held_by(holders: Sequence[Holder], most: int = 3) -> str:
     by_claim: dict[str, list[Holder]] = {}
     for holder in holders:
         by_claim.setdefault(holder.claim, []).append(holder)
-    told = []
+    parts = []
     for claim, those in list(by_claim.items())[:most]:
         pods = [h.pod.rpartition("/")[2] + (", ended" if h.finished else "") for h in those if h.pod]
         users = f"pod {', '.join(pods[:3])}" if pods else "reserved for no pod"
-        told.append(f"claim {claim}{times(len(those[0].devices))} ({users})")
-    return listed(told, len(by_claim) - len(told))
+        parts.append(f"claim {claim}{times(len(those[0].devices))} ({users})")
+    return listed(parts, len(by_claim) - len(parts))
 
 
 def listed(names: Sequence[str], more: int = 0) -> str:
@@ -359,11 +359,11 @@ def _pool_incomplete(cause: causes.PoolIncomplete, names: Names, scope: Scope) -
 
 @_says(causes.PublishedTwice)
 def _published_twice(cause: causes.PublishedTwice, names: Names, scope: Scope) -> str:
-    told = " and ".join(f"{name} (created {when})" if when else name for name, when in cause.slices[:3])
+    slices = " and ".join(f"{name} (created {when})" if when else name for name, when in cause.slices[:3])
     more = f" and {len(cause.slices) - 3} more" if len(cause.slices) > 3 else ""
     both = f"; {'all' if len(cause.slices) > 2 else 'both'} have {first(cause.both)}" if cause.both else ""
     return (
-        f"pool {cause.pool} is published twice, by slices {told}{more}{both}: do two installations of the driver run, "
+        f"pool {cause.pool} is published twice, by slices {slices}{more}{both}: do two installations of the driver run, "
         "or has an earlier one left its slices?"
     )
 
@@ -440,11 +440,11 @@ def _in_use(free: int, of: int, want: int) -> str:
 
 @_says(causes.Rivals)
 def _rivals(cause: causes.Rivals, names: Names, scope: Scope) -> str:
-    told = ", ".join(cause.devices[:3]) + (" …" if len(cause.devices) > 3 else "")
+    devices = ", ".join(cause.devices[:3]) + (" …" if len(cause.devices) > 3 else "")
     both = " and ".join(
         names.short(r) if len({r.claim for r in cause.requests}) > 1 else str(r) for r in cause.requests
     )
-    return f"requests {both} want {cause.want} devices, and both would have to take them from {told}"
+    return f"requests {both} want {cause.want} devices, and both would have to take them from {devices}"
 
 
 @_says(causes.AllNeedsFree)
@@ -534,11 +534,11 @@ def _not_enough_together(cause: causes.NotEnoughTogether, names: Names, scope: S
 
 @_says(causes.AttributeType)
 def _attribute_type(cause: causes.AttributeType, names: Names, scope: Scope) -> str:
-    told = ", ".join(f"{request}: {'/'.join(kinds)}" for request, kinds in cause.types)
+    types = ", ".join(f"{request}: {'/'.join(kinds)}" for request, kinds in cause.types)
     short = cause.attribute.rpartition("/")[2]
     why = (
         f"{cause.constraint} over {names.among(cause.requests)}: the devices publish {short} with different types "
-        f"({told})"
+        f"({types})"
     )
     return f"{why}; lists are matched only with the feature gate {cause.gate}" if cause.gate else why
 
@@ -592,10 +592,10 @@ def _pinned_node(cause: causes.PinnedNode, names: Names, scope: Scope) -> str:
 @_says(causes.NodeFilter)
 def _node_filter(cause: causes.NodeFilter, names: Names, scope: Scope) -> str:
     used = f"mostly used by {first(cause.users)}" if cause.users else ""
-    told = "; ".join(filter(None, (unmet(cause.unmet), labels_text(cause.labels, len(cause.nodes) < 2), used)))
+    details = "; ".join(filter(None, (unmet(cause.unmet), labels_text(cause.labels, len(cause.nodes) < 2), used)))
     if not cause.texts:
-        return told
-    return "; ".join(cause.texts) + (f" ({told})" if told else "")
+        return details
+    return "; ".join(cause.texts) + (f" ({details})" if details else "")
 
 
 @_says(causes.NoNodes)
@@ -606,8 +606,8 @@ def _no_nodes(cause: causes.NoNodes, names: Names, scope: Scope) -> str:
 @_says(causes.Unchecked)
 def _unchecked(cause: causes.Unchecked, names: Names, scope: Scope) -> str:
     where = listed(cause.nodes[:1], cause.fitting - 1)
-    told = "; ".join(cause.quotes)
-    why = f"the scheduler says: {told}; that is not checked here, and everything else would fit on {where}"
+    quotes = "; ".join(cause.quotes)
+    why = f"the scheduler says: {quotes}; that is not checked here, and everything else would fit on {where}"
     volumes = ", ".join(f"{name} ({state})" for name, state in cause.volumes)
     return f"{why}; PersistentVolumeClaims of the pod: {volumes}" if volumes else why
 
@@ -630,8 +630,8 @@ def _placed_by_hand(cause: causes.PlacedByHand, names: Names, scope: Scope) -> s
 
 @_says(causes.NotPrepared)
 def _not_prepared(cause: causes.NotPrepared, names: Names, scope: Scope) -> str:
-    told = "; ".join(f"{path} of claim {claim}: {why}" for claim, path, why in cause.faults)
-    return f"{cause.headline}; the driver refuses {told}" if told else cause.headline
+    faults = "; ".join(f"{path} of claim {claim}: {why}" for claim, path, why in cause.faults)
+    return f"{cause.headline}; the driver refuses {faults}" if faults else cause.headline
 
 
 @_says(causes.TimeoutRisk)
@@ -783,8 +783,8 @@ def _added_by_admission(cause: causes.AddedByAdmission, names: Names, scope: Sco
 
 @_says(causes.NoNodeHasAll)
 def _no_node_has_all(cause: causes.NoNodeHasAll, names: Names, scope: Scope) -> str:
-    told = ", ".join(f"{request} on {node}" for request, node in cause.where)
-    return f"no node has devices for all requests: there are devices for {told}"
+    places = ", ".join(f"{request} on {node}" for request, node in cause.where)
+    return f"no node has devices for all requests: there are devices for {places}"
 
 
 @_says(causes.PodsNotCreated)
@@ -796,6 +796,6 @@ def _pods_not_created(cause: causes.PodsNotCreated, names: Names, scope: Scope) 
 def _not_readable(cause: causes.NotReadable, names: Names, scope: Scope) -> str:
     where = f"may fit on {first(cause.nodes)}" if cause.fitting else ""
     quote = f'the scheduler says "{cause.quote}"' if cause.quote else ""
-    told = ", but ".join(filter(None, (where, quote)))
+    context = ", but ".join(filter(None, (where, quote)))
     missing = "; ".join(cause.missing)
-    return f"{told}{'; ' if quote else ', but '}{missing}" if told and missing else told or missing
+    return f"{context}{'; ' if quote else ', but '}{missing}" if context and missing else context or missing

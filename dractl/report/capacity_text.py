@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
-from dractl.report.plain import printable
+from dractl.report.plain import printable, wrap
 from dractl.report.table import table
 
 if TYPE_CHECKING:
@@ -222,9 +221,7 @@ def fit(
 
 
 def _wrap(line: str, width: int) -> list[str]:
-    indent = " " * (len(line) - len(line.lstrip()) + 2)
-    wrapped = textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return wrapped or [""]
+    return wrap(line, width, " " * (len(line) - len(line.lstrip()) + 2))
 
 
 def _most(found: Fit, most: Most) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 from dractl.explain.answer import plain
-from dractl.report.plain import printable
+from dractl.report.plain import printable, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,10 +24,7 @@ def text(groups: Sequence[Group], canvas: Canvas) -> str:
 
 def _wrapped(line: str, canvas: Canvas) -> str:
     indent = "" if line[:1] != " " else "  "
-    lines = textwrap.wrap(
-        line, max(canvas.width, 30), subsequent_indent=indent + "  ", break_long_words=False, break_on_hyphens=False
-    )
-    return "\n".join(lines)
+    return "\n".join(wrap(line, max(canvas.width, 30), indent + "  "))
 
 
 def _lines(group: Group, canvas: Canvas) -> Iterator[str]:

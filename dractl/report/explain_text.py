@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from dractl.explain.answer import SEVERITY
-from dractl.report.plain import plural, printable
+from dractl.report.plain import plural, printable, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,7 +90,7 @@ def _clean(text: str, canvas: Canvas) -> str:
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, max(width, 30), break_long_words=False, break_on_hyphens=False) or [""]
+    return wrap(text, max(width, 30))
 
 
 def _wrapped(first: str, text: str, canvas: Canvas, *, hanging: int) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dractl.lint import registry
 from dractl.report.lint_summary import STYLES
-from dractl.report.plain import printable
+from dractl.report.plain import printable, wrap
 
 if TYPE_CHECKING:
     from dractl.lint.finding import Finding, Report
@@ -27,7 +27,7 @@ def _finding(finding: Finding, canvas: Canvas) -> str:
     title = f"{head} {finding.name}: {canvas.plain(printable(finding.message))}"
     if finding.confidence != "certain":
         title += f" ({finding.confidence})"
-    first, *rest = _lines(title, canvas.width, subsequent_indent="  ")
+    first, *rest = wrap(title, canvas.width, "  ")
     lines = [canvas.paint(head, style) + first[len(head) :], *rest]
 
     margin = " " * len(str(finding.position.line))
@@ -59,13 +59,7 @@ def _finding(finding: Finding, canvas: Canvas) -> str:
 
 
 def _wrapped(text: str, canvas: Canvas, indent: int) -> list[str]:
-    return _lines(canvas.plain(printable(text)), max(20, canvas.width - indent - 3))
-
-
-def _lines(text: str, width: int, subsequent_indent: str = "") -> list[str]:
-    from textwrap import wrap  # nothing is wrapped where nothing is found
-
-    return wrap(text, width, subsequent_indent=subsequent_indent, break_on_hyphens=False)
+    return wrap(canvas.plain(printable(text)), max(20, canvas.width - indent - 3))
 
 
 def _note(text: str, label: str, canvas: Canvas, margin: str) -> list[str]:

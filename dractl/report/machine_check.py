@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from dractl.report import machine_text as words
+from dractl.report.plain import wrap
 
 if TYPE_CHECKING:
     from dractl.probes.readiness import Check, State
@@ -27,11 +27,11 @@ def render(checks: tuple[Check, ...], canvas: Canvas) -> str:
         mark, word, style = _MARKS[check.state]
         head = canvas.glyph(mark, f"{word:<7}")
         indent = " " * (len(head) + left + 4)
-        first, *rest = words.wrap(f"{head}  {check.name:<{left}}  {check.evidence}", canvas.width, indent)
+        first, *rest = wrap(f"{head}  {check.name:<{left}}  {check.evidence}", canvas.width, indent)
         lines += [first.replace(head, canvas.paint(head, style), 1), *rest]
         if check.advice:
             arrow = canvas.glyph("→", "->")
-            lines += words.wrap(f"{indent}{arrow} {check.advice}", canvas.width, indent + "  ")
+            lines += wrap(f"{indent}{arrow} {check.advice}", canvas.width, indent + "  ")
     counts: Counter[State] = Counter(check.state for check in checks)
     lines += ["", ", ".join(f"{counts[state]} {state}" for state in _MARKS if counts[state])]
     return canvas.plain("\n".join(lines) + "\n")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dractl.discovery.publication import NOTHING
 from dractl.report import machine_text as words
+from dractl.report.plain import wrap
 from dractl.topology import cpulist
 from dractl.topology.levels import LEVELS, affinity, data_direct, endpoints, nearest, rank
 
@@ -27,7 +28,7 @@ def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHI
     devices = devices_of(machine)
     if not devices:
         none = "no GPU, NIC, NVMe or accelerator on PCI: there are no distances to show"
-        return "\n".join(words.wrap(none, canvas.width, "  ")) + "\n"
+        return "\n".join(wrap(none, canvas.width, "  ")) + "\n"
     labels = words.labels(machine, devices, publication)
     levels = nearest(machine)
     cells = [
@@ -50,7 +51,7 @@ def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHI
     ):
         lines += ["", canvas.paint(title, "1")] if texts else []
         for text in texts:
-            lines += words.wrap(f"  {text}", canvas.width, "    ")
+            lines += wrap(f"  {text}", canvas.width, "    ")
     return canvas.plain("\n".join(lines) + "\n")
 
 
@@ -127,7 +128,7 @@ def _legend(
             lines.append((head + row[4]).rstrip())
         else:
             lines += [canvas.cut(head.rstrip(), canvas.width)]
-            lines += words.wrap(f"{'':{widths[0]}}  {row[4]}", canvas.width, " " * (widths[0] + 4))
+            lines += wrap(f"{'':{widths[0]}}  {row[4]}", canvas.width, " " * (widths[0] + 4))
     return [*lines, ""]
 
 
@@ -163,5 +164,5 @@ def _disagreements(machine: Machine, labels: dict[str, str], canvas: Canvas) -> 
             if level != sysfs.get(frozenset((a, b)), level)
         ]
         if differ:
-            lines += words.wrap(f"{title}: {', '.join(differ)}", canvas.width, "  ")
+            lines += wrap(f"{title}: {', '.join(differ)}", canvas.width, "  ")
     return lines

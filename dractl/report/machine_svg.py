@@ -15,6 +15,7 @@ from dractl.report import machine_boxes as boxes
 from dractl.report import machine_text as words
 from dractl.report.canvas import Canvas
 from dractl.report.machine_boxes import Box, Card
+from dractl.report.plain import wrap
 from dractl.topology.levels import LEVELS, endpoints
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def render(machine: Machine, publication: Publication = NOTHING) -> str:
     out: list[str] = []
     y = float(_PAD)
     for i, line in enumerate(words.host_lines(machine)):
-        for part in words.wrap(line, int((width - 2 * _PAD) / _BOLD), ""):
+        for part in wrap(line, int((width - 2 * _PAD) / _BOLD), ""):
             out.append(_text(part, _PAD, y + 12, "soft" if i else "bold"))
             y += 18
     y += 6
@@ -89,7 +90,7 @@ def render(machine: Machine, publication: Publication = NOTHING) -> str:
     y = max(heights)
     names = words.labels(machine, endpoints(machine), publication)
     for line in _footer(machine, picture, publication, names):
-        for i, part in enumerate(words.wrap(line, int((width - 2 * _PAD) / _PLAIN), "    ")):
+        for i, part in enumerate(wrap(line, int((width - 2 * _PAD) / _PLAIN), "    ")):
             out.append(_text(part.strip(), _PAD + (16 if i else 0), y + 8, "soft"))
             y += 18
     size = f'viewBox="0 0 {width} {y + 8:g}" width="{width}" height="{y + 8:g}"'
@@ -127,7 +128,7 @@ def _box(box: Box, x: float, y: float, width: float) -> _Drawn:
         )
     at = y + _HEAD
     if not beside:
-        for line in words.wrap(box.detail, int((width - 20) / _PLAIN), ""):
+        for line in wrap(box.detail, int((width - 20) / _PLAIN), ""):
             parts.append(_text(line.strip(), x + _GAP, at + 10, "soft"))
             at += _LINE
         at += 4
@@ -145,7 +146,7 @@ def _item(item: Box | Card | Rest, x: float, y: float, width: float) -> _Drawn:
         return _box(item, x, y, width)
     if isinstance(item, Card):
         return _card(item, x, y, width)
-    lines = words.wrap(item.text, int((width - 20) / _PLAIN), "  ")
+    lines = wrap(item.text, int((width - 20) / _PLAIN), "  ")
     texts = [_text(line.strip(), x + (20 if i else 10), y + 12 + i * _LINE, "soft") for i, line in enumerate(lines)]
     return _Drawn(texts, _LINE * len(lines))
 
@@ -163,13 +164,13 @@ def _card(card: Card, x: float, y: float, width: float) -> _Drawn:
     row = y + 17 + (_LINE if texts else 0)
     texts.append(_text(card.device.bdf, left, row, "mono"))
     indent = left + len(card.device.bdf) * _MONO + 10
-    lines = words.wrap(card.text, int((right - indent) / _PLAIN), "")
-    lines += [line for part in card.parts for line in words.wrap(part, int((right - indent) / _PLAIN), "  ")]
+    lines = wrap(card.text, int((right - indent) / _PLAIN), "")
+    lines += [line for part in card.parts for line in wrap(part, int((right - indent) / _PLAIN), "  ")]
     why = f"not published: {card.why_not}" if card.why_not else ""
     for i, line in enumerate(lines):
         texts.append(_text(line.strip(), indent, row + i * _LINE, ""))
     row += max(0, len(lines) - 1) * _LINE
-    for line in words.wrap(why, int((right - indent) / _PLAIN), "") if why else []:
+    for line in wrap(why, int((right - indent) / _PLAIN), "") if why else []:
         row += _LINE
         texts.append(_text(line, indent, row, "warn"))
     height = row + 9 - y

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
 from dractl.discovery.alignment import alignments, obstacles
@@ -360,22 +359,6 @@ def count(number: int, word: str) -> str:
 def span(names: list[str]) -> str:
     """Names separated by commas; of many only the first and the last, with their number."""
     return ", ".join(names) if len(names) <= _MAX_NAMES else f"{names[0]} to {names[-1]} ({len(names)})"
-
-
-def wrap(text: str, width: int, indent: str) -> list[str]:
-    """``text`` in lines of at most ``width`` columns, the second and later ones indented.
-
-    Lists without blanks, such as 0,4,8, break after a comma where they have to.
-    """
-    width = max(width, 8)  # boxes in boxes in boxes leave little
-    lines: list[str] = []
-    for line in textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False):
-        rest = line
-        while len(rest) > width and (cut := rest.rfind(",", len(indent) + 1, width)) > 0:
-            lines.append(rest[: cut + 1])
-            rest = indent + rest[cut + 1 :]
-        lines.append(rest)
-    return lines or [""]
 
 
 def note_lines(machine: Machine, publication: Publication) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dractl.discovery.publication import NOTHING
 from dractl.report import machine_text as words
+from dractl.report.plain import wrap
 from dractl.topology import cpulist, tree
 from dractl.topology.machine import PciDevice
 from dractl.topology.tree import Switch
@@ -54,7 +55,7 @@ def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHI
     """The tree as text. ``verbose`` lists every function and the GPUs' UUIDs and MIG profiles."""
     lines: list[str] = []
     for i, line in enumerate(words.host_lines(machine)):
-        lines += [canvas.paint(part, "" if i else "1") for part in words.wrap(line, canvas.width, "  ")]
+        lines += [canvas.paint(part, "" if i else "1") for part in wrap(line, canvas.width, "  ")]
     lines += _numa(machine, canvas)
     lines += _layout(_rows(machine, publication, canvas, verbose), canvas)
     lines += _unplaced(machine, canvas)
@@ -85,9 +86,9 @@ def _numa(machine: Machine, canvas: Canvas) -> list[str]:
         if row and wide:
             lines.append(f"{name:<{left}}  {text:<{middle}}   distance{row}")
         else:
-            lines += words.wrap(f"{name:<{left}}  {text}", canvas.width, " " * (left + 2))
+            lines += wrap(f"{name:<{left}}  {text}", canvas.width, " " * (left + 2))
             if row:
-                lines += words.wrap(f"{'':{left}}  distance{row}", canvas.width, " " * (left + 10))
+                lines += wrap(f"{'':{left}}  distance{row}", canvas.width, " " * (left + 10))
     return lines
 
 
@@ -257,7 +258,7 @@ def _layout(rows: list[_Row | _Title], canvas: Canvas) -> list[str]:
 
 
 def _titled(title: _Title, canvas: Canvas) -> list[str]:
-    first, *rest = words.wrap(title.branch + title.text, canvas.width, " " * (len(title.branch) + 2))
+    first, *rest = wrap(title.branch + title.text, canvas.width, " " * (len(title.branch) + 2))
     return [title.branch + canvas.paint(first[len(title.branch) :], title.style), *rest]
 
 
@@ -268,20 +269,20 @@ def _device(row: _Row, widths: _Widths, canvas: Canvas) -> list[str]:
     columns += [canvas.paint(f"{row.kind:<{widths.kind}}", row.style)] if widths.kind else []
     if not widths.text and not (row.published or row.names or row.link):
         plain = f"{bdf}  {row.kind}".rstrip() + "  "
-        first, *rest = words.wrap(plain + row.text, canvas.width, f"{row.below}    ")
+        first, *rest = wrap(plain + row.text, canvas.width, f"{row.below}    ")
         return ["  ".join(columns).rstrip() + "  " + first[len(plain) :], *rest]
     columns += [canvas.paint(f"{row.published:<{widths.published}}", "1")] if widths.published else []
     columns += [f"{canvas.cut(row.names, widths.names):<{widths.names}}"] if widths.names else []
     if not widths.names and (row.names or row.link):
         more = "  ".join(part for part in (row.names, row.link, row.text) if part)
-        lines = words.wrap(f"{row.below}  {more}", canvas.width, f"{row.below}    ")
+        lines = wrap(f"{row.below}  {more}", canvas.width, f"{row.below}    ")
         if row.slow:
             lines = [line.replace(row.link, link) for line in lines]
         return ["  ".join(columns).rstrip(), *lines]
     if not widths.text:
-        text = words.wrap(f"{row.below}  {row.text}", canvas.width, f"{row.below}    ")
+        text = wrap(f"{row.below}  {row.text}", canvas.width, f"{row.below}    ")
         return ["  ".join([*columns, link]).rstrip(), *text]
-    first, *rest = words.wrap(row.text, widths.text, "  ")
+    first, *rest = wrap(row.text, widths.text, "  ")
     start = widths.left + sum(width + 2 for width in (widths.kind, widths.published, widths.names) if width) + 2
     below = f"{row.below:<{start}}"
     return ["  ".join([*columns, f"{first:<{widths.text}}", link]).rstrip(), *(below + line for line in rest)]
@@ -300,7 +301,7 @@ def _unplaced(machine: Machine, canvas: Canvas) -> list[str]:
         return []
     lines = ["", canvas.paint("Not on PCI", "1")]
     for line in shown:
-        lines += words.wrap(line, canvas.width, " " * 10)
+        lines += wrap(line, canvas.width, " " * 10)
     return lines
 
 
@@ -309,7 +310,7 @@ def _published(publication: Publication, canvas: Canvas) -> list[str]:
     if not publication.devices:
         return []
     title = "Devices that drivers would publish"
-    first, *rest = words.wrap(f"{title} ({words.published_drivers(publication)})", canvas.width, "  ")
+    first, *rest = wrap(f"{title} ({words.published_drivers(publication)})", canvas.width, "  ")
     lines = ["", first.replace(title, canvas.paint(title, "1")), *rest]
     places = words.published_places(publication)
     left = max(len(place) for place, _ in places)
@@ -318,9 +319,9 @@ def _published(publication: Publication, canvas: Canvas) -> list[str]:
         for i, (driver, names) in enumerate(drivers):
             head = f"  {'' if i else place:<{left}}  {driver:<{middle}}  "
             fits = len(head) + max(map(len, names), default=0) <= canvas.width
-            lines += words.wrap(head + " ".join(names), canvas.width, " " * (len(head) if fits else _INDENT))
+            lines += wrap(head + " ".join(names), canvas.width, " " * (len(head) if fits else _INDENT))
     for line in words.alignment_lines(publication):
-        lines += words.wrap(f"  {line}", canvas.width, "    ")
+        lines += wrap(f"  {line}", canvas.width, "    ")
     return lines
 
 
@@ -328,7 +329,7 @@ def _section(title: str, texts: list[str], canvas: Canvas) -> list[str]:
     """Lines below a title; nothing without lines."""
     lines = ["", canvas.paint(title, "1")] if texts else []
     for text in texts:
-        lines += words.wrap(f"  {text}", canvas.width, "    ")
+        lines += wrap(f"  {text}", canvas.width, "    ")
     return lines
 
 
@@ -336,6 +337,6 @@ def _pairs(title: str, pairs: list[tuple[str, str]], canvas: Canvas) -> list[str
     """``about: message`` below a title; nothing without pairs."""
     lines = ["", canvas.paint(title, "1")] if pairs else []
     for about, message in pairs:
-        first, *rest = words.wrap(f"  {about}: {message}", canvas.width, "    ")
+        first, *rest = wrap(f"  {about}: {message}", canvas.width, "    ")
         lines += [first.replace(about, canvas.paint(about, "33"), 1), *rest]
     return lines

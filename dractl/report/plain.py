@@ -28,3 +28,21 @@ def harmless(text: str) -> str:
 def plural(count: int, noun: str) -> str:
     """``1 error``, ``2 errors``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def wrap(text: str, width: int, indent: str = "") -> list[str]:
+    """Lines of at most ``width`` columns, the second and later ones indented; one empty line for an empty text.
+
+    Names and paths are not broken. Lists without blanks, such as 0,4,8, break after a comma where they have to.
+    """
+    import textwrap  # most reports of lint have nothing to wrap
+
+    width = max(width, 8)  # boxes in boxes in boxes leave little
+    lines: list[str] = []
+    for line in textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False):
+        rest = line
+        while len(rest) > width and (cut := rest.rfind(",", len(indent) + 1, width)) > 0:
+            lines.append(rest[: cut + 1])
+            rest = indent + rest[cut + 1 :]
+        lines.append(rest)
+    return lines or [""]
