@@ -363,8 +363,8 @@ def _published_twice(cause: causes.PublishedTwice, names: Names, scope: Scope) -
     more = f" and {len(cause.slices) - 3} more" if len(cause.slices) > 3 else ""
     both = f"; {'all' if len(cause.slices) > 2 else 'both'} have {first(cause.both)}" if cause.both else ""
     return (
-        f"pool {cause.pool} is published twice, by slices {slices}{more}{both}: do two installations of the driver run, "
-        "or has an earlier one left its slices?"
+        f"pool {cause.pool} is published twice, by slices {slices}{more}{both}: do two installations of the driver "
+        "run, or has an earlier one left its slices?"
     )
 
 
