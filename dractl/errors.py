@@ -9,7 +9,7 @@ from typing import ClassVar
 
 
 class DractlError(Exception):
-    """Something that the user can see and mend.
+    """Error that the user can see and fix.
 
     ``message`` says what is wrong, in one sentence; ``place`` where (``file``, ``file:line:column``, an object's name);
     ``hint`` what is allowed or what to do next.

@@ -1,4 +1,4 @@
-"""What an API server of a chosen release says to a document: decoding (schemas) and the validation rules."""
+"""Verdict of an API server of a chosen release on a document: decoding (schemas) and validation rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request policies of capacities that can be consumed in parts (validateRequestPolicy)."""
+"""Request policies of consumable capacities (validateRequestPolicy)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_INT64 = (1 << 63) - 1
 
 
 def request_policy(place: Place, *, shareable: bool, target: Target) -> Iterator[Violation]:
-    """The policy of the capacity at ``place``, on a device that is ``shareable`` or not."""
+    """Violations in the policy of the capacity at ``place``; ``shareable``: the device allows multiple allocations."""
     policy = place.child("requestPolicy")
     if not policy.set:
         return
@@ -69,7 +69,7 @@ def _valid_values(places: Place, default: Quantity, capacity: Quantity, target: 
 
 
 def _key(option: Quantity, target: Target) -> object:
-    """What makes options equal: their whole value, or their decimal text (``1`` is not ``1.0``)."""
+    """Key by which options are equal: the integer value, or the decimal string (``1`` is not ``1.0``)."""
     if not (target.has("fractional-ranges") and target.enabled("DRAFractionalCapacityRange")):
         return option.value()
     unscaled, exponent = option.scaled()
@@ -105,7 +105,7 @@ def _valid_range(place: Place, default: Quantity, capacity: Quantity, target: Ta
 
 
 def _bounds(place: Place, default: Quantity) -> list[tuple[Place, Quantity]]:
-    """Default, min, max and step, as far as they are set."""
+    """Default, and those of min, max and step that are set."""
     bounds = [
         (place.child(name), place.child(name).quantity) for name in ("min", "max", "step") if place.child(name).set
     ]
@@ -113,7 +113,7 @@ def _bounds(place: Place, default: Quantity) -> list[tuple[Place, Quantity]]:
 
 
 def _steps(place: Place, default: Quantity, capacity: Quantity, target: Target) -> Iterator[Violation]:
-    """1.37: fractions are reckoned with in thousandths, and what int64 cannot hold is told first."""
+    """1.37: fractions are compared in thousandths, and values that overflow int64 are reported first."""
     bounds = _bounds(place, default)
     in_milli = target.enabled("DRAFractionalCapacityRange") and not all(bound.is_integer() for _, bound in bounds)
     if in_milli:

@@ -29,7 +29,7 @@ def invalid(
     allowed: Sequence[str] = (),
     field: str | None = None,
 ) -> Violation:
-    """A value that breaks a rule; ``value`` is what is shown instead of the whole value.
+    """Violation for an invalid value; ``value`` is shown instead of the whole value.
 
     ``field``: where the server means another path than that of the place.
     """
@@ -61,7 +61,7 @@ def duplicate(rule: str, place: Place, value: Any) -> Violation:
 
 
 def not_supported(rule: str, place: Place, allowed: Sequence[str], *, key: str | None = None) -> Violation:
-    """A string that is not one of the ``allowed`` ones; ``key``: it is the key of the entry at the place."""
+    """Violation for a string that is not ``allowed``; ``key``: the string is the key of the entry at the place."""
     text = place.text if key is None else key
     listed = ", ".join(f'"{name}"' for name in allowed)
     message = f"Unsupported value: {show(text)}: supported values: {listed}"
@@ -87,7 +87,7 @@ def internal(rule: str, place: Place, detail: str) -> Violation:
 
 
 class Declared(Violation):
-    """What 1.37 says in code that is generated from the tags of api/resource/v1*/types.go.
+    """Violation from 1.37's validation, which is generated from the tags of api/resource/v1*/types.go.
 
     That code runs beside the validation written by hand and goes on where the latter has stopped; it spells paths in
     the shape of the version that was written. Other releases say the same by hand.
@@ -97,13 +97,13 @@ class Declared(Violation):
 
 
 def declared(place: Place, violations: Iterable[Violation]) -> Iterator[Declared]:
-    """The violations as declared ones; ``place``: what they are reported for."""
+    """Violations as those of generated validation, reported for ``place``."""
     for v in violations:
         yield Declared(v.rule, v.type, place.declared, v.path, v.message, v.key, v.offset, v.allowed, v.nearest)
 
 
 def only_declared(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:
-    """What remains where the validation by hand looks no further: nothing up to 1.36."""
+    """Violations left where handwritten validation stops: those of generated validation, so none up to 1.36."""
     if target.has("declared-where-stopped"):
         yield from (violation for violation in violations if isinstance(violation, Declared))
 
@@ -130,7 +130,7 @@ def _violation(
 
 
 def show(value: Any) -> str:
-    """A value as the server prints it, cut where it is long."""
+    """Value as the server prints it, shortened if long."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_other)
     return text if len(text) <= 300 else f"{text[:240]}…{text[-40:]}"
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_REQUESTS = MAX_CONSTRAINTS = MAX_CONFIG = MAX_DERIVED = 32
 MAX_FIRST_AVAILABLE = 8
 MAX_OFFERED = 64
-"""Names that are offered for a wrong one: a claim cannot have many more, and a hostile one shall end soon."""
+"""Most names suggested for a wrong one: few claims have more, and hostile input takes bounded time."""
 
 _SELECTORS = SelectorRules("RC-10", "RC-11", "RC-12", "RC-13", "RC-14")
 _OPAQUE = OpaqueRules("RC-26", "RC-27", "RC-28", "RC-29", "RC-30")
@@ -34,7 +34,7 @@ _REFERENCE = "must be the name of a request in the claim or the name of a reques
 
 
 class _Claim(NamedTuple):
-    """What the rules about a part of a claim have to know of the rest."""
+    """Context of a claim for the rules about its parts."""
 
     target: Target
     references: Mapping[str, frozenset[str]]
@@ -61,7 +61,7 @@ def spec(place: Place, target: Target) -> Iterator[Violation]:
 
 
 def admin_access(place: Place, namespace: Mapping[str, str] | None, target: Target) -> Iterator[Violation]:
-    """Admin access wants a label on the namespace (pkg/registry/resource/utils.go AuthorizedForAdmin).
+    """Violations of admin access in a namespace without the label (pkg/registry/resource/utils.go AuthorizedForAdmin).
 
     ``namespace``: its labels; None if they are not known. The server names the path of a flat request in a claim, for a
     template too.
@@ -126,7 +126,7 @@ def _request(claim: _Claim, place: Place) -> Iterator[Violation]:
 
 
 def _alternatives(claim: _Claim, place: Place) -> Iterator[Violation]:
-    """What stands in ``exactly`` and ``firstAvailable``."""
+    """Violations in ``exactly`` and ``firstAvailable``."""
     exactly, first_available = place.child("exactly"), place.child("firstAvailable")
     if first_available.size:
         check = partial(_sub_request, claim, place.child("name").text)
@@ -143,7 +143,7 @@ def _sub_request(claim: _Claim, parent: str, place: Place) -> Iterator[Violation
 
 
 def _body(claim: _Claim, place: Place, reference: str, *, alternative: bool) -> Iterator[Violation]:
-    """What exact requests and alternatives have in common."""
+    """Violations in the fields that exact requests and alternatives share."""
     device_class = place.child("deviceClassName")
     wrong = subdomain("RC-09", device_class) if device_class.text else [required("RC-08", device_class)]
     yield from declared(device_class, wrong) if alternative else wrong
@@ -224,7 +224,7 @@ def _config(claim: _Claim, place: Place) -> Iterator[Violation]:
 def request_references(
     rules: tuple[str, str], places: Place, known: Mapping[str, frozenset[str]], target: Target
 ) -> Iterator[Violation]:
-    """The requests that a part of a claim is about.
+    """Violations in the references of a part of a claim to requests.
 
     ``rules``: the ids for too many or repeated ones, and for one that is not in ``known``.
     """

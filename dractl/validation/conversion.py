@@ -1,4 +1,4 @@
-"""Where a path of the v1 shape lies in a document that was written for an older version."""
+"""Paths of v1 translated to documents written for an older version."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def source_path(path: Path, value: dict[str, Any]) -> Path:
-    """The place in the document as it was written."""
+    """Path in the document as written."""
     version = str(value.get("apiVersion", "")).rpartition("/")[2]
     return _older(path, value.get("kind"), version) if version in ("v1beta1", "v1alpha3") else path
 

@@ -1,4 +1,4 @@
-"""From a document to what the API server's strict decoder says: kind and version, types, fields, keys given twice."""
+"""Strict decoding as the API server does it: kind and version, types, fields, duplicate keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Fault(Protocol):
-    """What loading a document found that only strict decoding minds, such as a key that is given twice."""
+    """Fault found while loading a document that only strict decoding reports, such as a duplicate key."""
 
     @property
     def message(self) -> str: ...
@@ -37,7 +37,7 @@ KUBERNETES_GROUPS = ("", "apps", "batch", DRA_GROUP, "scheduling.k8s.io")
 
 
 def identify(value: Mapping[str, Any], target: Target) -> Struct | list[Violation]:
-    """The type that a document is of, or why it has none.
+    """Type of a document, or the violations if it has none.
 
     An empty list for a kind that is none of Kubernetes' own (a custom resource) or that dractl has no schema of.
     """
@@ -56,7 +56,7 @@ def identify(value: Mapping[str, Any], target: Target) -> Struct | list[Violatio
 
 
 def decode(value: Mapping[str, Any], shape: Struct, target: Target, faults: Iterable[Fault]) -> list[Violation]:
-    """What the decoder says: a value of the wrong type hides every other fault; double keys and unknown fields do not.
+    """Decoding errors. A value of the wrong type hides all others; duplicate keys and unknown fields hide none.
 
     The messages of ``faults`` are taken as they are.
     """
@@ -77,7 +77,7 @@ def decode(value: Mapping[str, Any], shape: Struct, target: Target, faults: Iter
 
 
 def _known_when(api_version: str, kind: str, path: Path, target: Target) -> str | None:
-    """Which other releases have a field that this one does not know."""
+    """Other releases that have a field unknown to this one, as a phrase."""
     shapes = {release: of_release(release).kind(api_version, kind) for release in RELEASES}
     return _when([release for release, shape in shapes.items() if shape and has_field(shape, path)], target)
 
@@ -109,7 +109,7 @@ def _not_served(name: str, message: str, **more: Any) -> Violation:
 
 
 def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
-    """Why Kubernetes has no such kind in that version; nothing if it can be a custom resource."""
+    """Violations for a kind that Kubernetes lacks in that version; empty if it can be a custom resource."""
     group, _, version = api_version.rpartition("/")
     schemas = of_release(target.release)
     kinds = tuple(sorted({known for file in schemas.files(DRA_GROUP) for known in schemas.kinds(file)}))
@@ -141,7 +141,7 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
 
 
 def _served(kind: str, served: tuple[str, ...], target: Target) -> str:
-    """The versions, apart from each other those that are there by default."""
+    """Served versions as a phrase; those that are off by default are listed apart."""
     always = served_versions(kind, target.release, by_default=True) if target.has("served-by-default") else served
     optional = [version for version in served if version not in always]
     if not always or not optional:
@@ -151,14 +151,14 @@ def _served(kind: str, served: tuple[str, ...], target: Target) -> str:
 
 
 def _kind_when(kind: str, target: Target) -> str | None:
-    """Which other releases have a kind that this one does not."""
+    """Other releases that have a kind which this one lacks, as a phrase."""
     if kind in ("ResourceClass", "ResourceClaimParameters", "ResourceClassParameters", "PodScheduling"):
         return "it was part of classic DRA, which ended with 1.31"
     return _when([release for release in RELEASES if of_release(release).versions(kind)], target)
 
 
 def _meant_ours(group: str) -> bool:
-    """Whether a group may have been meant to be resource.k8s.io."""
+    """True if a group is probably a misspelt resource.k8s.io."""
     return nearest(group, (DRA_GROUP, "resource.kubernetes.io")) is not None
 
 

@@ -1,4 +1,4 @@
-"""What the API server fills in (pkg/apis/resource/v1*/defaults.go), as far as the rules look at it."""
+"""Defaults that the API server sets (pkg/apis/resource/v1*/defaults.go) and that rules depend on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RESULTS = ("status", "allocation", "devices", "results")
 
 
 def apply(value: Mapping[str, Any], api_version: str) -> dict[str, Any]:
-    """A v1 document with the defaults of a request; ``api_version`` is that in which it was written.
+    """A v1 document with the defaults of requests set; ``api_version`` is the version of the input.
 
     ``allocationMode`` is ExactCount, ``count`` then 1 (also in place of 0), a toleration's ``operator`` Equal. The
     document itself is left as it is.
@@ -62,7 +62,7 @@ def _body(body: Mapping[str, Any], *, counted: bool) -> dict[str, Any]:
 
 
 def _tolerating(value: Mapping[str, Any]) -> dict[str, Any]:
-    """A request, or a device that is allocated, with the operators of its tolerations."""
+    """A request, or an allocated device, with the operators of its tolerations set."""
     tolerations = value.get("tolerations")
     if not tolerations:
         return dict(value)

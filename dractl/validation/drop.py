@@ -1,4 +1,4 @@
-"""Fields that the API server drops without a word, because their feature gate is off.
+"""Fields that the API server drops silently because their feature gate is off.
 
 The object is then stored with another meaning than it was written with. Which fields those are is data of
 :mod:`dractl.model.releases`; this follows ``dropDisabledFields`` of kubernetes/kubernetes
@@ -32,14 +32,14 @@ _SPEC = {
 
 
 class Dropped(NamedTuple):
-    """A field that the server drops for want of a gate, and the places (in the shape of v1) where it has a value."""
+    """Field that the server drops because of a gate, and the paths (in the shape of v1) where it is set."""
 
     gate: str
     paths: tuple[Path, ...]
 
 
 def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dropped]]:
-    """A v1 document as the server goes on with it, and what it lost. The document itself is left as it is."""
+    """A v1 document without the fields that the server drops, and these fields. The input is not modified."""
     lost: list[Dropped] = []
     if value.get("kind") not in _SPEC:
         return value, lost
@@ -58,7 +58,7 @@ def _steps(path: str) -> list[str]:
 
 
 def _without(value: Any, steps: list[str], path: Path, found: list[Path]) -> Any:
-    """``value`` without the fields that ``steps`` lead to; the same object where there are none."""
+    """``value`` without the fields at ``steps``; the same object if there are none."""
     step, rest = steps[0], steps[1:]
     if not rest:
         if type(value) is not dict or step not in value:

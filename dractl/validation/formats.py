@@ -1,7 +1,7 @@
 """The formats that names, keys and values have to have.
 
 k8s.io/apimachinery/pkg/api/validate/content and pkg/util/validation; pkg/apis/resource/validation for DRA's own.
-The first half says what is wrong with a text, the second turns that into violations at a place.
+The first half checks a string, the second turns faults into violations at a place.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def bounded(
     rule: str, places: Place, limit: int | None, check: Callable[[Place], Iterator[Violation]], target: Target
 ) -> Iterator[Violation]:
-    """Every item is checked; from 1.35 on not if there are too many. ``limit`` None: there can be any number."""
+    """Violations of a bounded list and its items. From 1.35 on, the items of a list that is too long go unchecked.
+    ``limit`` None: any number of items."""
     if limit is not None and places.size > limit:
         yield from declared(places, [too_many(rule, places, limit)])
         if target.has("first-error-hides-the-rest"):
@@ -34,7 +35,7 @@ def unique(
     *,
     name: str | None = None,
 ) -> Iterator[Violation]:
-    """Items with a key that an earlier one has. 1.34 points to the field ``name`` that holds the key."""
+    """Items whose key an earlier item has. 1.34 points to the field ``name``, which holds the key."""
     seen: set[Hashable] = set()
     for item in places.items():
         found = key(item)
@@ -54,7 +55,7 @@ def bounded_set(
     *,
     name: str | None = None,
 ) -> Iterator[Violation]:
-    """A bounded list without duplicates; ``rules``: for too many items, for duplicates."""
+    """Violations of a bounded list without duplicates; ``rules``: ids for too many items and for duplicates."""
     yield from bounded(rules[0], places, limit, check, target)
     if limit is None or places.size <= limit or not target.has("first-error-hides-the-rest"):
         for violation in unique(rules[1], places, key, target, name=name):

@@ -30,11 +30,11 @@ CLUSTER_SCOPED = frozenset(
     {"DeviceClass", "ResourceSlice", "DeviceTaintRule", "ResourcePoolStatusRequest", "Node", "Namespace"}
 )
 _COUNTS_GENERATIONS = frozenset({"ResourceClaim", "ResourceClaimTemplate", "ResourcePoolStatusRequest"})
-"""Kinds whose generation is not set by the server at creation."""
+"""Kinds whose generation the server does not set at creation."""
 
 
 def object_meta(kind: str, place: Place, target: Target) -> Iterator[Violation]:
-    """``metadata`` of an object that is created."""
+    """Violations in ``metadata`` of an object that is created."""
     yield from _names(kind, place, target)
     namespace = place.child("namespace")
     if kind not in CLUSTER_SCOPED and namespace.text:
@@ -50,7 +50,7 @@ def object_meta(kind: str, place: Place, target: Target) -> Iterator[Violation]:
 
 
 def template_meta(place: Place) -> Iterator[Violation]:
-    """``spec.metadata`` of a template: labels and annotations, nothing else (ValidateTemplateObjectMeta)."""
+    """``spec.metadata`` of a template: labels and annotations only (ValidateTemplateObjectMeta)."""
     yield from _annotations("OM-05", place.child("annotations"))
     yield from _labels("OM-04", place.child("labels"))
     for name, value in place.entries():

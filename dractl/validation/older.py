@@ -1,4 +1,4 @@
-"""How 1.31 to 1.33 say the same: read off their sources, not compared with their servers.
+"""Violations as 1.31 to 1.33 word them: taken from their sources, not compared with their servers.
 
 pkg/apis/resource/validation/validation.go of v1.31.13, v1.32.9 and v1.33.5.
 """
@@ -22,7 +22,7 @@ _BASIC = re.compile(r"^(spec\.devices\[\d+\])(?!\.name$)(?=\.|$)")
 
 
 def reworded(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:
-    """The violations with the types and fields of an older release."""
+    """Violations with the types and fields of an older release."""
     for violation in violations:
         if "a valid C identifier" in violation.message:
             violation = violation._replace(type="FieldValueTypeInvalid")  # noqa: PLW2901
@@ -39,7 +39,7 @@ def reworded(violations: Iterable[Violation], target: Target) -> Iterator[Violat
 
 
 def without_basic(document: Mapping[str, Any]) -> Iterator[Violation]:
-    """The devices of a ResourceSlice that have no ``basic``; their paths are those of the document as it was written.
+    """Violations for devices of a ResourceSlice without ``basic``; paths are those of the document as written.
 
     validateDevice up to 1.32; since 1.33 the conversion takes such a device for one without attributes.
     """

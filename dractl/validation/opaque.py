@@ -22,7 +22,7 @@ MAX_PARAMETERS = 10 * 1024
 
 
 class OpaqueRules(NamedTuple):
-    """The ids of the rules about a configuration."""
+    """Ids of the rules about a configuration."""
 
     missing: str
     driver: str
@@ -57,7 +57,7 @@ def json_object(rules: tuple[str, str], place: Place, limit: int | None) -> Iter
 
 
 def json_length(value: Any) -> int:
-    """How many bytes the value has as the compact JSON that sigs.k8s.io/yaml makes of a document.
+    """Length in bytes of the value as compact JSON, as sigs.k8s.io/yaml writes it.
 
     Go writes ``<``, ``>``, ``&`` and two line separators as six bytes each. The stack is our own: parameters can be
     nested deeper than Python calls.

@@ -1,4 +1,4 @@
-"""A value of a document together with where it stands, as rules walk over it."""
+"""Values of a document with their paths, as rules traverse them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BASIC_DEVICE = r"^(spec\.devices\[\d+\])\.(?!name$)"
 
 
 class Place:
-    """A value and the way to it. ``path`` and ``field`` are only put together when they are asked for.
+    """A value and the path to it. ``path`` and ``field`` are built only on demand.
 
     The step of the root is the version in which the document was written, if there is generated validation. The
     accessors read what decoding has already checked: null is absent, an absent text is "", a list empty.
@@ -41,7 +41,7 @@ class Place:
         self._shown = shown
 
     def child(self, *names: str) -> Place:
-        """The field of that name, and the field in it ...; its value is None where it is absent."""
+        """Field of that name, then the field in it, and so on; the value is None if it is absent."""
         place = self
         for name in names:
             value = place.value
@@ -52,7 +52,7 @@ class Place:
         return Place(value, self, index, "index")
 
     def key(self, key: str, shown: str | None = None) -> Place:
-        """The entry of a map; ``shown``: how the server spells a key that is too long for it."""
+        """Entry of a map; ``shown``: the server's spelling of a key that it shortens."""
         value = self.value
         return Place(value.get(key) if isinstance(value, dict) else None, self, key, "key", shown)
 
@@ -74,16 +74,16 @@ class Place:
 
     @property
     def size(self) -> int:
-        """How many items or entries there are."""
+        """Number of items or entries."""
         return len(self.value or ())
 
     def items(self) -> Iterator[Place]:
-        """The items of a list."""
+        """Items of a list."""
         for index, value in enumerate(self.value or ()):
             yield Place(value, self, index, "index")
 
     def entries(self) -> Iterator[tuple[str, Any]]:
-        """The entries of a map, as they are."""
+        """Entries of a map, unchanged."""
         yield from (self.value or {}).items()
 
     @property
@@ -92,7 +92,7 @@ class Place:
 
     @property
     def field(self) -> str:
-        """The path as the API server spells it."""
+        """Path as the API server spells it."""
         return self._spelt(shortened=True)
 
     def _spelt(self, *, shortened: bool) -> str:
@@ -106,12 +106,12 @@ class Place:
 
     @property
     def shortened(self) -> bool:
-        """Whether this is an entry whose key the server cuts."""
+        """True if this is an entry whose key the server shortens."""
         return self._shown not in (None, self._step)
 
     @property
     def declared(self) -> str:
-        """The path as the generated validation of 1.37 spells it: in the shape of the version that was written."""
+        """Path as the generated validation of 1.37 spells it: in the version of the input."""
         root = self
         while root._parent is not None:
             root = root._parent

@@ -1,4 +1,4 @@
-"""What pod groups and workloads say about claims (pkg/apis/scheduling/validation; generated validation from 1.36)."""
+"""Claims of pod groups and workloads (pkg/apis/scheduling/validation; generated validation from 1.36)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ MAX_TEMPLATES: Final = 8  # WorkloadMaxPodGroupTemplates
 
 
 def pod_group(spec: Place) -> Iterator[Violation]:
-    """``spec`` of a PodGroup."""
+    """Violations in ``spec`` of a PodGroup."""
     yield from _claims(spec.child("resourceClaims"))
 
 
 def workload(spec: Place) -> Iterator[Violation]:
-    """``spec`` of a Workload."""
+    """Violations in ``spec`` of a Workload."""
     templates = spec.child("podGroupTemplates")
     if templates.size > MAX_TEMPLATES:
         yield too_many("PC-14", templates, MAX_TEMPLATES)

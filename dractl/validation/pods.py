@@ -1,4 +1,4 @@
-"""What pods and pod templates say about claims, and about extended resources (pkg/apis/core/validation)."""
+"""Claims and extended resources of pods and pod templates (pkg/apis/core/validation)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from dractl.validation.violation import Violation
 
 _SUPPORTED = ("cpu", "hugepages-", "memory")
-"""What a pod as a whole can ask for."""
+"""Resources that a pod as a whole can request."""
 
 
 def pods(value: Mapping[str, Any]) -> Iterator[Violation]:
-    """The pod, or every pod template, of a document."""
+    """Violations in the pod, or in every pod template, of a document."""
     for path, _ in pod_templates(value):
         place = Place(value)
         for step in path:
@@ -137,7 +137,7 @@ def _names_of_the_whole(place: Place) -> Iterator[Violation]:
 
 
 def _quantities(place: Place, *, template: bool) -> Iterator[Violation]:
-    """Requests and limits (validateResourceRequirements), as far as they can be those of extended resources.
+    """Violations in requests and limits (validateResourceRequirements) that extended resources can have.
 
     Whole numbers, and equal; names in ``kubernetes.io``, such as those of classes, are not that strict.
     """

@@ -1,4 +1,4 @@
-"""Validation by kind: what an API server says about a document once it is decoded, defaulted and converted.
+"""Validation by kind of a document that is decoded, defaulted and converted.
 
 Ids of rules begin with ``RC`` (claims and templates) or ``RS`` (slices), numbered in the order of upstream's checks,
 ``DC`` (classes), ``DT`` (taint rules), ``PS`` (pool status requests), ``CS`` (the status of claims), ``PC`` (claims of
@@ -25,7 +25,7 @@ def check(
     namespaces: Mapping[str, Mapping[str, str]],
     written: str = "v1",
 ) -> Iterator[Violation]:
-    """What the API server of ``target`` holds against a document in the shape of v1.
+    """Violations that the API server of ``target`` reports for a document in the shape of v1.
 
     ``namespaces``: the labels of those that are known. Paths are those of the v1 shape. ``written``: the version that
     the document had; 1.37 spells some fields as that version does.

@@ -1,4 +1,4 @@
-"""The API's types of one release, read from ``schemas/<release>/`` when they are asked for.
+"""API types of one release, read from ``schemas/<release>/`` on demand.
 
 ``tools/make_schemas.py`` makes the files and says what they hold; a claim needs two of them, 17 kB together.
 """
@@ -39,11 +39,11 @@ _BASIC: dict[str, Shape] = {
     "int32": INT32,
     "int64": INT64,
 }
-"""Definitions of meta-v1 that are no structs, by name."""
+"""Definitions of meta-v1 that are not structs, by name."""
 
 
 class Schemas:
-    """The types of one release. Files are read, and types put together, when a document first needs them."""
+    """Types of one release. Files are read, and types built, when a document first needs them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -52,7 +52,7 @@ class Schemas:
         self._shapes: dict[tuple[str, str], Shape] = {}
 
     def kind(self, api_version: str, kind: str) -> Struct | None:
-        """The type of a top-level kind; None if this release has none of that name in that group and version."""
+        """Type of a top-level kind; None if this release has no such kind in that group and version."""
         file = _file(api_version)
         if kind not in self.kinds(file):
             return None
@@ -95,7 +95,7 @@ class Schemas:
         return self._shapes[key]
 
     def _compile(self, file: str, schema: dict[str, Any]) -> Shape:
-        """A field's type."""
+        """Type of a field."""
         if "$ref" in schema:
             there, _, name = schema["$ref"].partition("#/$defs/")
             return self._shape(there.removesuffix(".json") or file, name)

@@ -22,7 +22,7 @@ MAX_COST = 1_000_000
 
 
 class SelectorRules(NamedTuple):
-    """The ids of the rules about a list of selectors."""
+    """Ids of the rules about a list of selectors."""
 
     too_many: str
     no_cel: str
@@ -45,7 +45,7 @@ def selectors(rules: SelectorRules, places: Place, target: Target) -> Iterator[V
 
 
 def selector(rules: SelectorRules, place: Place, target: Target) -> Iterator[Violation]:
-    """An expression that must say whether a device is meant."""
+    """Violations of an expression that selects devices, of type bool."""
     if length(place.text) > MAX_EXPRESSION:
         yield too_long(rules.too_long, place, MAX_EXPRESSION)
         return
@@ -59,7 +59,7 @@ def selector(rules: SelectorRules, place: Place, target: Target) -> Iterator[Vio
 
 
 def _error(rule: str, place: Place, program: Program) -> Violation:
-    """One cause for all that is wrong with an expression, at the place of the first."""
+    """One violation for all faults of an expression, at the first of them."""
     if program.error_type == "InternalError":
         return internal(rule, place, program.error or "")
     offset = program.issues[0].offset if program.issues else None
@@ -68,7 +68,7 @@ def _error(rule: str, place: Place, program: Program) -> Violation:
 
 
 def derived_attribute(rules: tuple[str, str], place: Place, target: Target, costs: list[int]) -> Iterator[Violation]:
-    """An expression that gives an attribute; what it costs is added to ``costs``.
+    """Violations of an expression that derives an attribute; its cost is added to ``costs``.
 
     ``rules``: the ids for what is wrong with the expression, and for its cost.
     """

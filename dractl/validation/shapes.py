@@ -1,4 +1,4 @@
-"""The Go types that the API server decodes JSON into, as far as they decide what decodes.
+"""Go types that the API server decodes JSON into, reduced to what decides whether a value decodes.
 
 A shape walks over a value as ``sigs.k8s.io/json`` does with strict fields: names are case-sensitive, ``null`` means
 "not set", a wrong type is noted and the walk goes on beside it.

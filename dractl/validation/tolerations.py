@@ -18,7 +18,7 @@ OPERATORS = ("Equal", "Exists")
 
 
 class TaintRules(NamedTuple):
-    """The ids of the rules about a taint."""
+    """Ids of the rules about a taint."""
 
     key: str
     value: str
@@ -26,7 +26,7 @@ class TaintRules(NamedTuple):
 
 
 def effects(target: Target) -> tuple[str, ...]:
-    """The effects that a taint can have."""
+    """Effects that a taint can have."""
     return ("NoExecute", "NoSchedule", "None") if target.has("effect-none") else ("NoExecute", "NoSchedule")
 
 

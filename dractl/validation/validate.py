@@ -1,4 +1,4 @@
-"""Everything that an API server of one release says about one document."""
+"""Verdict of an API server of one release on one document."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def validate(
     namespaces: Mapping[str, Mapping[str, str]] | None = None,
     faults: Iterable[Fault] = (),
 ) -> list[Violation]:
-    """What the API server of ``target`` says to a document that is created, in the server's order of steps.
+    """Violations that the API server of ``target`` reports when a document is created, in the server's order of steps.
 
     It must be served in this version, decode strictly, and pass validation once defaults are set, it is converted and
     the fields of disabled gates are dropped; a step that fails hides the later ones. What the server does not say is
@@ -61,7 +61,7 @@ def validate(
 
 
 def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
-    """A version that is off unless the server's ``--runtime-config`` names it. Up to 1.33 all of DRA is like that."""
+    """Violation for a version that is off unless ``--runtime-config`` names it, as all of DRA is up to 1.33."""
     always = served_versions(kind, target.release, by_default=True)
     if (
         not target.has("served-by-default")
@@ -81,7 +81,7 @@ def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
 
 
 def _status(claim: dict[str, Any], target: Target, namespaces: Mapping[str, Mapping[str, str]]) -> Iterator[Violation]:
-    """What is wrong with the status of a claim: no cause to reject the document, as the server drops it at creation."""
+    """Violations in the status of a claim. They do not reject the document: the server drops the status at creation."""
     from dractl.validation.place import Place
     from dractl.validation.status import claim_status
 

@@ -1,4 +1,4 @@
-"""Decodes a document as the API server's strict decoder does, and says what it says.
+"""Decoding of a document as the API server's strict decoder does it, with its messages.
 
 Follows ``sigs.k8s.io/json`` (a fork of Go's ``encoding/json``: ``decode.go``) and
 ``k8s.io/apimachinery/pkg/runtime/serializer/json``. What the schemas call required, and formats, are not its business.
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def walk(value: Any, shape: Struct) -> list[Misfit]:
-    """Everything in a document that does not decode into ``shape``, in the order of the document."""
+    """Misfits of a document against ``shape``, in the order of the document."""
     found: list[Misfit] = []
     shape.walk(value, [], found)
     return found
 
 
 def wrong_type(root: Struct, misfit: Misfit) -> Violation:
-    """The finding for a value of the wrong type; ``detail`` is the decoder's own sentence."""
+    """Violation for a value of the wrong type; ``detail`` is the decoder's own sentence."""
     shape, path = misfit.shape, misfit.path
     place = dotted(path)
     said = misfit.text or _cannot_unmarshal(root, misfit)
@@ -45,7 +45,7 @@ def wrong_type(root: Struct, misfit: Misfit) -> Violation:
 
 
 def _converted(value: Any, shape: Shape) -> Any:
-    """The value that was probably meant; None where that cannot be told."""
+    """Value that was probably meant; None if unknown."""
     if isinstance(shape, List) and (isinstance(value, dict) or type(value) is shape.item.plain):
         return [value]
     if isinstance(shape, Struct) and shape.go.endswith(".CELDeviceSelector") and isinstance(value, str):
@@ -62,13 +62,13 @@ def _converted(value: Any, shape: Shape) -> Any:
 
 
 def has_field(root: Struct, path: Path) -> bool:
-    """Whether the last step of a path is a field that its struct has."""
+    """True if the last step of a path is a field of its struct."""
     last = next(reversed(list(_holders(root, path))), None)
     return last is not None and isinstance(last[0], Struct) and len(path) > 0 and last[1] == path[-1] in last[0].names
 
 
 def unknown_field(root: Struct, misfit: Misfit, known_when: str | None = None) -> Violation:
-    """The finding for a field that the type does not have, with the name or the place that was probably meant.
+    """Violation for an unknown field, with the name or the place that was probably meant.
 
     ``known_when`` says which other releases have the field.
     """
@@ -101,7 +101,7 @@ def unknown_field(root: Struct, misfit: Misfit, known_when: str | None = None) -
 
 
 def _cannot_unmarshal(root: Struct, misfit: Misfit) -> str:
-    """The sentence of encoding/json, such as ``json: cannot unmarshal string into Go struct field ...``."""
+    """Sentence of encoding/json, such as ``json: cannot unmarshal string into Go struct field ...``."""
     struct, fields = root, []
     for holder, step in _holders(root, misfit.path):
         if isinstance(holder, Struct):
@@ -115,7 +115,7 @@ def _cannot_unmarshal(root: Struct, misfit: Misfit) -> str:
 
 
 def _holders(root: Struct, path: Path) -> Iterator[tuple[Shape, str | int]]:
-    """Each step of a path with the type that it starts from."""
+    """Steps of a path, each with the type it starts from."""
     shape: Shape | None = root
     for step in path:
         if shape is None:
@@ -128,7 +128,7 @@ def _holders(root: Struct, path: Path) -> Iterator[tuple[Shape, str | int]]:
 
 
 def _elsewhere(root: Struct, path: Path, name: str) -> Path | None:
-    """Where a field of this name would be right: in a struct inside this one, else in one around it or inside those."""
+    """Path where a field of this name is known: in a struct inside this one, else in an outer one or inside that."""
     for depth, (holder, _) in reversed(list(enumerate(_holders(root, path)))):
         at = path[:depth]
         below = _below(holder, name) if isinstance(holder, Struct) else None
@@ -138,7 +138,7 @@ def _elsewhere(root: Struct, path: Path, name: str) -> Path | None:
 
 
 def _below(struct: Struct, name: str) -> Path | None:
-    """The field, in this struct or in those that are one or two plain fields (no list, no map) further down."""
+    """Path of the field in this struct, or one or two plain fields (no list, no map) further down."""
     level: list[tuple[Path, Struct]] = [((), struct)]
     for _ in range(3):
         for path, this in level:
@@ -154,7 +154,7 @@ def _below(struct: Struct, name: str) -> Path | None:
 
 
 def _nearest_below(struct: Struct, name: str) -> Path | None:
-    """A name that is nearly right one plain field further down: ``deviceclassname`` -> ``exactly.deviceClassName``."""
+    """Nearest name one plain field further down: ``deviceclassname`` -> ``exactly.deviceClassName``."""
     for field in struct.names:
         inner = struct.field(field)
         if isinstance(inner, Struct) and field not in ("metadata", "status") and (close := nearest(name, inner.names)):
