@@ -284,6 +284,17 @@ def test_limit_of_devices(cluster: Cluster, release: str, text: str) -> None:
     assert cluster.allocator(release).allocate(node(), [claim(want("r", "gpu.io", 33))]).message == text
 
 
+@pytest.mark.parametrize("release", ["1.34", "1.36", "1.37"])
+def test_a_claim_may_have_as_many_devices_as_the_limit(cluster: Cluster, release: str) -> None:
+    """AllocationResultsMaxSize is 32 in all releases: k8s.io/api/resource/v1 types.go."""
+    cluster.pool("gpu.io", [gpu(f"g{n}") for n in range(40)])
+    allocator = cluster.allocator(release)
+    thirty_two = claim(want("a", "gpu.io", 30), want("b", "gpu.io", 2))
+    assert isinstance(allocator.allocate(node(), [thirty_two]), Allocated)
+    more = allocator.allocate(node(), [claim(want("a", "gpu.io", 31), want("b", "gpu.io", 2))])
+    assert "exceeds the claim limit of 32" in more.message
+
+
 def test_budget_ends_a_search_without_a_proof(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu(f"g{n}") for n in range(8)])
     nine = claim(*[want(f"r{n}", "gpu.io") for n in range(9)])

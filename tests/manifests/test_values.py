@@ -89,6 +89,10 @@ def test_a_merge_and_a_field_beside_it_repeat_the_key(one) -> None:
     [
         ('{"a": 5.0, "b": 1.5, "c": 1e3}', {"a": 5, "b": 1.5, "c": 1000}),
         ('{"a": "\\ud83d\\ude00", "b": "\\ud83d"}', {"a": "😀", "b": "\ufffd"}),
+        (
+            '{"a": "\\ud83d", "b": [1, true, null, "\\udead", {"c": 2}]}',
+            {"a": "\ufffd", "b": [1, True, None, "\ufffd", {"c": 2}]},
+        ),
         ('{"a": 1,}', {"a": 1}),
         ('{"a": 1, # why\n "b": 2}', {"a": 1, "b": 2}),
         ("\ufeff" + '{"a": 1}', {"a": 1}),

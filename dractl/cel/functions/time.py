@@ -47,14 +47,24 @@ def parse_duration(text: str) -> int | None:
         unit = _UNITS[part[4]]
         total += int(part[1] or 0) * unit
         if part[3]:
-            digits = part[3][:30]  # a digit further right is below a nanosecond
-            total += int(digits) * unit // 10 ** len(digits)
+            total += _fraction(part[3], unit)
         if total > (1 << 63):
             return None
         i = part.end()
     if i == 0 or not -(1 << 63) <= sign * total < 1 << 63:
         return None
     return sign * total
+
+
+def _fraction(digits: str, unit: int) -> int:
+    """The decimals of a unit in nanoseconds, in float64 as time.leadingFraction and ParseDuration of Go have it."""
+    number, scale = 0, 1.0
+    for digit in digits:
+        longer = number * 10 + int(digit)
+        if number > ((1 << 63) - 1) // 10 or longer > 1 << 63:
+            break
+        number, scale = longer, scale * 10
+    return int(float(number) * (unit / scale))
 
 
 def duration_text(nanoseconds: int) -> str:
