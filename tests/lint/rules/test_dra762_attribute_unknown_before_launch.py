@@ -1,15 +1,11 @@
-"""What Karpenter, Cluster Autoscaler and Kueue refuse or cannot provision for, only where they are named."""
+"""DRA762 attribute-unknown-before-launch."""
 
 from __future__ import annotations
-
-import pytest
 
 from dractl.lint import Finding, lint
 from dractl.manifests import load
 from dractl.model import Target
-from tests.lint.written import claim, device_class, template
-
-CONSUMERS = ("karpenter", "cluster-autoscaler", "kueue")
+from tests.lint.written import claim, device_class
 
 
 def found(text: str, *consumers: str) -> list[Finding]:
@@ -23,13 +19,10 @@ def selecting(expression: str) -> str:
 
 UUID = 'device.attributes["gpu.example.org"].uuid == "GPU-1"'
 ADDRESS = 'device.attributes["resource.kubernetes.io"].pciBusID == "0000:3b:00.0"'
-WHOLE = template(claim("gpu gpu.example.org {allocationMode: All}"))
-ADMIN = template(claim("gpu gpu.example.org {allocationMode: All, adminAccess: true}"))
 
 
-@pytest.mark.parametrize("text", [selecting(UUID), WHOLE, ADMIN])
-def test_nothing_is_said_unless_a_consumer_is_named(text: str) -> None:
-    assert found(text) == []
+def test_only_where_a_consumer_is_named() -> None:
+    assert found(selecting(UUID)) == []
 
 
 def test_what_only_one_device_has_is_unknown_to_both_autoscalers() -> None:
@@ -56,36 +49,3 @@ def test_a_root_that_devices_share_may_be_declared() -> None:
     )
     assert [(finding.code, finding.severity) for finding in found(text, "karpenter")] == [("DRA762", "info")]
     assert found(text, "cluster-autoscaler") == []
-
-
-def test_kueue_counts_templates_only() -> None:
-    assert [finding.code for finding in found(WHOLE, "kueue")] == ["DRA765"]
-    assert found(claim("gpu gpu.example.org {allocationMode: All}"), "kueue") == []
-    assert found(ADMIN, "kueue") == []
-
-
-def test_karpenter_ignores_admin_access() -> None:
-    assert [finding.code for finding in found(ADMIN, "karpenter")] == ["DRA763"]
-    assert found(ADMIN, "cluster-autoscaler") == []
-
-
-SLICE = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: s}
-spec:
-  driver: gpu.example.org
-  pool: {name: n, generation: 1, resourceSliceCount: 1}
-  nodeName: n
-  devices:
-  - {name: a, attributes: {uuid: {string: x}}, capacity: {memory: {value: 80Gi}}}
-  - {name: b, attributes: {uuid: {string: y}}, capacity: {memory: {value: 80Gi}}}
-"""
-
-
-def test_devices_that_differ_in_what_identifies_them_are_equal() -> None:
-    assert found(SLICE, "cluster-autoscaler") == []
-    (finding,) = found(
-        SLICE.replace("y}}, capacity: {memory: {value: 80Gi", "y}}, capacity: {memory: {value: 40Gi"), *CONSUMERS
-    )
-    assert (finding.code, finding.position.line) == ("DRA767", 10)
