@@ -1,4 +1,4 @@
-"""What dranet adds on a cloud provider's machines. The metadata services tell it; here a machine file or options do.
+"""Attributes that dranet adds on cloud machines, from metadata services; here, from a machine file or options.
 
 Source: kubernetes-sigs/dranet@f258477 pkg/cloudprovider/{gce,aws,azure,oke,alibaba}.
 """
@@ -22,7 +22,7 @@ _MAX_TEXT = 64
 
 _GCE, _AZURE, _OKE, _ALIBABA = "on Google Cloud", "on Azure", "on Oracle Cloud", "on Alibaba Cloud"
 _NEURON = "of EFA functions on AWS Trainium and Inferentia"
-_PLACED = ", where it tells the place"
+_PLACED = ", where its metadata has the placement"
 
 ATTRIBUTES = (
     Attribute("gce.dra.net/machineType", "string", "such as a3-highgpu-8g", when=_GCE),

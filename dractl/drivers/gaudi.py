@@ -52,7 +52,7 @@ CATALOGUE = Catalogue(
     released="0.7",
     attributes=(
         Attribute("model", "string", "Gaudi, Gaudi2 or Gaudi3; the PCI device id for others"),
-        Attribute("serial", "string", "serial number, which HLML tells; empty without it"),
+        Attribute("serial", "string", "serial number as HLML reports it; empty without HLML"),
         Attribute("healthy", "bool", "whether HLML has reported no critical event"),
         Attribute("pciRoot", "string", "bus of the PCIe root; deprecated", when="where the root is known"),
         Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17; empty if unknown"),

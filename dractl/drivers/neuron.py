@@ -28,7 +28,7 @@ _VENDOR = "0x1d0f"
 _DEVICES = ("0x7064", "0x7164", "0x7264", "0x7364")  # Inferentia, Trainium, Inferentia2, Trainium2
 _GRID = "on instances whose devices form a grid, UltraServers excepted"
 _EFA = "on instance types with EFA"
-_MEASURED = "where EC2 tells the instance's topology"
+_MEASURED = "where EC2 reports the instance's topology"
 
 CATALOGUE = Catalogue(
     title="AWS Trainium and Inferentia",

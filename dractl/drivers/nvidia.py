@@ -163,7 +163,7 @@ def _known_to_pci(found: _Found, gpu: Gpu, machine: Machine, options: Options, *
     found.partial += 1
     device = partial(number, gpu, pci, options)
     found.comments[device["name"]] = (
-        f"{gpu.bdf}: partial, known from PCI alone. NVML would tell its UUID, model, memory and versions, "
+        f"{gpu.bdf}: partial, known from PCI alone. NVML would report its UUID, model, memory and versions, "
         "and its minor number, which the driver names it by; the number here is only the next free one."
     )
     return device

@@ -33,7 +33,7 @@ CATALOGUE = Catalogue(
             NUMA_NODE, "int", "the PCI function's NUMA node; -1 if it has none", when="where rbln-smi reports a number"
         ),
     ),
-    capacities=(Capacity("memory", "total memory in bytes", when="where rbln-smi tells it"),),
+    capacities=(Capacity("memory", "total memory in bytes", when="where rbln-smi reports it"),),
     notes=(
         "devices are named rblnN",
         "strings that rbln-smi does not report are published empty",

@@ -64,7 +64,7 @@ CATALOGUE = Catalogue(
         Attribute("brand", "string", "always Google", "0.2", values=("Google",)),
         Attribute("accelerator", "string", "what the node's label says, such as tpu-v6e-slice", "0.2"),
         Attribute("chipCount", "int", "chips of the node", "0.2"),
-        Attribute("topology", "string", "such as 2x2", "0.2", when="where the labels or the chip count tell it"),
+        Attribute("topology", "string", "such as 2x2", "0.2", when="where the labels or the chip count imply it"),
     ),
     settings=(
         Setting("accelerator", "TEXT", "the node's label tpu.google.com/accelerator (default: by the machine type)"),
@@ -98,7 +98,7 @@ class _Tpu:
         accelerator = options.setting(NAME, "accelerator") or _accelerator(machine.host.instance_type)
         if accelerator is None:
             how = "name it: --driver-option tpu.google.com:accelerator=tpu-v6e-slice"
-            return Inventory(unpublished=f"the accelerator is unknown here, the node's labels tell it; {how}")
+            return Inventory(unpublished=f"the accelerator is unknown here: it is read from the node's labels; {how}")
         count = _count(options) or len(names)
         if count != len(names):
             return Inventory(unpublished=f"the node's labels say {count} chips, and there are {len(names)}")

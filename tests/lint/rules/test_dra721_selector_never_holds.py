@@ -45,8 +45,6 @@ def test_what_an_installed_class_excludes(expression: str, message: str, help_: 
 @pytest.mark.parametrize(
     "expression",
     [
-        'device.driver == "gpu.nvidia.com"',
-        f'{GPU}.type == "gpu"',
         f'{GPU}.architecture.startsWith("Hop")',
         f'device.driver == "gpu.amd.com" || {GPU}.type == "gpu"',
         "size(device.attributes) > 0",
@@ -54,6 +52,13 @@ def test_what_an_installed_class_excludes(expression: str, message: str, help_: 
 )
 def test_selectors_that_can_hold(expression: str) -> None:
     assert found(selecting(expression, "gpu.nvidia.com"), "DRA721") == []
+
+
+@pytest.mark.parametrize("expression", ['device.driver == "gpu.nvidia.com"', f'{GPU}.type == "gpu"'])
+def test_what_the_class_requires_already_is_no_mistake(expression: str) -> None:
+    (finding,) = found(selecting(expression, "gpu.nvidia.com"), "DRA721")
+    assert finding.severity == "info"
+    assert "true for every device" in finding.message
 
 
 def test_a_class_of_the_input_counts_before_the_installed_one() -> None:
