@@ -1,4 +1,4 @@
-"""``dractl lint --fix`` and ``--diff``: fixes, tried in memory until none is left, then written or shown."""
+"""``dractl lint --fix``, ``--add-ignore`` and ``--diff``: changes of files, tried in memory, then written or shown."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from dractl.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from dractl.lint.finding import Fix, Report
+    from dractl.lint.finding import Finding, Fix, Report
+    from dractl.lint.ignoring import Ignoring
 
 MAX_ROUNDS = 10
 """One fix uncovers what the next one fixes."""
 
 
 class Change(NamedTuple):
-    """What fixes make of a file; ``fixes``: how many of them."""
+    """A file before and after; ``made``: the fixes in it, or the findings that its new comments suppress."""
 
     name: str
     before: bytes
     after: bytes
-    fixes: int
+    made: int
 
 
 def fixed(
@@ -62,12 +63,55 @@ def _changes(
             continue
         current = earlier.after if earlier else before
         text = decode(current)
-        mark = codecs.BOM_UTF8 if current.startswith(codecs.BOM_UTF8) else b""
-        if mark + text.encode("utf-8", "surrogatepass") != current:
+        if _encoded(text, current) != current:
             continue
         after, count = applied(text, fixes)
         if after != text:
-            yield Change(name, before, mark + after.encode("utf-8"), count + (earlier.fixes if earlier else 0))
+            yield Change(name, before, _encoded(after, current), count + (earlier.made if earlier else 0))
+
+
+def ignored(
+    linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None, remark: Callable[[str], None]
+) -> tuple[Report, list[Change]]:
+    """What is left once there is an ignore comment for each finding, and the changes of each file; nothing is written.
+
+    Parameters as of :func:`fixed`; ``remark`` is told which findings get no comment, and why.
+    """
+    by_file: dict[str, list[Finding]] = {}
+    report = linted({})
+    for finding in report.findings:
+        by_file.setdefault(finding.position.file, []).append(finding)
+    changes: list[Change] = []
+    for name, findings in by_file.items():
+        before = _content(name, stdin)
+        if before is None:
+            remark(f"{name}: no comments added, only files and standard input can be changed")
+            continue
+        done = _ignoring(name, before, findings)
+        if done.left:
+            more = f" and {len(done.left) - 1} more" if len(done.left) > 1 else ""
+            remark(f"{name}: no comment added, {done.left[0]}{more}; use per-file-ignores or a baseline")
+        if done.findings:
+            changes.append(Change(name, before, _encoded(done.text, before), done.findings))
+    if changes:
+        report = linted({change.name: change.after for change in changes})
+    return report, changes
+
+
+def _ignoring(name: str, data: bytes, findings: list[Finding]) -> Ignoring:
+    from dractl.lint.ignoring import Ignoring, ignoring
+    from dractl.manifests.text import decode
+
+    text = decode(data)
+    if _encoded(text, data) != data:
+        return Ignoring(text, left=("it is not UTF-8",))
+    return ignoring(name, text, findings)
+
+
+def _encoded(text: str, like: bytes) -> bytes:
+    """A text in UTF-8, with a byte order mark if ``like`` has one."""
+    mark = codecs.BOM_UTF8 if like.startswith(codecs.BOM_UTF8) else b""
+    return mark + text.encode("utf-8", "surrogatepass")
 
 
 def _content(name: str, stdin: tuple[str, bytes] | None) -> bytes | None:

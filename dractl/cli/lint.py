@@ -12,6 +12,7 @@ from dractl.records import record
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from dractl.cli.fixing import Change
     from dractl.lint.config import Config
     from dractl.lint.finding import Report, Severity
     from dractl.lint.inventory import Inventory
@@ -98,7 +99,11 @@ FixFiles = Annotated[bool, Option("--fix", help="Write the safe fixes to the fil
 UnsafeFixes = Annotated[
     bool, Option("--unsafe-fixes", help="With --fix or --diff: also apply fixes that may change the meaning.")
 ]
-Diff = Annotated[bool, Option("--diff", help="Show what --fix would change; change nothing.")]
+AddIgnore = Annotated[
+    bool,
+    Option("--add-ignore", help="Write a comment `# dractl: ignore[CODE]` for each finding; report what remains."),
+]
+Diff = Annotated[bool, Option("--diff", help="Show what --fix or --add-ignore would change; change nothing.")]
 Watch = Annotated[bool, Option("--watch", help="Lint again whenever a file changes, until interrupted.")]
 Jobs = Annotated[
     int | None, Option("--jobs", "-j", min=1, metavar="N", help="Processes for many files; default: one for each CPU.")
@@ -129,6 +134,7 @@ def command(
     baseline: Baseline = None,
     fix: FixFiles = False,
     unsafe_fixes: UnsafeFixes = False,
+    add_ignore: AddIgnore = False,
     diff: Diff = False,
     statistics: Statistics = False,
     watch: Watch = False,
@@ -161,10 +167,12 @@ def command(
     wanted = [*(paths or []), *(filename or [])] or ["."]
     if fix and diff:
         raise UsageError("--fix and --diff exclude each other", hint="--diff shows what --fix would do")
-    if unsafe_fixes and not (fix or diff):
+    if add_ignore and fix:
+        raise UsageError("--fix and --add-ignore exclude each other", hint="run --fix first, then --add-ignore")
+    if unsafe_fixes and (add_ignore or not (fix or diff)):
         raise UsageError("--unsafe-fixes goes with --fix or --diff")
-    if watch and (fix or diff or output_file or len(outputs) > 1 or "-" in wanted):
-        raise UsageError("--watch cannot be combined with --fix, --diff, report files or standard input")
+    if watch and (fix or add_ignore or diff or output_file or len(outputs) > 1 or "-" in wanted):
+        raise UsageError("--watch cannot be combined with --fix, --add-ignore, --diff, report files or standard input")
     asked = common.asked(kubernetes_version, feature_gates, settings, environment)
     target = common.target(*asked)
     job = Job(
@@ -186,13 +194,18 @@ def command(
         _show_files(job, output_file)
     if watch:
         _watch(job, outputs[0])
+    if diff or fix or add_ignore:
+        report, changes = _changed(job, add_ignore=add_ignore, unsafe=unsafe_fixes)
+    else:
+        report, changes = job.lint(), []
     if diff:
-        report, changed = _diff(job, output_file, unsafe=unsafe_fixes)
+        changed = _show_diff(changes, output_file)
         _end(report, failed=changed and not exit_zero, fail_on_skipped=fail_on_skipped)
-    report = _fix(job, unsafe=unsafe_fixes) if fix else job.lint()
+    if fix or add_ignore:
+        _write(job, changes, done="suppressed" if add_ignore else "fixed")
     if report.files or not any(item.unread for item in report.skipped):  # of nothing there is nothing to report
         for wanted_output in outputs:
-            wanted_output.write(report, to_stderr=fix and job.stdin is not None)
+            wanted_output.write(report, to_stderr=(fix or add_ignore) and job.stdin is not None)
     failed = report.reaches(threshold) and not exit_zero  # type: ignore[arg-type]
     _end(report, failed=failed, fail_on_skipped=fail_on_skipped and not exit_zero)
 
@@ -419,34 +432,41 @@ def _watch(job: Job, output: _Output) -> NoReturn:
     raise AssertionError("a watch never ends")
 
 
-def _diff(job: Job, output_file: Path | None, *, unsafe: bool) -> tuple[Report, bool]:
-    """Shows what the fixes would change; True if anything."""
+def _changed(job: Job, *, add_ignore: bool, unsafe: bool) -> tuple[Report, list[Change]]:
+    """What is left after the fixes, or after the ignore comments, and the changes that these are."""
+    from dractl.cli import fixing
+    from dractl.cli.terminal import notice
+
+    if add_ignore:
+        return fixing.ignored(job.lint, _named_stdin(job), notice)
+    return fixing.fixed(job.lint, _named_stdin(job), unsafe=unsafe)
+
+
+def _show_diff(changes: Iterable[Change], output_file: Path | None) -> bool:
+    """Shows the changes; True if there are any."""
     from dractl.cli import fixing, terminal
 
     terminal.write_utf8()
-    report, changes = fixing.fixed(job.lint, _named_stdin(job), unsafe=unsafe)
     shown = "".join(fixing.diff(change) for change in changes)
     common.write_report(shown, output_file)
-    return report, bool(shown)
+    return bool(shown)
 
 
-def _fix(job: Job, *, unsafe: bool) -> Report:
-    """Writes the fixes: to the files, and standard input to standard output."""
+def _write(job: Job, changes: Iterable[Change], *, done: str) -> None:
+    """Writes the changes: to the files, and standard input to standard output."""
     import sys
 
     from dractl.cli import fixing
     from dractl.cli.terminal import notice
 
     stdin = _named_stdin(job)
-    report, changes = fixing.fixed(job.lint, stdin, unsafe=unsafe)
     for change in changes:
-        notice(f"{change.name}: {change.fixes} fixed")
+        notice(f"{change.name}: {change.made} {done}")
         if stdin is None or change.name != stdin[0]:
             fixing.write(change)
     if stdin is not None:
         sys.stdout.buffer.write(next((change.after for change in changes if change.name == stdin[0]), stdin[1]))
         sys.stdout.flush()
-    return report
 
 
 def _named_stdin(job: Job) -> tuple[str, bytes] | None:

@@ -77,7 +77,8 @@ class Finding(NamedTuple):
     """One thing that is wrong, and where.
 
     ``path`` is the YAML path in the document as it was written. ``api`` is set where the API server would say it too.
-    ``excerpt`` is the source line of ``position``, for formats that show it; it is no part of the JSON.
+    ``excerpt`` is the source line of ``position``, for formats that show it, and ``key_line`` that of the key,
+    where an ignore comment counts as well; neither is part of the JSON.
     """
 
     code: str
@@ -95,6 +96,7 @@ class Finding(NamedTuple):
     origin: str | None = None
     fix: Fix | None = None
     excerpt: str = ""
+    key_line: int = 0
 
     @property
     def fingerprint(self) -> str:

@@ -31,6 +31,14 @@ class Ignore(NamedTuple):
         return self.target is None or self.target in lines
 
 
+def names_end(line: str, ignore: Ignore) -> tuple[int, bool]:
+    """The column where a comment's list of names ends, in its line; and whether it has brackets."""
+    match = re.compile(_COMMENT).search(line, max(ignore.column - 2, 0))
+    if match is None:
+        raise ValueError(f"no ignore comment at column {ignore.column}")
+    return (match.end(2) + 1, True) if match[2] is not None else (match.end(1) + 1, False)
+
+
 def ignores(text: str) -> Sequence[Ignore]:
     """The comments of a file."""
     if _MARK not in text:

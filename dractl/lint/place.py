@@ -83,6 +83,7 @@ def from_violation(document: Document, remark: Remark, target: Target) -> Placed
         origin=document.origin or document.rendered,
         fix=None if document.rendered else for_violation(document, violation),
         excerpt=document.line(position.line),
+        key_line=document.locate(violation.path, key=True).line,
     )
     return Placed(finding, document, violation.path)
 
@@ -158,5 +159,6 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Placed:
         origin=document.origin or document.rendered,
         fix=replacement(document, advice.fix) if advice.fix and not document.rendered else None,
         excerpt=document.line(position.line),
+        key_line=document.locate(advice.path, key=True).line,
     )
     return Placed(finding, document, advice.path)

@@ -49,7 +49,7 @@ def select(found: Iterable[Placed], documents: Iterable[Document], selection: Se
         finding = placed.finding
         if not selection.wants(finding.code):
             continue
-        if _ignored(placed, notes.get(finding.position.file, ())) or off(finding):
+        if _ignored(finding, notes.get(finding.position.file, ())) or off(finding):
             suppressed += 1
         elif known and known[finding.fingerprint] > 0:
             known[finding.fingerprint] -= 1
@@ -111,14 +111,12 @@ class _Note:
         )  # fmt: skip
 
 
-def _ignored(placed: Placed, notes: Sequence[_Note]) -> bool:
+def _ignored(finding: Finding, notes: Sequence[_Note]) -> bool:
     if not notes:
         return False
-    lines = {placed.finding.position.line}
-    if placed.document is not None:
-        # A string of several lines holds no comments: the line where its key stands speaks for it.
-        lines.add(placed.document.locate(placed.path, key=True).line)
-    taken = [note for note in notes if note.ignore.speaks_for(lines) and note.takes_out(placed.finding.code)]
+    # A string of several lines holds no comments: the line where its key stands speaks for it.
+    lines = {finding.position.line, finding.key_line}
+    taken = [note for note in notes if note.ignore.speaks_for(lines) and note.takes_out(finding.code)]
     return bool(taken)
 
 

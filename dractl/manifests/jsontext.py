@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from dractl.manifests.documents import Broken, Document, Fault, expand
 from dractl.manifests.resolve import json_number
 from dractl.manifests.scalars import Piece
+from dractl.manifests.source import Source
 from dractl.manifests.text import MAX_DEPTH, brackets_nest_deeply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.manifests.documents import Path
-    from dractl.manifests.source import Position, Source
+    from dractl.manifests.source import Position
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -69,6 +70,16 @@ def read(source: Source) -> Iterator[Document | Broken]:
             yield from expand(Document(source.name, index, value, JsonLocator(source, place)))
         index += 1
         place = _space(text, end)
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is JSON, and not YAML that begins with a brace."""
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        return bool(list(read(Source("", text))))
+    except NotJson:
+        return False
 
 
 def _space(text: str, place: int) -> int:

@@ -206,6 +206,24 @@ def compose(text: str, chunk: Chunk) -> Any:
     return node
 
 
+def long_scalars(source: Source) -> Iterator[tuple[int, int, bool]]:
+    """The first and the last line of every scalar of several lines, and whether it is a block scalar. A document that
+    cannot be read counts as one scalar."""
+    text = source.text
+    for chunk in split(text):
+        try:
+            root = compose(text, chunk)
+        except _Failure:
+            yield source.position(chunk.start).line - 1, source.position(chunk.end, chunk.end).line, True
+            continue
+        for node in _scalars(root) if root is not None else ():
+            if node.start_mark.line == node.end_mark.line:
+                continue
+            start, end = chunk.start + node.start_mark.index, chunk.start + node.end_mark.index
+            end = start + len(text[start:end].rstrip())  # a block scalar ends where the next key begins
+            yield source.position(start).line, source.position(end, end).line, node.style in ("|", ">")
+
+
 def _check_depth(parser: Any, shift: int) -> None:
     import yaml
 

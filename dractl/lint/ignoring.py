@@ -1,0 +1,114 @@
+"""Ignore comments for the findings of a file, as ``dractl lint --add-ignore`` writes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dractl.lint.finding import Edit, Fix
+from dractl.lint.fixes import applied
+from dractl.lint.ignores import ignores, names_end
+from dractl.manifests import Document, Position, read_text
+from dractl.manifests.jsontext import is_json
+from dractl.manifests.source import Source
+from dractl.manifests.yamltext import long_scalars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dractl.lint.finding import Finding
+    from dractl.lint.ignores import Ignore
+
+ABOUT_COMMENTS = frozenset({"DRA901", "DRA902"})
+"""Rules whose findings are ignore comments themselves, which no other comment suppresses."""
+
+
+class Ignoring(NamedTuple):
+    """A file's text with ignore comments, how many findings they suppress, and why others have none."""
+
+    text: str
+    findings: int = 0
+    left: tuple[str, ...] = ()
+
+
+def ignoring(name: str, text: str, findings: Iterable[Finding]) -> Ignoring:
+    """The text of a file with a comment for each finding; its values stay as they are.
+
+    A comment goes to the end of the finding's line. Inside a string of several lines, where ``#`` is part of the value,
+    it goes above the string or to the line of its key. A comment that is there already gets the further codes.
+    """
+    wanted = [finding for finding in findings if finding.code not in ABOUT_COMMENTS]
+    if not wanted:
+        return Ignoring(text)
+    if name.endswith(".json") or is_json(text):
+        return Ignoring(text, left=("JSON has no comments",))
+    lines = _Lines(Source(name, text))
+    codes: dict[tuple[str, int], set[str]] = {}
+    left: list[str] = []
+    for finding in wanted:
+        spot = None if _is_elsewhere(finding, text) else lines.spot(finding)
+        if spot is None:
+            place = f"{finding.position.line}:{finding.position.column}"
+            left.append(f"{finding.code} at {place} is where no comment can stand")
+        else:
+            codes.setdefault(spot, set()).add(finding.code)
+    edits = [lines.edit(spot, sorted(named)) for spot, named in codes.items()]
+    after, _ = applied(text, [Fix("", (edit,)) for edit in edits])
+    if _values(name, after) != _values(name, text):
+        return Ignoring(text, left=("comments would change its values",))
+    return Ignoring(after, len(wanted) - len(left), tuple(left))
+
+
+def _is_elsewhere(finding: Finding, text: str) -> bool:
+    """True if an object was rendered, and its file holds what it was rendered from."""
+    return finding.origin is not None and f"# Source: {finding.origin}" not in text
+
+
+def _values(name: str, text: str) -> list[object]:
+    return [item.value if isinstance(item, Document) else item.message for item in read_text(name, text)]
+
+
+class _Lines:
+    """Where comments can stand in a file."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        comments = ignores(source.text)
+        self._present: dict[int, Ignore] = {item.target: item for item in comments if item.target is not None}
+        self._not_behind = {item.line for item in comments if item.target is None}  # one comment a line is read
+        self._not_above: set[int] = set()
+        for first, last, block in long_scalars(source):
+            inside = range(first + 1, last + 1)
+            self._not_above.update(inside)
+            self._not_behind.update(inside if block else range(first, last))
+
+    def spot(self, finding: Finding) -> tuple[str, int] | None:
+        """How a comment can stand (``in`` another one, ``behind`` a line or ``above`` it), and the line."""
+        for line in dict.fromkeys((finding.position.line, finding.key_line)):
+            if not line:
+                continue
+            if line in self._present:
+                return "in", line
+            if line not in self._not_behind:
+                return "behind", line
+            if line not in self._not_above:
+                return "above", line
+        return None
+
+    def edit(self, spot: tuple[str, int], codes: Sequence[str]) -> Edit:
+        """The edit that puts codes there."""
+        how, line = spot
+        named = ", ".join(codes)
+        if how == "in":
+            ignore = self._present[line]
+            column, brackets = names_end(self._source.line(ignore.line), ignore)
+            new = (f", {named}" if ignore.names else named) if brackets else f"[{named}]"
+            return Edit(self._range(ignore.line, column, column), new)
+        written = self._source.line(line)
+        comment = f"# dractl: ignore[{named}]"
+        if how == "behind":
+            return Edit(self._range(line, len(written.rstrip()) + 1, len(written) + 1), f"  {comment}")
+        indent = written[: len(written) - len(written.lstrip())]
+        return Edit(self._range(line, 1, 1), f"{indent}{comment}\n")
+
+    def _range(self, line: int, column: int, end: int) -> Position:
+        return Position(self._source.name, line, column, line, end)
