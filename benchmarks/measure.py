@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-PAUSE = 0.02
+PAUSE = 0.003
 """Seconds between two looks at the memory."""
 
 
@@ -48,8 +48,8 @@ def once(command: Sequence[str], environment: Mapping[str, str], accepted: Seque
 
 
 def memory(command: Sequence[str], environment: Mapping[str, str]) -> float:
-    """The most memory of a command and its children at one time, in MiB: their proportional set sizes as they are seen,
-    and at least the resident set of the largest of them. Linux only."""
+    """The most memory of a command and its children at one time, in MiB: their proportional set sizes, as often as they
+    can be looked at. Linux only. (``ru_maxrss`` has the size that this process had when it forked.)"""
     process = subprocess.Popen(
         command,
         stdout=subprocess.DEVNULL,
@@ -58,13 +58,10 @@ def memory(command: Sequence[str], environment: Mapping[str, str]) -> float:
         start_new_session=True,
     )
     most = 0
-    while True:
-        pid, _, usage = os.wait4(process.pid, os.WNOHANG)
-        if pid:
-            process.returncode = 0
-            return max(most, usage.ru_maxrss) / 1024
+    while process.poll() is None:
         most = max(most, sum(map(_share, _family(process.pid))))
         time.sleep(PAUSE)
+    return most / 1024
 
 
 def _family(pid: int) -> list[int]:
