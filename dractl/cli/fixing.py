@@ -88,9 +88,8 @@ def ignored(
             remark(f"{name}: no comments added, only files and standard input can be changed")
             continue
         done = _ignoring(name, before, findings)
-        if done.left:
-            more = f" and {len(done.left) - 1} more" if len(done.left) > 1 else ""
-            remark(f"{name}: no comment added, {done.left[0]}{more}; use per-file-ignores or a baseline")
+        if done.why_not:
+            remark(f"{name}: not all findings are suppressed, {done.why_not}; use per-file-ignores or a baseline")
         if done.findings:
             changes.append(Change(name, before, _encoded(done.text, before), done.findings))
     if changes:
@@ -104,7 +103,7 @@ def _ignoring(name: str, data: bytes, findings: list[Finding]) -> Ignoring:
 
     text = decode(data)
     if _encoded(text, data) != data:
-        return Ignoring(text, left=("it is not UTF-8",))
+        return Ignoring(text, why_not="it is not UTF-8")
     return ignoring(name, text, findings)
 
 

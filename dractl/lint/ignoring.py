@@ -23,11 +23,11 @@ ABOUT_COMMENTS = frozenset({"DRA901", "DRA902"})
 
 
 class Ignoring(NamedTuple):
-    """A file's text with ignore comments, how many findings they suppress, and why others have none."""
+    """A file's text with ignore comments, how many findings they suppress, and why others are left (None: none are)."""
 
     text: str
     findings: int = 0
-    left: tuple[str, ...] = ()
+    why_not: str | None = None
 
 
 def ignoring(name: str, text: str, findings: Iterable[Finding]) -> Ignoring:
@@ -40,22 +40,28 @@ def ignoring(name: str, text: str, findings: Iterable[Finding]) -> Ignoring:
     if not wanted:
         return Ignoring(text)
     if name.endswith(".json") or is_json(text):
-        return Ignoring(text, left=("JSON has no comments",))
+        return Ignoring(text, why_not="JSON has no comments")
     lines = _Lines(Source(name, text))
     codes: dict[tuple[str, int], set[str]] = {}
     left: list[str] = []
     for finding in wanted:
         spot = None if _is_elsewhere(finding, text) else lines.spot(finding)
         if spot is None:
-            place = f"{finding.position.line}:{finding.position.column}"
-            left.append(f"{finding.code} at {place} is where no comment can stand")
+            left.append(f"{finding.code} at {finding.position.line}:{finding.position.column}")
         else:
             codes.setdefault(spot, set()).add(finding.code)
     edits = [lines.edit(spot, sorted(named)) for spot, named in codes.items()]
     after, _ = applied(text, [Fix("", (edit,)) for edit in edits])
     if _values(name, after) != _values(name, text):
-        return Ignoring(text, left=("comments would change its values",))
-    return Ignoring(after, len(wanted) - len(left), tuple(left))
+        return Ignoring(text, why_not="comments would change its values")
+    return Ignoring(after, len(wanted) - len(left), _no_place(left))
+
+
+def _no_place(left: Sequence[str]) -> str | None:
+    if not left:
+        return None
+    more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+    return f"there is no place for a comment on {left[0]}{more}"
 
 
 def _is_elsewhere(finding: Finding, text: str) -> bool:

@@ -134,7 +134,7 @@ def test_a_manifest_inside_a_string_keeps_its_value(here: Path, capsys: pytest.C
     (here / "map.yaml").write_text(text)
     assert main(["lint", "map.yaml", "--add-ignore", "-o", "concise"]) == 1
     assert (here / "map.yaml").read_text() == text
-    assert "DRA116 at 15:20 is where no comment can stand" in capsys.readouterr().err
+    assert "there is no place for a comment on DRA116 at 15:20" in capsys.readouterr().err
 
 
 def test_only_what_is_selected_is_ignored(here: Path) -> None:
