@@ -141,6 +141,12 @@ def test_overflow(text: str) -> None:
         ('"tacocat".charAt(8) == ""', "index out of range: 8"),
         ('"a,b,c".split(",", 2) == ["a", "b,c"]', True),
         ('"abc".split("") == ["a", "b", "c"]', True),
+        ('"abc".split("", 1) == ["abc"]', True),  # strings.SplitN
+        ('"abc".split("", 2) == ["a", "bc"]', True),
+        ('"abc".split("", 3) == ["a", "b", "c"]', True),
+        ('"abc".split("", 4) == ["a", "b", "c"]', True),
+        ('timestamp("2024-01-01T00:00:00Z").getDayOfYear() == 0', True),
+        ('timestamp("2024-03-01T00:00:00Z").getDayOfYear() == 60', True),
         ('"abab".lastIndexOf("ab") == 2', True),
         ('"%s %d %.2f %x".format(["a", 2, 1234.5, 255]) == "a 2 1,234.50 ff"', True),
         ("'%s'.format([[1, 'a', 2.5, duration('1s')]]) == '[1, \"a\", 2.500000, duration(\"1s\")]'", True),
