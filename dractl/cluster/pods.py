@@ -40,6 +40,9 @@ def consumers(state: ClusterState, claim: Key) -> Sequence[Raw]:
     ]
 
 
+_COMBINED = "(combined from similar events): "  # client-go tools/record/events_cache.go
+
+
 def event_about(state: ClusterState, pod: Raw, reason: str, mention: str = "") -> str:
     """The newest event with ``reason`` about a pod that mentions a text; empty if the input has none."""
     uid, name = text_at(pod, "metadata", "uid"), text_at(pod, "metadata", "name")
@@ -48,7 +51,7 @@ def event_about(state: ClusterState, pod: Raw, reason: str, mention: str = "") -
         about = map_at(event, "involvedObject") or map_at(event, "regarding")
         if event.get("reason") != reason or about.get("name") != name or about.get("uid") not in (uid, None):
             continue
-        message = text_at(event, "message") or text_at(event, "note")
+        message = (text_at(event, "message") or text_at(event, "note")).removeprefix(_COMBINED)
         when = (
             text_at(event, "lastTimestamp")
             or text_at(event, "eventTime")

@@ -100,7 +100,8 @@ def _headline(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
     total = len(judgement.nodes)
     near = bool(ranked) and total > 1 and _of_one_node(ranked[0], found, total)
     scope = Scope.ONE if near or total == 1 else Scope.ALL
-    why = case.say(ranked[0], scope, brief=True) + _besides(case, ranked[0], found) if ranked else ""
+    told = _own(ranked[0], found) if near and not dominates(ranked[0], total) else ranked[0] if ranked else None
+    why = case.say(told, scope, brief=True) + _besides(case, ranked[0], found) if told is not None else ""
     if judgement.fatal is not None:
         return f"the scheduler's attempt ends in an error: {why}"
     if judgement.late is not None:
@@ -111,6 +112,14 @@ def _headline(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
         node, alike = ranked[0].nodes[0], len(ranked[0].nodes)
         why = f"{alike} are like {node}: {why}" if dominates(ranked[0], total) else f"nearest is {node}: {why}"
     return f"fits on none of {total} nodes: {why}"
+
+
+def _own(cause: Cause, found: Sequence[NodeFindings]) -> Cause:
+    """What the filter has against the node that a headline names, without the numbers and pods of other nodes."""
+    if not isinstance(cause, NodeFilter):
+        return cause
+    node = next((node for node in found if node.name == cause.nodes[0]), None)
+    return next((own for own in node.causes if own.code == cause.code), cause) if node is not None else cause
 
 
 def _of_one_node(cause: Cause, found: Sequence[NodeFindings], total: int) -> bool:
@@ -125,7 +134,11 @@ def _of_one_node(cause: Cause, found: Sequence[NodeFindings], total: int) -> boo
 
 
 def _besides(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> str:
-    """Another request's first problem on the same node: fixing one request alone would not help."""
+    """Another request's first problem on the same node, as fixing one request alone would not help; what keeps the pod
+    from the node where its claim is allocated."""
+    if isinstance(cause, PinnedNode):
+        there = next((node for node in found if node.name in cause.places and node.causes), None)
+        return f"; {there.name}: {case.say(there.causes[0], brief=True)}" if there is not None else ""
     if not cause.about or not cause.nodes or cause.reach >= STOPPED:
         return ""
     own = {ref[:2] for ref in cause.about}
@@ -162,10 +175,13 @@ def spanned(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) -
     behind = spanning(case, found, conclusion.causes)
     if not behind:
         return conclusion
+    sentence = case.say(behind[0])
     headline = (
-        f"{conclusion.headline}, but {case.say(behind[0])}"
+        f"{conclusion.headline}, but {sentence}"
         if conclusion.fits
-        else f"{case.say(behind[0])}; {conclusion.headline}"
+        else f"{sentence} {conclusion.headline[:1].upper()}{conclusion.headline[1:]}"
+        if sentence.endswith("?")
+        else f"{sentence}; {conclusion.headline}"
     )
     if conclusion.fits:
         return replace(conclusion, headline=headline, notes=(*conclusion.notes, *map(case.say, behind)), behind=behind)
@@ -213,7 +229,7 @@ def _of_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None
         return None
     return Conclusion(
         "blocked",
-        f"kube-scheduler does not schedule this pod; {scheduler} is to do so",
+        f"kube-scheduler ignores the pod: its spec.schedulerName is {scheduler}",
         (OtherScheduler(plugin=scheduler, schedulers=(scheduler,)), *conclusion.causes),
         case.judgement.message if case.judgement.stopped else None,
         conclusion.notes,

@@ -217,7 +217,7 @@ class Explainer:
     def _let_start(self, question: Question, cause: PlacedByHand | NotPrepared) -> Found:
         """Changes after which a pod on its node can start: the scheduler places it, or the driver takes its claims."""
         case = case_of(self.scheduler, self.devices, question, self.scheduler.pod(question.value))
-        problem = Problem(case, (cause,), Owners(self.state, question.key))
+        problem = Problem(case, (cause,), Owners(self.state, question.key, question.value))
         return find_fixes(problem, self.options.fixes, self._afterwards) if self.options.fixes else Found()
 
     # -- nodes --
@@ -327,7 +327,7 @@ class Explainer:
         if conclusion.fits or not self.options.fixes or unchecked:
             return Found()
         causes = tuple(dict.fromkeys((*conclusion.causes, *(cause for node in found for cause in node.causes))))
-        problem = Problem(case, causes, Owners(self.state, case.question.key))
+        problem = Problem(case, causes, Owners(self.state, case.question.key, case.question.value))
         result = find_fixes(problem, self.options.fixes, self._afterwards)
         here = self.options.node
         fixes = tuple(f for f in result.fixes if here is None or here in f.nodes)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", bound="Cause")
 _MOST = 3  # steps that an answer has
+# k8s.io/apiserver/pkg/admission/plugin: policies deny "request", webhooks "the request", and a message follows
+_DENIALS = ("denied the request: ", "denied request: ")
 _DAEMONSETS = "kubectl get daemonsets -A"
 
 
@@ -49,7 +51,8 @@ def next_steps(asked: Asked, found: Sequence[Cause], fixes: Sequence[Fix]) -> tu
         if make is None or (fixes and not isinstance(cause, _BESIDE_FIXES)):
             continue
         for step in make(cause, asked):
-            steps.setdefault(step.text, step)
+            if all(step.command != other.command for other in steps.values()):
+                steps.setdefault(step.text, step)
     if not steps and not fixes and found:
         steps[""] = NextStep(
             f"see what the scheduler says about the {asked.kind.lower()} now",
@@ -97,7 +100,7 @@ def _driver_absent(cause: causes.DriverAbsent, asked: Asked) -> Iterator[NextSte
 @_for(causes.UnknownNodes)
 def _unknown_nodes(cause: causes.UnknownNodes, asked: Asked) -> Iterator[NextStep]:
     yield NextStep(
-        f"set NODE_NAME in the DaemonSet of driver {cause.driver} from the field spec.nodeName, and restart it",
+        f"find the DaemonSet of driver {cause.driver}; after the change, see that its pods restart",
         _DAEMONSETS,
     )
 
@@ -170,9 +173,10 @@ def _not_tried(cause: causes.NotTriedYet, asked: Asked) -> Iterator[NextStep]:
 def _claim_not_created(cause: causes.ClaimNotCreated, asked: Asked) -> Iterator[NextStep]:
     namespace, _, template = cause.template.partition("/")
     if cause.event:
+        asks = next((rest for mark in _DENIALS if (rest := cause.event.partition(mark)[2])), "")
         yield NextStep(
-            f"change template {cause.template} as the refusal asks (labels of the claim stand in its "
-            f"spec.metadata.labels): {cause.event}",
+            f"change template {cause.template} so that its claims are accepted (their labels are its "
+            f"spec.metadata.labels)" + (f": {asks}" if asks else ""),
             f"kubectl edit resourceclaimtemplate {template} -n {namespace}",
         )
     else:

@@ -85,7 +85,8 @@ def say(cause: Cause, names: Names, scope: Scope = Scope.ONE, *, brief: bool = F
         cause = replace(cause, missing=() if cause.quote else cause.missing)
     sentence = _SENTENCES[kind](cause, names, scope)
     holders: Sequence[Holder] = getattr(cause, "holders", ())
-    if holders and not brief and isinstance(cause, _NAMES_HOLDERS) and getattr(cause, "exists", True):
+    shown = brief and not isinstance(cause, causes.CountersShort)  # the funnel names the counters only
+    if holders and not shown and isinstance(cause, _NAMES_HOLDERS) and getattr(cause, "exists", True):
         sentence += f"; held by {held_by(holders)}"
     return sentence
 
@@ -593,9 +594,11 @@ def _pinned_node(cause: causes.PinnedNode, names: Names, scope: Scope) -> str:
 def _node_filter(cause: causes.NodeFilter, names: Names, scope: Scope) -> str:
     used = f"mostly used by {first(cause.users)}" if cause.users else ""
     details = "; ".join(filter(None, (unmet(cause.unmet), labels_text(cause.labels, len(cause.nodes) < 2), used)))
-    if not cause.texts:
-        return details
-    return "; ".join(cause.texts) + (f" ({details})" if details else "")
+    upstream = "; ".join(cause.texts)
+    if not details or not upstream:
+        return details or upstream
+    # What counts nodes is long and says little: it comes last, where a narrow screen may cut it off.
+    return f"{details} ({upstream})" if upstream.startswith("node(s)") else f"{upstream} ({details})"
 
 
 @_says(causes.NoNodes)
@@ -750,7 +753,9 @@ def _driver_absent(cause: causes.DriverAbsent, names: Names, scope: Scope) -> st
 
 @_says(causes.UnknownNodes)
 def _unknown_nodes(cause: causes.UnknownNodes, names: Names, scope: Scope) -> str:
-    why = f"slices of {cause.driver} are for node {first(cause.places)}, which does not exist"
+    one = len(cause.places) == 1
+    where = f"{'node' if one else 'nodes'} {first(cause.places)}, which {'does' if one else 'do'} not exist"
+    why = f"slices of {cause.driver} are for {where}"
     return f"{why}; there is node {cause.nearest}" if cause.nearest else why
 
 

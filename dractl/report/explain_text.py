@@ -108,6 +108,8 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
     yield from _title(e, canvas, now)
     yield from _wrapped(f"{_mark(e, canvas)} ", e.headline, canvas, hanging=2)
     for note in e.notes:
+        if note in e.headline:
+            continue
         yield from _wrapped("  note: ", note, canvas, hanging=8)
     if e.subject.kind == "Node":
         yield from _inventory(e, canvas)
@@ -125,7 +127,8 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
         yield ""
         yield from _nodes(e.nodes, canvas, _EVERYTHING if every else _NODES)
     else:
-        yield from _also(e.reasons[1:], canvas, _EVERYTHING if every else _REASONS)
+        others = [reason for reason in e.reasons[1:] if reason.message not in e.headline]
+        yield from _also(others, canvas, _EVERYTHING if every else _REASONS)
     for node in e.nodes if every else ():
         if node.funnel:
             yield ""
@@ -323,7 +326,8 @@ def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
     if not e.next:
         return
     yield ""
-    sought = not (e.fixes or e.fits or e.unread)
+    waits = any(reason.code == "own-replicas" for reason in e.reasons)
+    sought = bool(e.nodes) and not (e.fixes or e.fits or e.unread or e.unchecked or waits)
     yield canvas.paint("No change of objects was found to make it fit. Next" if sought else "Next", "1")
     for step in e.next:
         yield from _wrapped("  ", step.text, canvas, hanging=4)

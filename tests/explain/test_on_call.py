@@ -184,7 +184,7 @@ def test_several_mistakes_are_corrected_by_one_fix() -> None:
     there = node("node-1", labels={POOL: "h100"}), gpus("node-1", "gpu-0")
     answer = explain("pod/p", GPU, *there, template("t", selecting(wrong)), subject)
     assert len(answer.fixes) == 1
-    assert "to Hopper in request r" in answer.fixes[0].title
+    assert "to 'Hopper' in request r" in answer.fixes[0].title
     assert f"change nodeSelector {POOL}=h-100 to h100" in answer.fixes[0].title
     assert {change.target.partition("/")[0] for change in answer.fixes[0].changes} == {"Pod", "ResourceClaimTemplate"}
 
@@ -306,3 +306,32 @@ def test_a_configuration_that_the_driver_refuses_is_corrected() -> None:
     # With spec.nodeName the scheduler would not see the new pod, and allocate nothing.
     assert "/spec/nodeName" in answer.fixes[0].steps[-1].command
     assert explain("pod/p", *there).verdict == "allocated"
+
+
+def test_what_a_node_lacks_stands_before_the_sentence_of_the_filter() -> None:
+    subject = waiting(spec={"nodeSelector": {POOL: "h100"}})
+    answer = explain("pod/p", GPU, node("node-1"), node("node-2"), gpus("node-1", "gpu-0"), ONE, subject)
+    own = f"nodeSelector wants {POOL}=h100; the nodes have no such label"
+    assert f"{own} (node(s) didn't match Pod's node affinity/selector)" in answer.headline
+
+
+def test_another_scheduler_is_not_told_from_kube_scheduler_that_does_not_run() -> None:
+    subject = pod("p", USES, metadata={"uid": "p"}, spec={"schedulerName": "volcano"}, status={"phase": "Pending"})
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, subject)
+    assert "spec.schedulerName is volcano" in answer.headline
+    assert not any("is kube-scheduler running" in note for note in answer.notes)
+
+
+def test_the_claim_of_another_replica_is_no_near_name() -> None:
+    annotations = {"resource.kubernetes.io/pod-claim-name": "g"}
+    other = claim("p-h", request("r", DRIVER), metadata={"annotations": annotations})
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, other, seen())
+    assert "p-g does not exist" in answer.headline
+    assert "p-h" not in answer.headline
+
+
+def test_next_steps_do_not_repeat_a_command() -> None:
+    subject = waiting(spec={"nodeSelector": {POOL: "h100"}})
+    commands = [step.command for step in explain("pod/p", GPU, node("node-1"), ONE, subject).next]
+    assert commands
+    assert len(set(commands)) == len(commands)

@@ -87,7 +87,7 @@ def test_a_pod_that_the_scheduler_has_not_looked_at() -> None:
     ("changed", "code", "said"),
     [
         ({"spec": {"schedulingGates": [{"name": "example.com/gate"}]}}, "scheduling-gated", "example.com/gate"),
-        ({"spec": {"schedulerName": "volcano"}}, "scheduler-bypass", "volcano is to do so"),
+        ({"spec": {"schedulerName": "volcano"}}, "scheduler-bypass", "spec.schedulerName is volcano"),
     ],
     ids=["gate", "scheduler"],
 )

@@ -372,8 +372,10 @@ def _old_template(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Ca
 
 
 def not_tried(case: Case) -> Iterator[Cause]:
-    """A pod of a cluster that the scheduler has not looked at."""
+    """A pod of a cluster that kube-scheduler has not looked at; of another scheduler's pods nothing is known."""
     pod = case.question.value
+    if text_at(pod, "spec", "schedulerName") not in ("", "default-scheduler"):
+        return
     if case.question.kind != "Pod" or not text_at(pod, "metadata", "uid") or ended(pod):
         return
     tried = any(c.get("type") == "PodScheduled" for c in maps_at(pod, "status", "conditions"))

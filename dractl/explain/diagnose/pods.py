@@ -115,9 +115,16 @@ def _number(amount: Quantity) -> int | str:
     return int(text) if text.isdigit() else text
 
 
+_OF_TEMPLATE = "resource.kubernetes.io/pod-claim-name"  # kubernetes pkg/controller/resourceclaim
+
+
 def _missing_claim(stop: stops.NoSuchClaim, state: ClusterState) -> Cause:
     namespace, claim = stop.claim
-    here = [n for (ns, n) in state.all("ResourceClaim") if ns == namespace]
+    here = [
+        name
+        for (ns, name), value in state.all("ResourceClaim").items()
+        if ns == namespace and _OF_TEMPLATE not in map_at(value, "metadata", "annotations")  # made for another pod
+    ]
     labels = map_at(state.get("Namespace", ("", namespace)), "metadata", "labels")
     unlabelled = state.has("Namespace") and labels.get(ADMIN_LABEL) != "true" and _mentions_admin(state)
     return ClaimMissing(

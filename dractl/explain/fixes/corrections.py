@@ -287,7 +287,7 @@ def _equal(text: str, found: Comparison, lookup: Lookup, kind: str | None, prese
         corrects = value in meant[:1]
         changed = text[: literal.start] + _literal(value, kind, literal) + text[literal.end :]
         yield Edit(
-            f"change {lookup.name} == {literal.text} to {value}",
+            f"change {lookup.name} == {literal.text} to {_literal(value, kind, literal)}",
             changed,
             Preference.CORRECT if corrects else Preference.ADAPT,
             degree=position,

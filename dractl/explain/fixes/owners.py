@@ -26,7 +26,7 @@ from dractl.explain.fixes.edits import moved, parts
 from dractl.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from dractl.cluster.changes import Change
     from dractl.cluster.state import ClusterState, Key
@@ -53,11 +53,14 @@ class Ending:
 
 
 class Owners:
-    """The workloads of a cluster and their pods, as seen from the waiting pod ``asking``."""
+    """The workloads of a cluster and their pods, as seen from the waiting pod ``asking``, which a correction may have
+    ended: its controller recreates it."""
 
-    def __init__(self, state: ClusterState, asking: Key) -> None:
+    def __init__(self, state: ClusterState, asking: Key, pod: Raw) -> None:
         self.state = state
         self.asking = asking
+        owner = workload(pod)
+        self.own = (owner[0], (asking[0], owner[1])) if owner is not None else None
         self._active = ActivePods(state)
 
     def end(self, pods: Iterable[str]) -> Ending | None:
@@ -113,16 +116,15 @@ class Owners:
         namespace, _, name = full_name.partition("/")
         pod = self.state.get("Pod", (namespace, name))
         since, node = text_at(pod, "metadata", "deletionTimestamp"), text_at(pod, "spec", "nodeName")
-        force = f"kubectl delete pod {name} -n {namespace} --force --grace-period=0"
-        effect = f"see whether the kubelet of {node} runs; if the node is gone: {force}"
         title = f"wait for pod {full_name} to end, which is Terminating on {node} since {since}"
+        effect = f"delete it by force only if {node} is gone for good"
         return Ending(title, (), _deletions([full_name]), effect)
 
     def _smaller(self, kind: str, key: Key, wanted: Sequence[Key]) -> Ending | None:
         """A workload scaled down until the wanted pods end; None if the waiting pod is one of its own."""
         active = self._active.of(kind, key)
         keys = [(key[0], text_at(p, "metadata", "name")) for p in active]
-        if self.asking in keys or not set(wanted) <= set(keys):
+        if self.asking in keys or self.own == (kind, key) or not set(wanted) <= set(keys):
             return None
         target = f"{kind}/{key[0]}/{key[1]}"
         if kind == "Job":
@@ -162,8 +164,8 @@ def _cheaper(namespace: str, pod: Raw) -> Patch:
     return Patch(f"Pod/{namespace}/{text_at(pod, 'metadata', 'name')}", (operation,))
 
 
-def concerned(state: ClusterState, asking: Key, patch: Patch) -> str:
-    """Which other pods a change of a template concerns; empty where none are."""
+def concerned(state: ClusterState, restarted: Collection[Key], patch: Patch) -> str:
+    """Which pods besides those ``restarted`` a change of a template concerns; empty where none are."""
     kind, key = parse_target(patch.target)
     if any(str(o["path"]).startswith(_TEMPLATE) for o in patch.operations):
         return f"for every pod of {kind} {'/'.join(key)}"
@@ -173,7 +175,7 @@ def concerned(state: ClusterState, asking: Key, patch: Patch) -> str:
         1
         for where, pod in state.all("Pod").items()
         if where[0] == key[0]
-        and where != asking
+        and where not in restarted
         and not ended(pod)
         and any(text_at(r, "resourceClaimTemplateName") == key[1] for r in maps_at(pod, "spec", "resourceClaims"))
     )

@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from dractl.allocation import Allocated
-from dractl.cluster.changes import Patch, PatchError, apply, parse_target, pointer
+from dractl.cluster.changes import Delete, Patch, PatchError, apply, parse_target, pointer
 from dractl.explain.answer import Fix
 from dractl.explain.ask import Question, claim_question
 from dractl.explain.causes import ClassMissing, NoConsumer, SelectorError, SelectorFalse, WouldFitNow
@@ -102,7 +102,8 @@ def _fix(problem: Problem, candidate: Candidate, nodes: tuple[str, ...], rank: i
     """A verified candidate with the changes and commands that apply it."""
     changes = written(problem, candidate)
     assert changes is not None
-    concerned = [owners.concerned(problem.state, problem.question.key, c) for c in changes if isinstance(c, Patch)]
+    restarted = {problem.question.key, *(parse_target(c.target)[1] for c in changes if isinstance(c, Delete))}
+    concerned = [owners.concerned(problem.state, restarted, c) for c in changes if isinstance(c, Patch)]
     maker = by_hand(problem.state, problem.question, changes)
     effect = "; ".join(filter(None, (candidate.effect, *concerned, f"change it in {maker}" if maker else "")))
     tried = candidate.trial if candidate.trial != changes else ()

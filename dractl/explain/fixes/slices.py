@@ -222,7 +222,7 @@ def publish(problem: Problem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
             f"make driver {cause.driver} publish devices",
             (),
             Slot(Topic.POOL, cause.driver),
-            Preference.RESTORE,
+            Preference.CLUSTER if cause.nearest else Preference.RESTORE,
             effect="is it installed and running? devices were tried on one node, whether or not it has the hardware",
             tried=(_made(problem, wanted, cause.driver, node),),
         )

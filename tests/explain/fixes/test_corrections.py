@@ -81,4 +81,4 @@ def test_the_next_smaller_profile_is_asked_for() -> None:
     expression = f"{ATTRIBUTE}.profile == '4g.40gb'"
     asked = claim("c", request("r", DRIVER, selectors=[{"cel": {"expression": expression}}]))
     answer = explain(GPU, node("node-1"), slice_of(DRIVER, "node-1", *profiles), asked)
-    assert answer.fixes[0].title == "change profile == '4g.40gb' to 3g.40gb in request r"
+    assert answer.fixes[0].title == "change profile == '4g.40gb' to '3g.40gb' in request r"
