@@ -228,7 +228,7 @@ def _quiet(cluster: Cluster, output: str, *, patch: bool) -> str:
     if output == "html":
         from dractl.report import explain_html
 
-        return explain_html.render([], said)
+        return explain_html.render([], otherwise=said)
     return f"{'# ' if patch else ''}{said}\n"
 
 
@@ -260,7 +260,7 @@ def _render(explanations: list[Explanation], groups: list[Group], output: str, *
         return explain_json.render(explanations, listed=listed, groups=groups)
     from dractl.report import explain_html
 
-    return explain_html.render(explanations)
+    return explain_html.render(explanations, groups)
 
 
 def _text(explanations: list[Explanation], groups: list[Group], verbose: int, *, several: bool, to_file: bool) -> str:

@@ -315,7 +315,7 @@ def _no_slices_for_driver(cause: causes.NoSlicesForDriver, names: Names, scope: 
     if cause.none_known:
         why = f"{_lead(cause, names)}the input has no ResourceSlice at all"
         return f"{why}; driver {cause.driver} publishes nothing" if cause.driver else why
-    why = f"{_lead(cause, names)}driver {cause.driver} publishes no ResourceSlice in the whole cluster"
+    why = f"{_lead(cause, names)}driver {cause.driver} publishes no ResourceSlice"
     if cause.nearest:
         why += f"; there is {cause.nearest}"
     return f"{why} (class {cause.device_class})" if cause.device_class else why

@@ -28,23 +28,43 @@ def _wrapped(line: str, canvas: Canvas) -> str:
 
 
 def _lines(group: Group, canvas: Canvas) -> Iterator[str]:
+    mark = canvas.paint("✓", "1;32") if is_good(group) else canvas.paint("✗", "1;31")
+    first, *rest = sentences(group)
+    yield f"{mark} {canvas.paint(title(group), '1')}: {first}"
+    yield from (f"  {line}" for line in rest)
+
+
+def title(group: Group) -> str:
+    """``kind namespace/name``."""
     kind, _, name = group.name.partition("/")
+    return f"{kind.lower()} {printable(name)}"
+
+
+def is_good(group: Group) -> bool:
+    """True if all fit, or enough for a gang to start."""
+    return group.complete or (group.minimum is not None and group.starts)
+
+
+def sentences(group: Group) -> list[str]:
+    """How many fit, what that means for a gang, what the next stops at, and what would reach more."""
+    return list(_sentences(group))
+
+
+def _sentences(group: Group) -> Iterator[str]:
+    kind = group.name.partition("/")[0]
     reached, unit = group.placed + group.fits, "pods" if kind in ("PodGroup", "Workload") else "replicas"
-    good = group.complete or (group.minimum is not None and group.starts)
-    mark = canvas.paint("✓", "1;32") if good else canvas.paint("✗", "1;31")
     here = f" ({group.placed} on nodes, {group.fits} more)" if group.placed else ""
     least = "at least " if group.undecided else ""
-    title = canvas.paint(f"{kind.lower()} {printable(name)}", "1")
-    yield f"{mark} {title}: {least}{reached} of {group.replicas} {unit} fit{here}"
+    yield f"{least}{reached} of {group.replicas} {unit} fit{here}"
     if group.minimum is not None:
         needs = f"the gang starts with {group.minimum} of them at once"
-        yield f"  {needs}, so none starts" if not group.starts else f"  {needs}"
+        yield f"{needs}, so none starts" if not group.starts else needs
     if group.complete:
         return
     why = [printable(reason.short) for reason in group.reasons[:2]] or [group.scheduler_message or "no reason known"]
-    yield f"  the {_ordinal(reached + 1)} ({printable(group.pod)}) stops at: {why[0]}"
+    yield f"the {_ordinal(reached + 1)} ({printable(group.pod)}) stops at: {why[0]}"
     for other in why[1:]:
-        yield f"  also: {other}"
+        yield f"also: {other}"
     yield from _otherwise(group)
 
 
@@ -52,19 +72,19 @@ def _otherwise(group: Group) -> Iterator[str]:
     """What another order or another alternative would reach."""
     reached = group.placed + group.fits
     if group.order:
-        yield f"  all fit if pods like {', then like '.join(group.order)} are placed in this order"
+        yield f"all fit if pods like {', then like '.join(group.order)} are placed in this order"
     elif group.most is not None and group.most >= group.replicas:
-        yield f"  all {group.replicas} would fit with other devices for them; kube-scheduler takes the first that fit"
+        yield f"all {group.replicas} would fit with other devices for them; kube-scheduler takes the first that fit"
     elif group.most is not None and group.most > reached:
         proof = "no order reaches more" if group.proven else "others may reach more"
-        yield f"  in the best order {group.most} would fit ({proof})"
+        yield f"in the best order {group.most} would fit ({proof})"
     elif group.most is not None and group.proven:
-        yield "  no other order of placing reaches more"
+        yield "no other order of placing reaches more"
     for choice in group.choices:
         total = group.placed + choice.fits
         if total > reached:
             number = f"all {total}" if total >= group.replicas else str(total)
-            yield f"  with alternative {choice.alternative} of request {choice.request} alone {number} would fit"
+            yield f"with alternative {choice.alternative} of request {choice.request} alone {number} would fit"
 
 
 def _ordinal(number: int) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from dractl.report import explain_groups
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
+    from dractl.explain.groups import Group
 
 _STYLE = """
 :root { --ink: #1b1f24; --dim: #5c6670; --line: #d5dae0; --paper: #fff; --bad: #b3261e; --good: #1a7f37;
@@ -32,6 +35,11 @@ svg text { font: 12px system-ui, sans-serif; fill: var(--ink) }
 svg text.n { font: 11px ui-monospace, monospace }
 svg text.s { font-size: 10px; fill: var(--dim) }
 .w { white-space: nowrap }
+.group { border-left: 4px solid var(--good); background: var(--soft); padding: .6rem .9rem; margin: 0 0 1.2rem }
+.group.no { border-color: var(--bad) }
+.group p { margin: .2rem 0 }
+.share { display: flex; height: .8rem; max-width: 28rem; margin: .4rem 0; background: var(--line) }
+.share .on { background: var(--bar) } .share .more { background: var(--good) }
 """
 _COLOURS = {
     "free": "--good",
@@ -45,15 +53,32 @@ _BOX, _GAP, _HEAD, _WIDTH = 128, 10, 24, 900
 _LONGEST = 60  # characters of a device's name; DNS labels end at 63
 
 
-def render(explanations: Sequence[Explanation], otherwise: str = "") -> str:
-    """The page: a section for each subject, or ``otherwise`` if there is none."""
+def render(explanations: Sequence[Explanation], groups: Sequence[Group] = (), otherwise: str = "") -> str:
+    """The page: the groups, then a section for each subject, or ``otherwise`` if there is none."""
     title = escape(explanations[0].subject.title if len(explanations) == 1 else f"{len(explanations)} subjects")
-    body = "\n".join(part for e in explanations for part in _section(e)) or f"<p>{escape(otherwise)}</p>"
+    parts = [*(part for group in groups for part in _group(group)), *(p for e in explanations for p in _section(e))]
+    body = "\n".join(parts) or f"<p>{escape(otherwise)}</p>"
     return (
         f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{title}</title>"
         f"<meta name=viewport content='width=device-width'><style>{_STYLE}</style></head>\n"
         f"<body>\n{body}\n</body></html>"
     )
+
+
+def _group(group: Group) -> Iterator[str]:
+    """A box with the sentences of the text report, and a bar: pods on nodes, pods that fit, and the rest."""
+    said = explain_groups.sentences(group)
+    good = explain_groups.is_good(group)
+    mark, look = ("✓", "good") if good else ("✗", "bad")
+    shares = (("on", group.placed, "on nodes"), ("more", group.fits, "more fit"))
+    bars = "".join(
+        f"<i class={name} style='width:{100 * count / max(group.replicas, 1):.1f}%' title='{count} {words}'></i>"
+        for name, count, words in shares
+    )
+    yield f"<div class='group{'' if good else ' no'}'><p class=verdict><b class={look}>{mark}</b> "
+    yield f"<b>{escape(explain_groups.title(group))}</b>: {escape(said[0])}</p><div class=share>{bars}</div>"
+    yield from (f"<p>{escape(line)}</p>" for line in said[1:])
+    yield "</div>"
 
 
 def _section(e: Explanation) -> Iterator[str]:

@@ -45,14 +45,14 @@ def to_text(comparisons: Sequence[Comparison], canvas: Canvas, *, cut: bool = Fa
 def _table(comparison: Comparison, canvas: Canvas, *, cut: bool) -> Iterator[str]:
     rows: list[tuple[Any, ...]] = [(machine, _code(answer), answer) for machine, answer in comparison.answers]
     wide = max(len("MACHINE"), *(len(machine) for machine, _, _ in rows))
-    coded = max(len("REASON"), *(len(code) for _, code, _ in rows))
+    coded = max(len("RESULT"), *(len(code) for _, code, _ in rows))
     room = canvas.width - wide - coded - 6
     yield canvas.paint(comparison.answers[0][1].subject.title, "1")
-    yield canvas.paint(f"  {'MACHINE':<{wide}}  {'REASON':<{coded}}  WHY", "1")
+    yield canvas.paint(f"  {'MACHINE':<{wide}}  {'RESULT':<{coded}}  DETAIL", "1")
     for machine, code, answer in rows:
         mark = canvas.paint("✓", "1;32") if answer.fits else canvas.paint("✗", "1;31")
-        why = _why(answer)
-        yield f"{mark} {machine:<{wide}}  {code:<{coded}}  {canvas.cut(why, room) if cut else why}".rstrip()
+        detail = _detail(answer)
+        yield f"{mark} {machine:<{wide}}  {code:<{coded}}  {canvas.cut(detail, room) if cut else detail}".rstrip()
     served = sum(answer.fits for _, _, answer in rows)
     yield ""
     yield f"{served} of {plural(len(rows), 'machine')} can serve it (Kubernetes {rows[0][2].release})"
@@ -60,12 +60,13 @@ def _table(comparison: Comparison, canvas: Canvas, *, cut: bool) -> Iterator[str
 
 def _code(answer: Explanation) -> str:
     if answer.fits:
-        return ""
+        return "fits"
     return answer.reasons[0].code if answer.reasons else answer.verdict
 
 
-def _why(answer: Explanation) -> str:
+def _detail(answer: Explanation) -> str:
+    """The devices that the machine would give, or why it cannot serve."""
     if answer.fits:
-        given = [item.device for node in answer.nodes[:1] for item in node.allocation]
-        return printable(", ".join(given) or answer.headline)
+        devices = [item.device for node in answer.nodes[:1] for item in node.allocation]
+        return printable(f"gets {', '.join(devices)}" if devices else answer.headline)
     return printable(answer.reasons[0].short if answer.reasons else answer.headline)

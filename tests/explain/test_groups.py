@@ -174,3 +174,7 @@ def test_the_report_counts_the_group_and_the_exit_code_says_so(
     value = json.loads(capsys.readouterr().out)
     jsonschema.validate(value, json.loads((data_dir("schemas") / "dractl" / "explain-v1.json").read_text()))
     assert [(g["name"], g["fits"], g["pod"]) for g in value["groups"]] == [("Deployment/ml/web", 5, "web-5")]
+    assert main([*arguments, "-o", "html"]) == 1
+    page = capsys.readouterr().out
+    assert "<b>deployment ml/web</b>: 5 of 6 replicas fit" in page
+    assert "the sixth (web-5) stops at:" in page

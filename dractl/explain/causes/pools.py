@@ -19,7 +19,7 @@ class NoSlicesForDriver(OfRequest):
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "no-slices-for-driver",
-        "the driver publishes nothing in the whole cluster",
+        "the driver publishes no ResourceSlice",
         "The class's driver has no ResourceSlice: it is not installed, does not run, or is too old for this API.",
         "kubectl get resourceslices; kubectl get daemonsets -A | grep -i dra",
         "Look at the driver's pods and their logs; check that its version supports the API versions of the cluster.",
