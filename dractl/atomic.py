@@ -6,6 +6,10 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def replace(path: Path, data: bytes) -> None:
@@ -14,8 +18,6 @@ def replace(path: Path, data: bytes) -> None:
 
     Raises OSError; then the file is as it was, and nothing is left beside it.
     """
-    import tempfile
-
     real = Path(os.path.realpath(path))
     try:
         old = real.stat()
@@ -24,17 +26,30 @@ def replace(path: Path, data: bytes) -> None:
     if old is not None and not stat.S_ISREG(old.st_mode):
         real.write_bytes(data)
         return
-    handle, temporary = tempfile.mkstemp(prefix=f".{real.name[:64]}.", dir=real.parent)
+
+    def finish(temporary: str) -> None:
+        if old is None:
+            os.chmod(temporary, 0o666 & ~_umask())
+            return
+        with suppress(OSError, AttributeError):  # only root gives files away, and Windows has no owners
+            os.chown(temporary, old.st_uid, old.st_gid)
+        os.chmod(temporary, stat.S_IMODE(old.st_mode))
+
+    swap(str(real), data, finish)
+
+
+def swap(path: str, data: bytes, finish: Callable[[str], None] = lambda _: None) -> None:
+    """Puts a new file, which only its owner reads, in the place of ``path``, be that a link; ``finish`` gets the name
+    under which it is written. Raises what fails; then nothing is left beside it."""
+    import tempfile
+
+    folder, name = os.path.split(path)
+    handle, temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", dir=folder)
     try:
         with open(handle, "wb") as stream:
             stream.write(data)
-        if old is None:
-            os.chmod(temporary, 0o666 & ~_umask())
-        else:
-            with suppress(OSError, AttributeError):  # only root gives files away, and Windows has no owners
-                os.chown(temporary, old.st_uid, old.st_gid)
-            os.chmod(temporary, stat.S_IMODE(old.st_mode))
-        os.replace(temporary, real)
+        finish(temporary)
+        os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)

@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import os
 import stat
-import tempfile
 from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from dractl import atomic
 from dractl.lint.finding import Api, Edit, Finding, Fix, ObjectRef, Related, Report
 from dractl.manifests import Position, Skipped
 
@@ -73,8 +73,8 @@ class Cache:
                 return
             tag = os.path.join(self._top, "CACHEDIR.TAG")
             if not os.path.lexists(tag):
-                _write(tag, _TAG.encode())
-            _write(os.path.join(self._folder, key), _digest([body]).encode() + b"\n" + body)
+                atomic.swap(tag, _TAG.encode())
+            atomic.swap(os.path.join(self._folder, key), _digest([body]).encode() + b"\n" + body)
             self._prune()
 
     def _prune(self) -> None:
@@ -194,19 +194,6 @@ def _read(path: str) -> bytes | None:
     with suppress(OSError):
         os.utime(path)
     return data
-
-
-def _write(path: str, data: bytes) -> None:
-    """Writes a file in one step: readers see all of it or nothing."""
-    handle, temporary = tempfile.mkstemp(prefix=".", dir=os.path.dirname(path))
-    try:
-        with open(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _delete(folder: str) -> None:
