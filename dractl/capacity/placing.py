@@ -117,11 +117,11 @@ class _Filled:
     undecided: bool
 
 
-def free_nodes(judgement: Attempt) -> list[NodeVerdict]:
+def free_nodes(attempt: Attempt) -> list[NodeVerdict]:
     """Nodes that take the pod without anybody else's end."""
-    if judgement.stopped or judgement.fatal is not None:
+    if attempt.stopped or attempt.fatal is not None:
         return []
-    return [node for node in judgement.nodes if node.fits and not node.victims]
+    return [node for node in attempt.nodes if node.fits and not node.victims]
 
 
 def _fill_each(
@@ -176,11 +176,11 @@ def _fill(subject: Subject, scheduler: Scheduler, alone: ClusterState, budget: i
     here = scheduler.after(alone)
     while len(copies) < budget:
         pod = subject.copy(len(copies) + 1)
-        judgement = here.pod(pod, recreated=True)
-        if judgement.fatal is not None:
+        attempt = here.pod(pod, recreated=True)
+        if attempt.fatal is not None:
             return None
-        free = free_nodes(judgement)
-        if not free or judgement.late is not None:
+        free = free_nodes(attempt)
+        if not free or attempt.late is not None:
             return copies
         _, claims, state = bound(here, pod, free[0])
         copies.append(_Copy(claims))
@@ -199,12 +199,12 @@ def _in_turn(
             stops = () if limit.refusal is None else (limit.refusal,)
             return Fit(subject, copies, _counted(_names(scheduler), nodes), scheduler.state, Attempt((), stops))
         pod = subject.copy(copies + 1)
-        judgement = scheduler.pod(pod, recreated=True)
-        free = free_nodes(judgement)
-        attempts += max(1, len(judgement.nodes))
-        if filled.undecided or not free or judgement.late is not None or attempts > budget:
-            undecided = filled.undecided or bool(free and judgement.late is None)
-            return Fit(subject, copies, _counted(_names(scheduler), nodes), scheduler.state, judgement, undecided)
+        attempt = scheduler.pod(pod, recreated=True)
+        free = free_nodes(attempt)
+        attempts += max(1, len(attempt.nodes))
+        if filled.undecided or not free or attempt.late is not None or attempts > budget:
+            undecided = filled.undecided or bool(free and attempt.late is None)
+            return Fit(subject, copies, _counted(_names(scheduler), nodes), scheduler.state, attempt, undecided)
         chosen = min(free, key=lambda node: (len(nodes.get(node.name, ())), node.name))
         _, claims, state = bound(scheduler, pod, chosen)
         copies += 1

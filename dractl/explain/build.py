@@ -62,7 +62,7 @@ def build(
     case, found, blind = parts.case, parts.found, parts.blind
     reason = case.reason if case is not None else _reason
     surveyed = [(case.surveys[n.name], n.count) for n in found if n.name in case.surveys] if case else []
-    conflict = _conflict(case) if case is not None and not case.judgement.fits else None
+    conflict = _conflict(case) if case is not None and not case.attempt.fits else None
     nearest = _nearest(case, conclusion, conflict) if case is not None else None
     volumes = tuple(pods.volumes_of(case)) if case is not None else ()
     asked = Asked(question.kind, *question.key, volumes)
@@ -132,7 +132,7 @@ def _conflict(case: Case) -> Conflict | None:
     """The conflict on the node whose best place holds the most free devices."""
     found = [
         conflict
-        for v in case.judgement.nodes
+        for v in case.attempt.nodes
         if v.name in case.refusing and (conflict := conflict_on(case, v, case.refusing[v.name])) is not None
     ]
     return max(found, key=lambda c: max((p.score for p in c.places), default=(0, 0)), default=None)
@@ -142,7 +142,7 @@ def _nearest(case: Case, conclusion: Conclusion, conflict: Conflict | None) -> s
     """The node whose devices are shown: that of the conflict, else the first that a cause names."""
     if conflict is not None:
         return conflict.node
-    if case.judgement.stopped:
+    if case.attempt.stopped:
         return None
     refusing = case.refusing
     return next((n for cause in conclusion.ranked for n in cause.nodes if n in refusing), None)

@@ -44,7 +44,7 @@ class Case:
 
     question: Question
     scheduler: Scheduler
-    judgement: Attempt
+    attempt: Attempt
     devices: Devices
     claims: Mapping[str, PodClaim]
     names: Names
@@ -147,17 +147,17 @@ class Case:
         return named.request_policy if named is not None else None
 
 
-def case_of(scheduler: Scheduler, devices: Devices, question: Question, judgement: Attempt) -> Case:
+def case_of(scheduler: Scheduler, devices: Devices, question: Question, attempt: Attempt) -> Case:
     """The case of a question, with a survey for each group of nodes that gets the same answer."""
-    special = (c for n in judgement.nodes[:1] for c in n.claims)
-    claims = {c.full_name: c for c in (*judgement.claims, *special)}
+    special = (c for n in attempt.nodes[:1] for c in n.claims)
+    claims = {c.full_name: c for c in (*attempt.claims, *special)}
     called = {name: c.name or c.key[1] for name, c in claims.items() if c.key[1] != CLAIM_NAME}
-    refusals = {v.name: _refusals(scheduler, question, v.name) for v in judgement.nodes if v.rejection is not None}
-    groups = () if judgement.stopped else _groups(judgement.nodes, refusals)
+    refusals = {v.name: _refusals(scheduler, question, v.name) for v in attempt.nodes if v.rejection is not None}
+    groups = () if attempt.stopped else _groups(attempt.nodes, refusals)
     return Case(
         question,
         scheduler,
-        judgement,
+        attempt,
         devices,
         claims,
         Names(called, as_written(question.value)),

@@ -66,48 +66,48 @@ class Conclusion:
         return self.verdict in FITS
 
 
-def attempt_of(case: Case, found: Sequence[NodeFindings], ranked: tuple[Cause, ...], *, one_node: bool) -> Conclusion:
+def of_attempt(case: Case, found: Sequence[NodeFindings], ranked: tuple[Cause, ...], *, one_node: bool) -> Conclusion:
     """Conclusion from the scheduling attempt alone. ``one_node``: a single node was asked about."""
-    judgement = case.judgement
+    attempt = case.attempt
     return Conclusion(
-        _verdict(judgement),
+        _verdict(attempt),
         _headline(case, found, ranked, one_node=one_node),
         ranked,
-        judgement.message,
+        attempt.message,
         tuple(_search_notes(case)),
         ranked,
     )
 
 
-def _verdict(judgement: Attempt) -> Verdict:
-    if judgement.stopped:
+def _verdict(attempt: Attempt) -> Verdict:
+    if attempt.stopped:
         return "blocked"
-    if judgement.fits:
+    if attempt.fits:
         return "allocatable"
-    if judgement.fatal is not None or judgement.late is not None:
+    if attempt.fatal is not None or attempt.late is not None:
         return "error"
-    if any(isinstance(n.outcome, Exhausted) for n in judgement.nodes if n.asked):
+    if any(isinstance(n.outcome, Exhausted) for n in attempt.nodes if n.asked):
         return "undecided"
-    return "blocked" if all(n.rejection is not None for n in judgement.nodes) else "unallocatable"
+    return "blocked" if all(n.rejection is not None for n in attempt.nodes) else "unallocatable"
 
 
 def _headline(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause], *, one_node: bool) -> str:
-    judgement = case.judgement
-    if judgement.stopped:
+    attempt = case.attempt
+    if attempt.stopped:
         return case.say(ranked[0])
-    if judgement.fits:
-        return f"fits on {first([n.name for n in judgement.nodes if n.fits])}"
-    total = len(judgement.nodes)
+    if attempt.fits:
+        return f"fits on {first([n.name for n in attempt.nodes if n.fits])}"
+    total = len(attempt.nodes)
     near = bool(ranked) and total > 1 and _of_one_node(ranked[0], found, total)
     scope = Scope.ONE if near or total == 1 else Scope.ALL
     told = _own(ranked[0], found) if near and not dominates(ranked[0], total) else ranked[0] if ranked else None
     why = case.say(told, scope, brief=True) + _besides(case, ranked[0], found) if told is not None else ""
-    if judgement.fatal is not None:
+    if attempt.fatal is not None:
         return f"the scheduler's attempt ends in an error: {why}"
-    if judgement.late is not None:
+    if attempt.late is not None:
         return f"a node fits, and then the scheduler fails: {why}"
     if total == 1:
-        return f"does not fit on {judgement.nodes[0].name if one_node else 'the only node'}: {why}"
+        return f"does not fit on {attempt.nodes[0].name if one_node else 'the only node'}: {why}"
     if near:
         node, alike = ranked[0].nodes[0], len(ranked[0].nodes)
         why = f"{alike} are like {node}: {why}" if dominates(ranked[0], total) else f"nearest is {node}: {why}"
@@ -150,16 +150,16 @@ def _besides(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> str:
 
 
 def _search_notes(case: Case) -> Iterator[str]:
-    if case.judgement.stopped:
+    if case.attempt.stopped:
         return
-    for n in case.judgement.nodes:
+    for n in case.attempt.nodes:
         if n.victims:
             yield f"on {n.name} the scheduler ends pods of lower priority first: {', '.join(n.victims[:3])}"
     if not case.state.has("Node") and not case.state.rights.hidden("Node"):
         yield (
             "the input has no Node objects; node names come from the ResourceSlices and node filters were not checked"
         )
-    outcomes = [n.outcome for n in case.judgement.nodes if n.outcome is not None]
+    outcomes = [n.outcome for n in case.attempt.nodes if n.outcome is not None]
     if any(o.nears_timeout for o in outcomes):
         yield "this search is close to the scheduler's limit of 10 seconds per node"
     if any(o.unordered for o in outcomes):
@@ -170,7 +170,7 @@ def _search_notes(case: Case) -> Iterator[str]:
 # -- what lies outside DRA --
 
 
-def spanned(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) -> Conclusion:
+def with_underlying(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) -> Conclusion:
     """Conclusion that names the underlying cause first: one of several objects, a driver or a workload."""
     behind = spanning(case, found, conclusion.causes)
     if not behind:
@@ -188,14 +188,14 @@ def spanned(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) -
     return replace(conclusion, headline=headline, causes=(*conclusion.causes[:1], *behind, *conclusion.causes[1:]))
 
 
-def outside(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) -> Conclusion:
+def with_pod(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) -> Conclusion:
     """Conclusion with what the pod itself shows: another scheduler, binding conditions, an outdated condition."""
     pod = case.question.value
     notes = [
         *conclusion.notes,
         *pods.outranked(case, conclusion.causes),
         *pods.undeclared_features(case),
-        *placed.unused(pod, case.judgement.claims),
+        *placed.unused(pod, case.attempt.claims),
     ]
     conclusion = replace(conclusion, notes=tuple(notes))
     refused = _without_pod(case, conclusion)
@@ -231,7 +231,7 @@ def _of_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None
         "blocked",
         f"kube-scheduler ignores the pod: its spec.schedulerName is {scheduler}",
         (OtherScheduler(plugin=scheduler, schedulers=(scheduler,)), *conclusion.causes),
-        case.judgement.message if case.judgement.stopped else None,
+        case.attempt.message if case.attempt.stopped else None,
         conclusion.notes,
         conclusion.ranked,
     )
@@ -260,7 +260,7 @@ def _conditioned(case: Case, found: Sequence[NodeFindings], conclusion: Conclusi
     now = WouldFitNow(
         nodes=(fitting[0].name,),
         devices=tuple(f"{a.driver}/{a.pool}/{a.device}" for a in fitting[0].allocation),
-        pod_claim=next((c.name for c in case.judgement.claims if c.name), None),
+        pod_claim=next((c.name for c in case.attempt.claims if c.name), None),
         since=text_at(condition, "lastTransitionTime"),
     )
     return Conclusion(
@@ -280,16 +280,16 @@ _GLOSS = (
 )
 
 
-def stated(case: Case, conclusion: Conclusion) -> Conclusion:
+def of_pod_alone(case: Case, conclusion: Conclusion) -> Conclusion:
     """Conclusion for a pod whose devices were not compared, with what the pod itself shows."""
     other = _without_pod(case, conclusion) or _of_other_scheduler(case, conclusion)
-    binding = None if case.judgement.stopped or other is not None else pods.awaited(case)
+    binding = None if case.attempt.stopped or other is not None else pods.awaited(case)
     if binding is not None:
         return Conclusion("blocked", case.say(binding), (binding,), conclusion.scheduler_message, conclusion.notes)
     return other or conclusion
 
 
-def unseen(case: Case, blind: tuple[Blind, ...]) -> Conclusion:
+def of_message(case: Case, blind: tuple[Blind, ...]) -> Conclusion:
     """Conclusion where devices cannot be compared: the scheduler's message, and why nothing can be added to it."""
     message = text_at(pods.condition_of(case.question.value), "message")
     behind = tuple(not_tried(case))
@@ -299,7 +299,9 @@ def unseen(case: Case, blind: tuple[Blind, ...]) -> Conclusion:
     return Conclusion("undecided", _open(case, cause), (cause,), message or None, notes, (), behind)
 
 
-def doubted(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion, blind: tuple[Blind, ...]) -> Conclusion:
+def with_unread(
+    case: Case, found: Sequence[NodeFindings], conclusion: Conclusion, blind: tuple[Blind, ...]
+) -> Conclusion:
     """Conclusion with what could not be read, which may keep a subject from fitting but never makes one fit."""
     if not blind:
         return conclusion
@@ -352,7 +354,7 @@ def _other_release(case: Case, condition: str) -> str | None:
 # -- claims --
 
 
-def unused(question: Question, claim: PodClaim, conclusion: Conclusion) -> Conclusion:
+def of_unused_claim(question: Question, claim: PodClaim, conclusion: Conclusion) -> Conclusion:
     """Conclusion for a claim that no pod uses: pending is its normal state."""
     if question.kind != "ResourceClaim" or not text_at(question.value, "metadata", "uid"):
         return conclusion
@@ -361,7 +363,7 @@ def unused(question: Question, claim: PodClaim, conclusion: Conclusion) -> Concl
     return replace(conclusion, verdict="blocked", headline=f"no pod uses it{after}", causes=causes)
 
 
-def focused(case: Case, conclusion: Conclusion, claim: str) -> Conclusion:
+def about_claim(case: Case, conclusion: Conclusion, claim: str) -> Conclusion:
     """Conclusion about a pod with the causes of one of its claims first."""
 
     def of(cause: Cause) -> str | None:

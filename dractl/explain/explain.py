@@ -14,7 +14,17 @@ from dractl.explain.ask import Question, claim_question, pods_using
 from dractl.explain.build import NO_PARTS, Parts, build, granting, subject_of
 from dractl.explain.case import case_of
 from dractl.explain.causes import ClaimDeleting, NotPrepared, PlacedByHand
-from dractl.explain.conclude import Conclusion, attempt_of, doubted, focused, outside, spanned, stated, unseen, unused
+from dractl.explain.conclude import (
+    Conclusion,
+    about_claim,
+    of_attempt,
+    of_message,
+    of_pod_alone,
+    of_unused_claim,
+    with_pod,
+    with_underlying,
+    with_unread,
+)
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.nodes import allocation_of, findings, over_nodes
 from dractl.explain.fixes import Found, Problem, find_fixes
@@ -93,22 +103,22 @@ class Explainer:
             return self._placed(question)
         if self._blind_for(question):
             return self._unseen(question, about, notes)
-        judgement = self.scheduler.pod(question.value) if attempt is None else attempt
-        released = judgement.given_back(text_at(question.value, "metadata", "uid"))
+        attempt = attempt or self.scheduler.pod(question.value)
+        released = attempt.given_back(text_at(question.value, "metadata", "uid"))
         if released is not None:
             return self._after_release(question, released, about, notes)
-        case = case_of(self.scheduler, self.devices, question, self._on_node(judgement))
+        case = case_of(self.scheduler, self.devices, question, self._on_node(attempt))
         found = findings(case)
-        conclusion = attempt_of(case, found, self._ranked(case, found), one_node=self.options.node is not None)
-        conclusion = outside(case, found, spanned(case, found, conclusion))
+        conclusion = of_attempt(case, found, self._ranked(case, found), one_node=self.options.node is not None)
+        conclusion = with_pod(case, found, with_underlying(case, found, conclusion))
         if about is not None:
-            conclusion = focused(case, conclusion, "/".join((about.namespace, about.name)))
-        blind = self._blind(question, judgement)
-        conclusion = doubted(case, found, conclusion, blind)
+            conclusion = about_claim(case, conclusion, "/".join((about.namespace, about.name)))
+        blind = self._blind(question, attempt)
+        conclusion = with_unread(case, found, conclusion, blind)
         fixes = self._fixes(case, found, conclusion)
         return self._answer(
             question,
-            subject_of(question, case.judgement.claims) if about is None else about,
+            subject_of(question, case.attempt.claims) if about is None else about,
             conclusion,
             Parts(
                 case=case,
@@ -130,9 +140,9 @@ class Explainer:
             return len(seen) < len(entry.stops)
         return len(seen) < len(entry.stops) or not compares_devices(rights) or not self.scheduler.nodes
 
-    def _blind(self, question: Question, judgement: Attempt) -> tuple[Blind, ...]:
+    def _blind(self, question: Question, attempt: Attempt) -> tuple[Blind, ...]:
         """What the answer about a subject lacks."""
-        allocates = bool(judgement.stopped) or not all(claim.allocated for claim in judgement.claims)
+        allocates = bool(attempt.stopped) or not all(claim.allocated for claim in attempt.claims)
         return blind_to(self.state, question, allocates=allocates)
 
     def _unseen(self, question: Question, about: Subject | None, notes: Sequence[str]) -> Explanation:
@@ -154,11 +164,11 @@ class Explainer:
         case = case_of(self.scheduler, self.devices, question, self._on_node(attempt))
         found = findings(case)
         if attempt.stopped or (attempt.nodes and not attempt.fits):
-            conclusion = attempt_of(case, found, self._ranked(case, found), one_node=self.options.node is not None)
-            conclusion = doubted(case, found, spanned(case, found, conclusion), blind)
+            conclusion = of_attempt(case, found, self._ranked(case, found), one_node=self.options.node is not None)
+            conclusion = with_unread(case, found, with_underlying(case, found, conclusion), blind)
         else:
-            conclusion = unseen(case, blind)
-        conclusion = stated(case, conclusion)
+            conclusion = of_message(case, blind)
+        conclusion = of_pod_alone(case, conclusion)
         return self._answer(
             question,
             subject_of(question, entry.claims) if about is None else about,
@@ -268,13 +278,13 @@ class Explainer:
         case = case_of(self.scheduler, self.devices, question, self._on_node(attempt))
         found = findings(case)
         if not seen:
-            conclusion = unseen(case, blind)
+            conclusion = of_message(case, blind)
             return self._answer(
                 question, subject, conclusion, Parts(case=case, found=found, notes=conclusion.notes, blind=blind)
             )
-        conclusion = attempt_of(case, found, self._ranked(case, found), one_node=self.options.node is not None)
-        conclusion = unused(question, claim, replace(conclusion, scheduler_message=None))
-        conclusion = doubted(case, found, conclusion, blind)
+        conclusion = of_attempt(case, found, self._ranked(case, found), one_node=self.options.node is not None)
+        conclusion = of_unused_claim(question, claim, replace(conclusion, scheduler_message=None))
+        conclusion = with_unread(case, found, conclusion, blind)
         fixes = self._fixes(case, found, conclusion)
         notes = (*conclusion.notes, *fixes.notes)
         return self._answer(
@@ -298,25 +308,25 @@ class Explainer:
 
     # -- steps --
 
-    def _on_node(self, judgement: Attempt) -> Attempt:
+    def _on_node(self, attempt: Attempt) -> Attempt:
         """The verdict on the one node that is asked about."""
         if self.options.node is None:
-            return judgement
-        return replace(judgement, nodes=tuple(n for n in judgement.nodes if n.name == self.options.node))
+            return attempt
+        return replace(attempt, nodes=tuple(n for n in attempt.nodes if n.name == self.options.node))
 
     def _ranked(self, case: Case, found: Sequence[NodeFindings]) -> tuple[Cause, ...]:
         """The causes of the subject, what matters most first."""
-        judgement = case.judgement
-        if judgement.stopped:
-            return tuple(pods.of_stop(stop, self.state) for stop in judgement.stopped)
-        if judgement.late is not None:
-            return (pods.of_late(judgement.late),)
-        if judgement.fits:
+        attempt = case.attempt
+        if attempt.stopped:
+            return tuple(pods.of_stop(stop, self.state) for stop in attempt.stopped)
+        if attempt.late is not None:
+            return (pods.of_late(attempt.late),)
+        if attempt.fits:
             return ()
         ranked = tuple(over_nodes(case, cause, found) for cause in rank(case, found))
-        if judgement.fatal is None:
+        if attempt.fatal is None:
             return ranked
-        named = next((n for n in found if n.name == judgement.fatal.name), None)
+        named = next((n for n in found if n.name == attempt.fatal.name), None)
         first = named.causes[:1] if named else ()
         return (*first, *(c for c in ranked if c.code != first[0].code)) if first else ranked
 

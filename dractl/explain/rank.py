@@ -32,7 +32,7 @@ _MIXED = 4  # so many different causes, none of them on most nodes, are called m
 
 def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
     """The causes of all nodes, equal ones merged: those that got furthest first, then those on most nodes."""
-    verdicts = case.judgement.nodes
+    verdicts = case.attempt.nodes
     ruled_out = {v.name for v in verdicts if any(map(_unwanted, case.refusals.get(v.name, ())))}
     otherwise = {v.name for v in verdicts if v.allocates and not v.elsewhere}
     unwanted = ruled_out if len(ruled_out) < len(verdicts) else set()

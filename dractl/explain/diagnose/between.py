@@ -53,7 +53,7 @@ _MOST = 8  # nodes with one label that are compared
 
 def spanning(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> tuple[Cause, ...]:
     """The causes behind the causes, the one to begin with first."""
-    if case.judgement.fits:
+    if case.attempt.fits:
         return tuple(not_tried(case))
     makers = (
         _old_template,
@@ -269,7 +269,7 @@ def _of_use(case: Case, found: Sequence[NodeFindings]) -> tuple[set[str], set[st
     """Nodes that lack nothing but devices, and nodes whose devices would do if they were free or no filter refused the
     node."""
     lacking: set[str] = set()
-    full = {verdict.name for verdict in case.judgement.nodes if verdict.allocates}
+    full = {verdict.name for verdict in case.attempt.nodes if verdict.allocates}
     for node in found:
         filtered = any(isinstance(cause, NodeFilter) for cause in node.causes)
         if any(isinstance(cause, NoSlicesOnNode) for cause in node.causes) and not filtered:
@@ -360,7 +360,7 @@ def _template(case: Case) -> Raw | None:
 
 def _old_template(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
     """Claims that are not allocated and differ from the template that they were made from."""
-    for claim in case.judgement.claims:
+    for claim in case.attempt.claims:
         if claim.template is None or claim.value is None or not text_at(claim.value, "metadata", "uid"):
             continue
         template = case.state.get("ResourceClaimTemplate", (claim.key[0], claim.template))

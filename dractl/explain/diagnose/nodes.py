@@ -77,7 +77,7 @@ def _together(found: NodeFindings, group: Sequence[NodeVerdict]) -> NodeFindings
 
 
 def _node(case: Case, verdict: NodeVerdict) -> NodeFindings:
-    before = (a for c in case.judgement.claims if c.allocated for a in allocation_of(c.value, c.full_name))
+    before = (a for c in case.attempt.claims if c.allocated for a in allocation_of(c.value, c.full_name))
     allocation = (*before, *_allocation(case, verdict))
     survey = case.surveys.get(verdict.name)
     stages = funnel(case.devices, survey.requests, case.names.request) if survey is not None else ()

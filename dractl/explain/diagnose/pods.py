@@ -203,10 +203,10 @@ def of_late(stop: Late) -> Cause:
 
 def known_bug(case: Case) -> Cause | None:
     """The bug of the release without which the pod would fit."""
-    if case.judgement.fits:
+    if case.attempt.fits:
         return None
-    claims, pod = case.judgement.claims, case.question.value
-    found = decisive_bug(case.scheduler, case.judgement, claims, lambda scheduler: scheduler.pod(pod))
+    claims, pod = case.attempt.claims, case.question.value
+    found = decisive_bug(case.scheduler, case.attempt, claims, lambda scheduler: scheduler.pod(pod))
     if found is None:
         return None
     bug = found.bug
@@ -227,7 +227,7 @@ def awaited(case: Case) -> Cause | None:
     """The binding conditions that a pod waits for whose claims are all allocated."""
     if not case.scheduler.features.binding_conditions:
         return None
-    found = binding.pending(case.judgement.claims)
+    found = binding.pending(case.attempt.claims)
     if found is None:
         return None
     return BindingPending(

@@ -191,7 +191,7 @@ class Problem:
     @property
     def attempt(self) -> Attempt:
         """The scheduler's verdict."""
-        return self.case.judgement
+        return self.case.attempt
 
     @property
     def devices(self) -> Devices:

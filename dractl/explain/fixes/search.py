@@ -224,11 +224,11 @@ def verify(problem: Problem, candidate: Candidate) -> tuple[str, ...]:
     except PatchError:
         return ()
     scheduler = problem.scheduler.after(state) if candidate.features is None else Scheduler(state, candidate.features)
-    judgement = _again(problem, scheduler, candidate)
-    if judgement is None or not judgement.fits or written(problem, candidate) is None:
+    attempt = _again(problem, scheduler, candidate)
+    if attempt is None or not attempt.fits or written(problem, candidate) is None:
         return ()
     evictors = evicting(scheduler.slices)
-    return tuple(n.name for n in judgement.nodes if n.fits and not (evictors and _evicted(n, evictors)))
+    return tuple(n.name for n in attempt.nodes if n.fits and not (evictors and _evicted(n, evictors)))
 
 
 def _evicted(verdict: NodeVerdict, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]) -> bool:
