@@ -33,6 +33,16 @@ class Seen(NamedTuple):
     patched: bool
 
 
+def _admits(labels: Mapping[str, str]) -> bool:
+    return any(label in labels for label in _LABELS)
+
+
+def _add(found: dict[str, Mapping[str, str]], name: str, labels: Mapping[str, str]) -> None:
+    """A namespace that several clusters of one repository have admits admin access if it does in one of them."""
+    if name not in found or not _admits(found[name]):
+        found[name] = labels
+
+
 def seen(documents: Iterable[Document]) -> Seen:
     """What documents say about namespaces."""
     found: dict[str, Mapping[str, str]] = {}
@@ -40,8 +50,8 @@ def seen(documents: Iterable[Document]) -> Seen:
     for document in documents:
         if document.kind == "Namespace" and document.api_version == "v1" and document.name:
             labels = document.value["metadata"].get("labels")
-            found[document.name] = labels if isinstance(labels, dict) else {}
-            admitting = admitting or any(label in found[document.name] for label in _LABELS)
+            _add(found, document.name, labels if isinstance(labels, dict) else {})
+            admitting = admitting or _admits(found[document.name])
         elif group(document.value) == "kustomize.config.k8s.io":
             patched = patched or any(label in document.text for label in _LABELS)
     return Seen(found, admitting, patched)
@@ -49,9 +59,12 @@ def seen(documents: Iterable[Document]) -> Seen:
 
 def namespaces_of(parts: Sequence[Seen]) -> Namespaces:
     """The namespaces of a run, from what its parts say in their order."""
-    found = {name: labels for part in parts for name, labels in part.labels.items()}
+    found: dict[str, Mapping[str, str]] = {}
+    for part in parts:
+        for name, labels in part.labels.items():
+            _add(found, name, labels)
     patched = any(part.patched for part in parts)
     if patched:
-        found = {name: labels for name, labels in found.items() if any(label in labels for label in _LABELS)}
+        found = {name: labels for name, labels in found.items() if _admits(labels)}
     open_ = patched or any(part.admitting for part in parts)
     return Namespaces(found, frozenset((*found, None) if open_ else found))

@@ -46,7 +46,12 @@ def verdict(
     *,
     matters: Callable[[Violation], bool] = lambda _: True,
 ) -> Verdict:
-    """Everything that is wrong with a document; only violations that ``matters`` accepts are reported."""
+    """Everything that is wrong with a document; only violations that ``matters`` accepts are reported.
+
+    ``namespaces``: the labels of those in the input. An object that names no namespace may be meant for any of them.
+    """
+    if not document.namespace:
+        namespaces = {}
     draft = Draft(document)
     remarks: list[Remark] = []
     seen: set[tuple[Any, ...]] = set()

@@ -27,13 +27,52 @@ def embedded(document: Document, group: str) -> Iterator[Document]:
             continue
         if isinstance(value, dict):
             if path and "kind" in value and str(value.get("apiVersion")).startswith(mark):
-                yield document.part(path)
+                part = document.part(path)
+                yield _body(part) if path[-2:-1] == ("rawResources",) else part
                 continue
             stack.extend([((*path, name), item) for name, item in value.items()][::-1])
         elif isinstance(value, list):
             stack.extend([((*path, at), item) for at, item in enumerate(value)][::-1])
         elif isinstance(value, str) and mark in value and "kind:" in value:
             yield from _in_text(document, path, value, mark)
+
+
+def _body(raw: Document) -> Document:
+    """The object that an entry of ``rawResources`` makes, whose ``spec`` holds all its fields but the metadata: so in
+    bjw-s' common chart before ``manifest`` (charts/library/common/templates/classes/_rawResource.tpl). An entry that
+    is whole as it stands is left alone."""
+    fields = raw.value.get("spec")
+    for _ in range(2 if raw.kind == "ResourceClaimTemplate" else 1):
+        if not isinstance(fields, dict) or set(fields) != {"spec"}:
+            return raw
+        fields = fields["spec"]
+    value = {**raw.value, **raw.value["spec"]}
+    return Document(raw.file, raw.index, value, _BodyPlaces(raw), origin=raw.origin, rendered=raw.rendered)
+
+
+class _BodyPlaces:
+    """Finds the values of an object whose ``spec`` stands in the ``spec`` of another map."""
+
+    def __init__(self, outer: Document) -> None:
+        self._outer = outer
+
+    def _outward(self, path: Path) -> Path:
+        return ("spec", *path) if path[:1] == ("spec",) else path
+
+    def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
+        return self._outer.locate(self._outward(path), key=key, offset=offset)
+
+    def faults(self) -> Sequence[Fault]:
+        return [
+            fault._replace(path=fault.path[1:]) if fault.path[:2] == ("spec", "spec") else fault
+            for fault in self._outer.faults
+        ]
+
+    def line(self, number: int) -> str:
+        return self._outer.line(number)
+
+    def text(self) -> str:
+        return self._outer.text
 
 
 def _in_text(document: Document, path: Path, text: str, mark: str) -> Iterator[Document]:

@@ -268,6 +268,32 @@ def test_an_object_is_one_wherever_it_stands(found) -> None:
     assert config.splitlines()[9][4:][place.column - 1 : place.end_column - 1] == "-1"
 
 
+def test_raw_resources_hold_the_fields_of_an_object_in_spec(found) -> None:
+    # bjw-s-labs/helm-charts charts/library/common/templates/classes/_rawResource.tpl, before `manifest` (values.yaml:
+    # "Configure the contents of the resource that should be added")
+    release = """\
+    apiVersion: helm.toolkit.fluxcd.io/v2
+    kind: HelmRelease
+    metadata: {name: plex}
+    spec:
+      values:
+        rawResources:
+          gpu:
+            apiVersion: resource.k8s.io/v1
+            kind: ResourceClaimTemplate
+            spec:
+              spec:
+                spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: x, count: -1}}]}}
+          gpus:
+            apiVersion: resource.k8s.io/v1
+            kind: ResourceClaim
+            spec:
+              spec: {devices: {requests: [{name: gpu, exactly: {count: 1}}]}}
+    """
+    findings = found(a_yaml=release)
+    assert [(f.code, f.position.line) for f in findings] == [("DRA116", 12), ("DRA108", 17)]
+
+
 # -- what belongs together --
 
 CLASS = """\
@@ -400,6 +426,19 @@ def test_admin_access_without_namespace_may_be_in_any_that_admits_it(found) -> N
     assert codes(found(claim_yaml=ADMIN)) == ["DRA152"]
     namespace = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: media, labels: {{{LABEL}}}}}\n"
     assert found(claim_yaml=ADMIN, apps__namespace_yaml=namespace) == []
+
+
+def test_the_namespace_default_is_not_that_of_an_object_without_one(found) -> None:
+    namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: default}\n"
+    assert codes(found(claim_yaml=ADMIN, apps__namespace_yaml=namespace)) == ["DRA152"]
+
+
+def test_a_namespace_of_two_clusters_admits_if_one_of_them_does(found) -> None:
+    plain = "apiVersion: v1\nkind: Namespace\nmetadata: {name: media}\n"
+    labelled = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: media, labels: {{{LABEL}}}}}\n"
+    claim = ADMIN.replace("name: one", "name: one, namespace: media")
+    assert found(claim_yaml=claim, a__namespace_yaml=labelled, b__namespace_yaml=plain) == []
+    assert codes(found(claim_yaml=claim, a__namespace_yaml=plain, b__namespace_yaml=plain)) == ["DRA119"]
 
 
 def test_a_kustomization_may_label_namespaces(found) -> None:
