@@ -93,6 +93,11 @@ def names_in(path: Path) -> str:
     return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
+def test_named_tuples_are_those_that_cost_nothing_at_import() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        assert path.name == "records.py" or "typing.NamedTuple" not in imports(path), f"{path}: see dractl/records.py"
+
+
 @pytest.mark.parametrize("room", ["allocation", "scheduler"])
 def test_no_modules_of_a_room_import_each_other_in_a_circle(room: str) -> None:
     """Imports for type checking count too."""

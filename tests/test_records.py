@@ -1,4 +1,4 @@
-"""A record behaves as a frozen dataclass with slots does."""
+"""A record behaves as a frozen dataclass with slots does, and a named tuple as typing's."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import subprocess
 import sys
 from functools import cached_property
 from typing import ClassVar
+from typing import NamedTuple as TypingNamedTuple
 
 import pytest
 
-from dractl.records import field, record, record_fields, replace
+from dractl.records import NamedTuple, field, record, record_fields, replace
 
 
 @record
@@ -67,6 +68,32 @@ class Loose:
 @record(frozen=False)
 class Counter:
     count: int = 0
+
+
+class Range(NamedTuple):
+    """From one number to another."""
+
+    start: int
+    end: int = 10
+    """Exclusive."""
+    unit: str | None = None
+
+    @property
+    def length(self) -> int:
+        return self.end - self.start
+
+
+class TypingRange(TypingNamedTuple):
+    start: int
+    end: int = 10
+    unit: str | None = None
+
+
+class Marked(Range):
+    """A named tuple with a method more."""
+
+    def mark(self) -> str:
+        return f"[{self.start}"
 
 
 def test_values_are_given_by_position_or_name() -> None:
@@ -159,6 +186,42 @@ def test_the_functions_of_dataclasses_take_records() -> None:
     assert dataclasses.replace(value, x=5) == replace(value, x=5)
     assert [f.name for f in dataclasses.fields(Point)] == ["x", "y", "names"]
     assert dataclasses.fields(Named)[3].metadata["shown"] is False
+
+
+def test_a_named_tuple_is_a_tuple_with_names() -> None:
+    value = Range(1, unit="mm")
+    start, end, unit = value
+    assert (start, end, unit) == value == (1, 10, "mm")
+    assert (value.start, value.length, value.unit, value[1]) == (1, 9, "mm", 10)
+    assert hash(value) == hash((1, 10, "mm"))
+    assert Marked(1, 2).mark() == "[1"
+    assert Range(2) > Range(1, 50)
+    assert not hasattr(value, "__dict__")
+    with pytest.raises(AttributeError):
+        value.start = 2  # type: ignore[misc]
+
+
+def test_a_named_tuple_does_what_typings_does() -> None:
+    ours, theirs = Range(1, unit="mm"), TypingRange(1, unit="mm")
+    assert repr(ours) == repr(theirs).removeprefix("Typing")
+    assert ours._asdict() == theirs._asdict()
+    assert ours._replace(end=3) == theirs._replace(end=3)
+    assert Range._make([1, 2, None]) == TypingRange._make([1, 2, None])
+    assert Range._fields == TypingRange._fields == Range.__match_args__
+    assert Range._field_defaults == TypingRange._field_defaults
+    assert type(ours._replace(end=3)) is Range
+    for arguments in ([], [1, 2, "a", 4]):
+        with pytest.raises(TypeError):
+            Range(*arguments)
+    with pytest.raises(TypeError, match="other"):
+        Range(1, other=2)  # type: ignore[call-arg]
+
+
+def test_named_tuples_are_copied_and_pickled_with_their_type() -> None:
+    for value in (Range(1), Marked(1, 2, "a")):
+        for made in (copy.copy(value), copy.deepcopy(value), pickle.loads(pickle.dumps(value))):
+            assert made == value
+            assert type(made) is type(value)
 
 
 def test_declaring_and_using_one_imports_neither_dataclasses_nor_inspect() -> None:

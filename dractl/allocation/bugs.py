@@ -5,7 +5,9 @@ The user's scheduler has them, so :class:`dractl.allocation.Features` has them t
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
+
+from dractl.records import NamedTuple
 
 
 class Bug(NamedTuple):

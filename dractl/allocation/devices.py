@@ -7,10 +7,11 @@ bit a device, and the survey says in words what a bit means.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dractl.allocation.capacity import Arithmetic, CapacityFault, Unfit, consumption, nano
 from dractl.allocation.taints import preventing
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

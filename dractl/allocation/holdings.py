@@ -6,9 +6,10 @@ with the bugs of the releases that leak on the way back.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from dractl.allocation.constraints import ConstraintFault, tracker
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from dractl.allocation.problem import Problem, Vector

@@ -6,12 +6,12 @@ kept until the search reaches the device, which is when the scheduler meets it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dractl.cel import EvalError, environment, require
 from dractl.model.releases import Target
 from dractl.model.slices import Device
-from dractl.records import record
+from dractl.records import NamedTuple, record
 
 if TYPE_CHECKING:
     from dractl.allocation.features import Behaviour, Features

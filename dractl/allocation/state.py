@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from dractl.records import field, record
+from dractl.records import NamedTuple, field, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

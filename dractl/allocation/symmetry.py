@@ -8,9 +8,10 @@ search that has failed need not be tried again where only this much is the same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dractl.allocation.problem import bits
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

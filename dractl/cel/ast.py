@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import struct
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dractl.cel.rewrite import FLATTEN
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

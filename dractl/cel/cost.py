@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dractl.cel.ast import (
     Call,
@@ -24,6 +24,7 @@ from dractl.cel.ast import (
     StructLiteral,
     parameters,
 )
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from dractl.cel.environment import Declarations

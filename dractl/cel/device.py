@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dractl.cel.values import Domains
 from dractl.model import Quantity, Version
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

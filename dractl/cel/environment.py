@@ -8,7 +8,9 @@ k8s.io/apiserver/pkg/cel/environment/base.go. The table of overloads is data (``
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
+
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from dractl.cel.program import Program

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from dractl.records import NamedTuple
 
 _OPERANDS = re.compile(
     r"found no matching overload for '_(==|!=|<|<=|>|>=)_' applied to '\(([^()]+(?:\([^()]*\))?), (.+?)\)'"

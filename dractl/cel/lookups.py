@@ -5,10 +5,11 @@ Read from the checked tree, or from the tokens where the expression does not com
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dractl.cel.ast import Call, Comprehension, Const, Ident, Node, Select
 from dractl.cel.tokens import brackets, tokenize
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

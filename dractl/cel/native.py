@@ -1,21 +1,26 @@
 """cel-expr-python set up as Kubernetes sets up cel-go.
 
 Start-up counts (``dractl lint`` on one file has a budget): declaring the overloads as objects takes 1 ms where the
-same table as YAML takes 14 ms, so only the few generic ones, which objects cannot express, are YAML. The library asks
-its descriptor pool
-for two methods only, so three lines of our own replace the import of protobuf's descriptor modules; the library
-itself still imports protobuf (about 20 ms), which is why nothing here runs before the first expression is compiled.
+same table as YAML takes 14 ms, so only the few generic ones, which objects cannot express, are YAML. Nor is protobuf
+imported, which takes longer than everything else here (15 ms): the library asks its descriptor pool for two methods
+only, and protobuf's ``message_factory`` for a function that it calls to hand messages to Python, which never happens
+where nothing is evaluated (cel-expr/cel-python, cel_expr_python/py_message_factory.cc).
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dractl.cel.environment import Declarations
 
 
@@ -57,11 +62,31 @@ def make(declarations: Declarations) -> Any:
                     return_type=kinds[result],
                 )
             )
-    return cel.NewEnv(
-        config=cel.NewEnvConfigFromYaml(declarations.configuration(generic)),
-        functions=[cel.FunctionDecl(name, overloads) for name, overloads in functions.items()],
-        descriptor_pool=_Pool(declarations.shared),
-    )
+    with _without_protobuf():
+        return cel.NewEnv(
+            config=cel.NewEnvConfigFromYaml(declarations.configuration(generic)),
+            functions=[cel.FunctionDecl(name, overloads) for name, overloads in functions.items()],
+            descriptor_pool=_Pool(declarations.shared),
+        )
+
+
+@contextmanager
+def _without_protobuf() -> Iterator[None]:
+    """Stand-ins for protobuf's ``message_factory`` and the package around it, where the real ones are not imported yet,
+    while the library looks up its one function."""
+    factory = ModuleType("google.protobuf.message_factory")
+    factory.GetMessageClass = _no_messages  # type: ignore[attr-defined]
+    stand_ins = {item.__name__: item for item in (ModuleType("google"), factory) if item.__name__ not in sys.modules}
+    sys.modules.update(stand_ins)
+    try:
+        yield
+    finally:
+        for name in stand_ins:
+            del sys.modules[name]
+
+
+def _no_messages(descriptor: object) -> None:
+    raise AssertionError(f"cel-expr-python wants a message class for {descriptor!r}: it should compile only")
 
 
 class _File:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from dractl.cel.device import Field, View
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

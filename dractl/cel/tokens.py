@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import NamedTuple
+
+from dractl.records import NamedTuple
 
 _LEXEME = r"""
     [ \t\r\n\f]*+(?:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dractl.cel.program import EvalError
-from dractl.records import record
+from dractl.records import NamedTuple, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

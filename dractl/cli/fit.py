@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from dractl.cli import common, source, terminal
 from dractl.cli.options import Argument, Exit, Option
 from dractl.errors import InputError, UsageError
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

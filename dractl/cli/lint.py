@@ -249,15 +249,19 @@ class Job:
 
     def _built(self, inputs: Inputs, entries: Iterable[Entry | Skipped]) -> Inputs:
         """The input with the objects of its kustomizations."""
-        from dractl.cli.rendering import builder
-        from dractl.lint.relevance import concern
-        from dractl.manifests import Skipped
-        from dractl.manifests.built import built
-
         if not self.render or self.changed_files:
             return inputs
+        from dractl.manifests import Skipped
+        from dractl.manifests.kustomize import is_kustomization
+
         files = [item.path for item in entries if not isinstance(item, Skipped)]
-        return built(inputs, files, builder(), lambda document: concern(document.value) == "claims")
+        if not any(map(is_kustomization, files)):
+            return inputs
+        from dractl.cli.rendering import build
+        from dractl.lint.relevance import concern
+        from dractl.manifests.built import built
+
+        return built(inputs, files, build, lambda document: concern(document.value) == "claims")
 
     def lint(self, overlay: Mapping[str, bytes] | None = None) -> Report:
         """The report on the input, with some files replaced; notices about it the first time."""

@@ -9,7 +9,9 @@ to typer. tests/cli/test_options.py holds that both read the same.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

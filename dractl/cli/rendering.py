@@ -20,15 +20,17 @@ RELEASE = "release"
 _MAX_ERROR = 300
 
 
-def renderer(target: Target) -> Renderer | None:
-    """Renders the chart in a folder for a cluster of a release; None where there is no helm."""
+def renderer(target: Target) -> Renderer:
+    """Renders the chart in a folder for a cluster of a release, where helm is installed."""
+    return lambda chart: _helm(chart, target)
+
+
+def _helm(chart: str, target: Target) -> Rendered:
     import shutil
 
     helm = shutil.which("helm")
-    return None if helm is None else lambda chart: _helm(helm, chart, target)
-
-
-def _helm(helm: str, chart: str, target: Target) -> Rendered:
+    if helm is None:
+        return Rendered(None)
     # A name that looks like a directory is never looked up in a repository (helm pkg/action/install.go LocateChart).
     folder = os.path.join(os.path.abspath(chart), "")
     versions = {
@@ -44,16 +46,15 @@ def _helm(helm: str, chart: str, target: Target) -> Rendered:
     return _run([*command, "--namespace", RELEASE])  # charts of drivers refuse the namespace default
 
 
-def builder() -> Renderer | None:
-    """Builds the kustomization in a folder; None where there is neither kustomize nor kubectl."""
+def build(folder: str) -> Rendered:
+    """Builds the kustomization in a folder, by kustomize or kubectl."""
     import shutil
 
     for name, subcommand in (("kustomize", "build"), ("kubectl", "kustomize")):
         program = shutil.which(name)
         if program is not None:
-            command = [program, subcommand]
-            return lambda folder: _kustomize(command, folder)
-    return None
+            return _kustomize([program, subcommand], folder)
+    return Rendered(None, "neither kustomize nor kubectl is installed")
 
 
 def _kustomize(command: list[str], folder: str) -> Rendered:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from dractl.records import NamedTuple
 
 _MAP = r"""device\.(?P<kind>attributes|capacity)\s*\[\s*\??\s*"""
 _LOOKUP = _MAP + r"""(?P<quote>["'])(?P<domain>[^"']*)(?P=quote)\s*\]\s*\.\s*\??\s*(?P<name>\w*)"""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dractl.editing import expressions, fields, published
 from dractl.editing.places import place_at, split_lines, unquoted
 from dractl.lint.published import CLASSES
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

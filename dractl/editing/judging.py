@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
+
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from dractl.lint import Finding, Selection

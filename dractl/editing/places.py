@@ -6,7 +6,8 @@ Values in flow style (``{a: b}``) count as one scalar.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from dractl.records import NamedTuple
 
 Path = tuple["str | int", ...]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
+
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,7 +7,9 @@ inside a string of several lines can also be suppressed at the line of its key.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dractl.lint import registry
 from dractl.lint.finding import Api, Finding, ObjectRef, Related, yaml_path
 from dractl.lint.fixes import for_violation, replacement
 from dractl.manifests import Position
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from dractl.cel import Issue

@@ -24,12 +24,12 @@ _MAX_FILE = 4 * 1024 * 1024
 _WORKERS = 2
 
 
-def built(inputs: Inputs, files: Iterable[str], build: Renderer | None, concerns: Callable[[Document], bool]) -> Inputs:
+def built(inputs: Inputs, files: Iterable[str], build: Renderer, concerns: Callable[[Document], bool]) -> Inputs:
     """The input, and behind it the objects of the kustomizations among ``files`` as ``build`` makes them.
 
     Only the outermost kustomizations are built, only those with a document that ``concerns`` the reader, and only
     those that name nothing but files and folders of this machine. Those that are not built are in ``skipped``: their
-    files are judged as they are. Without ``build`` all are.
+    files are judged as they are.
     """
     names = {os.path.abspath(file): file for file in files}
     folders = [os.path.dirname(path) for path in names if is_kustomization(path)]
@@ -40,9 +40,6 @@ def built(inputs: Inputs, files: Iterable[str], build: Renderer | None, concerns
     roots = found.roots()
     local = [root for root in roots if not found.is_remote(root)]
     skipped = [_skipped(root, "names what is not on this machine") for root in roots if root not in local]
-    if build is None:
-        skipped += [_skipped(root, "neither kustomize nor kubectl is installed") for root in local]
-        return inputs._replace(skipped=(*inputs.skipped, *skipped))
     from concurrent.futures import ThreadPoolExecutor
 
     documents: list[Document] = []

@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
 from dractl.archives import damage
 from dractl.errors import InputError
 from dractl.manifests.documents import Skipped
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import NamedTuple
+
+from dractl.records import NamedTuple
 
 _LINE_END = re.compile(r"\r\n?|\n")
 

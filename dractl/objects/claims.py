@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dractl.objects.values import items, mapping, number, text
-from dractl.records import record
+from dractl.records import NamedTuple, record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import ChainMap
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dractl.allocation.nodes import label_matches
 from dractl.cluster.pods import ENDED
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Quantity, Taint, Toleration
-from dractl.records import field, record
+from dractl.records import NamedTuple, field, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

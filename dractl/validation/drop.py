@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dractl.model.releases import dropped_fields
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

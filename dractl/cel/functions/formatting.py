@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dractl.cel import values as v
 from dractl.cel.functions.registry import overload
 from dractl.cel.values import CelError, Duration, Timestamp, TypeValue, Uint
+from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

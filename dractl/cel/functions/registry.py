@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
+
+from dractl.records import NamedTuple
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
