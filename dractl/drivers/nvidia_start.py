@@ -30,6 +30,10 @@ _NEEDED = {
     "architecture": "architecture that the driver knows",
     "cuda_compute_capability": "CUDA compute capability",
 }
+_FAILURES = {
+    "DRIVER_NOT_LOADED": "the NVIDIA kernel driver is not loaded",
+    "LIB_RM_VERSION_MISMATCH": "the NVML library and the loaded kernel driver have different versions",
+}
 _NEW_ARCHITECTURES = {"Rubin": "0.5"}  # go-nvlib v0.12.0, with 0.5 for the first time
 
 
@@ -37,7 +41,12 @@ def why_not(machine: Machine, options: Options, *, passthrough: bool, dynamic: b
     """The first reason; None where the driver starts."""
     if passthrough and machine.host.iommu is False:
         return "passthroughSupport needs an IOMMU, and none is enabled"
+    if passthrough and since(options, "0.4") and not machine.numa_nodes:
+        # go-nvlib pkg/nvpci reads numa_node of every NVIDIA and Mellanox function, a file of kernels with CONFIG_NUMA.
+        return "passthroughSupport needs the NUMA node of each GPU, and the kernel knows none"
     nvidia = machine.nvidia
+    if nvidia is not None and nvidia.failure is not None:
+        return f"NVML does not start: {_FAILURES.get(nvidia.failure, nvidia.failure)}"
     if nvidia is not None and nvidia.unreachable:
         lost = [str(gpu.bdf) for gpu in machine.gpus if gpu.health == "lost"]
         which = f"GPU {', '.join(lost)} is" if lost else f"{nvidia.unreachable} GPU(s) are"
@@ -65,6 +74,8 @@ def _of_gpu(gpu: Gpu, machine: Machine, options: Options, *, dynamic: bool) -> s
     for name, what in _NEEDED.items():
         if getattr(gpu, name) is None:
             return f"NVML reports no {what} of GPU {gpu.bdf}"
+    if gpu.refused is not None:
+        return f"NVML fails to report a fact of GPU {gpu.bdf}: {gpu.refused}"
     if gpu.architecture in _NEW_ARCHITECTURES and not since(options, _NEW_ARCHITECTURES[gpu.architecture]):
         return f"the architecture of GPU {gpu.bdf}, {gpu.architecture}, is newer than this version of the driver"
     if gpu.memory_bytes is None and not since(options, "0.4"):
@@ -81,8 +92,12 @@ def _of_mig(gpu: Gpu, options: Options, *, dynamic: bool) -> str | None:
     unnamed = next((profile for profile in gpu.mig_profiles if is_unnamed(profile)), None)
     if unnamed is not None and since(options, "0.5"):
         return f"GPU {gpu.bdf} offers the MIG profile {unnamed.name}, which go-nvlib cannot name"
+    if dynamic and since(options, "0.4") and gpu.mig_mode is not None and gpu.virtualization == "unknown":
+        return f"NVML reports no virtualization mode of GPU {gpu.bdf}"
     if dynamic and (not since(options, "0.4") or _changes(gpu)):
         return None
+    if gpu.mig_mode and gpu.mig_refused is not None:
+        return f"NVML fails to report a fact of the MIG devices of GPU {gpu.bdf}: {gpu.mig_refused}"
     profiles = {profile.id: profile for profile in known_profiles(gpu, options)}
     for mig in gpu.mig_devices if gpu.mig_mode else ():
         profile = profiles.get(mig.profile_id)

@@ -81,6 +81,26 @@ PROFILE_SUFFIXES = {
     16: "+me.all",
     17: "+gfx",  # 3_SLICE_GFX of nvml.h, which go-nvlib does not know yet
 }
+# What the driver asks of each GPU, and the errors that it tolerates: getGpuInfo of kubernetes-sigs/
+# dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go. Any other error ends it.
+_TOLERATED = {
+    "memory": {"NOT_SUPPORTED"},
+    "addressing mode": {"NOT_SUPPORTED"},
+    "MIG mode": {"NOT_SUPPORTED"},
+    "MIG profiles": {"NOT_SUPPORTED", "INVALID_ARGUMENT"},
+    "MIG placements": {"NOT_SUPPORTED", "INVALID_ARGUMENT"},
+}
+# The same of a GPU's MIG devices: getMigDevices.
+_TOLERATED_OF_MIG: dict[str, set[str]] = {
+    "number of MIG devices": set(),
+    "MIG devices": {"NOT_FOUND", "INVALID_ARGUMENT"},
+    "UUID of a MIG device": set(),
+    "GPU instance of a MIG device": set(),
+    "compute instance of a MIG device": set(),
+    "GPU instance": set(),
+    "compute instance": set(),
+    "profile of a compute instance": set(),
+}
 _MAX_LINKS = 64  # NVML_NVLINK_MAX_LINKS grows (18, 36 in nvidia-ml-py 13): NVML itself refuses the first too many
 
 # What to do about the errors of nvmlInit. Names: nvml.h, nvmlReturn_t.
@@ -93,6 +113,8 @@ _INIT_HINTS = {
     "NO_PERMISSION": "the device nodes /dev/nvidia* are missing or not accessible; run as root, or in a container "
     "that has them",
 }
+# Errors of nvmlInit that are the node's, so that the driver meets them too; others can be this process's alone.
+_OF_THE_NODE = ("DRIVER_NOT_LOADED", "LIB_RM_VERSION_MISMATCH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +146,8 @@ def probe(note: Note, *, expected: bool) -> Answer:
         if expected:
             name = _error_name(pynvml, error)
             note("nvml", f"NVML does not start: {_INIT_HINTS.get(name, str(error))}. GPUs are known from PCI alone")
+            if name in _OF_THE_NODE:
+                return Answer(driver=Nvidia(failure=name))
         return Answer()
     try:
         return _Session(pynvml, note).answer()
@@ -143,6 +167,7 @@ class _Session:
         self._nvml = pynvml
         self._note = note
         self._missing: Counter[str] = Counter()
+        self._errors: dict[str, set[str]] = {}  # of the GPU being asked: by fact, what NVML answered instead
 
     def answer(self) -> Answer:
         nvml = self._nvml
@@ -184,7 +209,9 @@ class _Session:
                 raise _Lost("lost" if name == "GPU_IS_LOST" else "reset-required") from error
             if name == "FUNCTION_NOT_FOUND":
                 self._missing[what] += 1
-            elif not (optional and name in ("NOT_SUPPORTED", "NOT_FOUND", "INVALID_ARGUMENT")):
+                return None
+            self._errors.setdefault(what, set()).add(name)
+            if not (optional and name in ("NOT_SUPPORTED", "NOT_FOUND", "INVALID_ARGUMENT")):
                 self._note(about, f"{what} unknown: NVML answers {name} ({error})")
             return None
         except (UnicodeDecodeError, ValueError) as error:
@@ -215,6 +242,7 @@ class _Session:
 
     def _facts(self, gpu: Gpu, handle: Any) -> Gpu:
         nvml, about = self._nvml, gpu.bdf or f"NVML GPU {gpu.index}"
+        self._errors.clear()
 
         def ask(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
             return self._ask(about, what, function, handle, *arguments)
@@ -269,10 +297,23 @@ class _Session:
             mig_mode_pending=pending,
             mig_profiles=tuple(sorted(profiles.values(), key=lambda p: (p.slices, p.memory_bytes, p.name))),
             mig_devices=devices,
-            virtualization=VIRTUALIZATION.get(maybe("virtualization mode", nvml.nvmlDeviceGetVirtualizationMode)),
+            virtualization=self._virtualization(maybe),
             nvlinks=self._nvlinks(about, handle),
             fabric=self._fabric(about, handle),
+            refused=self._refused(_TOLERATED),
+            mig_refused=self._refused(_TOLERATED_OF_MIG),
         )
+
+    def _refused(self, tolerated: dict[str, set[str]]) -> str | None:
+        """The first fact of ``tolerated`` that NVML answered with another error, and the error."""
+        for what, errors in tolerated.items():
+            for error in sorted(self._errors.get(what, set()) - errors):
+                return f"{what} ({error})"
+        return None
+
+    def _virtualization(self, maybe: Callable[..., Any]) -> str | None:
+        mode = maybe("virtualization mode", self._nvml.nvmlDeviceGetVirtualizationMode)
+        return "unknown" if "virtualization mode" in self._errors else VIRTUALIZATION.get(mode)
 
     def _module(self, maybe: Callable[..., Any]) -> int | None:
         from ctypes import c_uint
@@ -370,6 +411,7 @@ class _Session:
             info = self._ask(about, "compute instance profiles", ask, instance, profile, 0, 1, optional=True)
             if info is not None and info.id == compute.profileId:
                 return int(info.sliceCount)
+        self._errors.setdefault("profile of a compute instance", set()).add("NOT_FOUND")
         return None
 
     def _nvlinks(self, about: str, handle: Any) -> tuple[NvLink, ...]:

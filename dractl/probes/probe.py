@@ -187,7 +187,7 @@ def _gpus(
         found.append(Gpu(bdf=device.bdf, vendor=device.vendor, health="lost" if lost else "unknown"))
         if lost:
             note(device.bdf, "this is the GPU that NVML cannot reach; its facts from PCI are still valid")
-        elif _nvidia_gpu(device) and answer.driver is not None:
+        elif _nvidia_gpu(device) and answer.driver is not None and answer.driver.failure is None:
             note(device.bdf, _unmanaged(device.driver))
         elif device.vendor in _ASKED_ELSEWHERE:
             note(device.bdf, _ASKED_ELSEWHERE[device.vendor])

@@ -393,8 +393,9 @@ class Gpu:
 
     ``health`` is ``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``. ``memory_numa_node`` is the
     NUMA node that is the GPU's memory (Grace), which is not the node of the PCI function. ``mig_mode`` is None if the
-    GPU has no MIG. ``virtualization`` is ``none``, ``passthrough`` or ``vgpu`` (in guests), ``host-vgpu`` or
-    ``host-vsga``.
+    GPU has no MIG. ``virtualization`` is ``none``, ``passthrough`` or ``vgpu`` (in guests), ``host-vgpu``,
+    ``host-vsga``, or ``unknown`` where NVML refuses it. ``refused`` is a fact that NVML answers with an error that the
+    vendor's driver does not tolerate, and the error; ``mig_refused`` likewise one of the MIG devices.
     """
 
     bdf: str | None
@@ -423,18 +424,21 @@ class Gpu:
     fabric: Fabric | None = None
     amd: Amdgpu | None = None
     virtualization: str | None = None
+    refused: str | None = None
+    mig_refused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Nvidia:
     """The NVIDIA driver as NVML reports it; ``cuda_driver_version`` as ``major.minor``. ``unreachable`` is the number
-    of GPUs that NVML counts and cannot reach.
+    of GPUs that NVML counts and cannot reach; ``failure`` says why NVML does not start, where that is the node's fault.
     """
 
     driver_version: str | None = None
     cuda_driver_version: str | None = None
     nvml_version: str | None = None
     unreachable: int = 0
+    failure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,9 +38,10 @@ def machine(*gpus: Gpu, pci: PciDevice = PCI, nvidia: Nvidia | None = DRIVER) ->
     return Machine(pci_devices=(pci,), gpus=gpus, nvidia=nvidia)
 
 
-def inventory(node: Machine, version: str | None = None):
+def inventory(node: Machine, version: str | None = None, **settings: str):
     versions = {"gpu.nvidia.com": version} if version else {}
-    return find("gpu.nvidia.com").inventory(node, Options("node-1", Target.of("1.37"), versions))
+    options = Options("node-1", Target.of("1.37"), versions, settings={"gpu.nvidia.com": settings})
+    return find("gpu.nvidia.com").inventory(node, options)
 
 
 def test_a_full_gpu() -> None:
@@ -148,6 +149,10 @@ def test_a_gpu_that_nvml_does_not_list_is_not_published() -> None:
         (replace(H100, bdf="10000:01:00.0"), DRIVER, "0.4", "more than four digits"),
         (H100, replace(DRIVER, driver_version=None), "0.4", "the driver version"),
         (replace(H100, bdf="0000:ee:00.0"), DRIVER, "0.1", "the PCIe root"),
+        (replace(H100, refused="memory (NO_PERMISSION)"), DRIVER, "0.4", f"GPU {BDF}: memory (NO_PERMISSION)"),
+        (replace(H100, mig_mode=True, mig_refused="GPU instance (X)"), DRIVER, "0.4", "MIG devices of GPU"),
+        (H100, Nvidia(failure="DRIVER_NOT_LOADED"), "0.4", "the NVIDIA kernel driver is not loaded"),
+        (H100, Nvidia(failure="LIB_RM_VERSION_MISMATCH"), "0.4", "have different versions"),
     ],
 )
 def test_one_refused_fact_ends_the_driver(gpu: Gpu, nvidia: Nvidia, version: str, reason: str) -> None:
@@ -315,6 +320,15 @@ def test_a_vgpu_is_not_partitioned() -> None:
     found = find("gpu.nvidia.com").inventory(machine(gpu), Options("n", Target.of("1.37"), settings=DYNAMIC))
     assert [device["name"] for device in found.devices] == ["gpu-3"]
     assert found.counter_sets == ()
+
+
+def test_partitions_need_the_virtualization_mode_and_no_mig_device() -> None:
+    """isDynamicMIGCapable ends where NVML refuses the mode; where it does not, nobody asks for MIG devices."""
+    gpu = replace(H100, mig_mode=True, mig_profiles=PROFILES[:1], mig_refused="GPU instance (NOT_SUPPORTED)")
+    assert inventory(machine(gpu), "0.4", dynamicMIG="true").unpublished is None
+    unknown = replace(gpu, virtualization="unknown")
+    assert "virtualization mode" in (inventory(machine(unknown), "0.4", dynamicMIG="true").unpublished or "")
+    assert inventory(machine(replace(unknown, mig_mode=False)), "0.4").unpublished is None
 
 
 def test_a_compute_instance_smaller_than_its_gpu_instance_ends_the_driver() -> None:

@@ -16,7 +16,7 @@ from dractl.drivers import Inventory, Options, find
 from dractl.drivers.hardware import machine as drawn
 from dractl.errors import UsageError
 from dractl.model.releases import Target
-from dractl.topology import Gpu, Host, Machine, MigDevice, MigProfile, PciDevice, SrIov
+from dractl.topology import Gpu, Host, Machine, MigDevice, MigProfile, NumaNode, PciDevice, SrIov
 from dractl.topology.machine import Placement
 from tests import machines
 
@@ -45,7 +45,12 @@ A100 = function(
     bars=(16 * MIB, 64 * GIB, 32 * MIB),
     bars_64bit=(64 * GIB, 32 * MIB),
 )
-MACHINE = Machine(host=Host(iommu=True, iommufd=True), pci_devices=(A100,), gpus=(Gpu("0000:65:00.0", "0x10de"),))
+MACHINE = Machine(
+    host=Host(iommu=True, iommufd=True),
+    numa_nodes=(NumaNode(0, "0-7"),),
+    pci_devices=(A100,),
+    gpus=(Gpu("0000:65:00.0", "0x10de"),),
+)
 
 
 def test_a_gpu_for_passthrough() -> None:
@@ -98,9 +103,16 @@ def test_every_gpu_is_numbered_by_its_address() -> None:
         function("0000:67:00.0", class_code="0x068000"),
         function("0000:ca:00.0", driver=None),
     )
-    found = inventory(Machine(pci_devices=functions), "0.4", passthroughSupport="true")
+    found = inventory(replace(MACHINE, pci_devices=functions, gpus=()), "0.4", passthroughSupport="true")
     buses = {d["name"]: d["attributes"]["resource.kubernetes.io/pciBusID"]["string"] for d in found.devices}
     assert buses == {"gpu-vfio-0": "0000:17:00.0", "gpu-vfio-1": "0000:65:00.0", "gpu-vfio-2": "0000:ca:00.0"}
+
+
+def test_passthrough_needs_a_kernel_with_numa() -> None:
+    """nvpci getNvidiaDeviceByPciBusID reads numa_node, which kernels without CONFIG_NUMA lack."""
+    found = inventory(replace(MACHINE, numa_nodes=()), "0.4", passthroughSupport="true")
+    assert found.devices == ()
+    assert "the kernel knows none" in (found.unpublished or "")
 
 
 def test_a_gpu_is_there_twice_until_one_of_them_is_prepared() -> None:
@@ -211,7 +223,7 @@ def test_mig_devices_are_shared_and_vfio_devices_are_not() -> None:
     profile = MigProfile(19, "1g.5gb", 1, 4864 * MIB, 14, 1, 0, 0, 0, 0)
     mig = MigDevice("MIG-1", "1g.5gb", 19, Placement(0, 1), 7, 0)
     gpu = replace(FULL, mig_mode=True, mig_profiles=(profile,), mig_devices=(mig,))
-    machine = Machine(pci_devices=(A100,), gpus=(gpu,))
+    machine = replace(MACHINE, gpus=(gpu,))
     slice_, vfio = inventory(machine, "0.5", consumableShares="2", passthroughSupport="true").devices
     assert slice_["allowMultipleAllocations"] is True
     assert slice_["capacity"]["shares"]["value"] == "2"

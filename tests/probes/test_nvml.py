@@ -137,16 +137,20 @@ def test_a_gpu_lost_while_it_is_asked_hides_no_other(tree: Path, library: Path) 
 
 
 @pytest.mark.parametrize(
-    ("code", "message"),
+    ("code", "message", "failure"),
     [
-        (9, "kernel driver is not loaded"),
-        (18, "different versions"),
-        (4, "/dev/nvidia* are missing or not accessible"),
-        (999, "Unknown Error"),
+        (9, "kernel driver is not loaded", "DRIVER_NOT_LOADED"),
+        (18, "different versions", "LIB_RM_VERSION_MISMATCH"),
+        (4, "/dev/nvidia* are missing or not accessible", None),  # this process's fault, perhaps
+        (999, "Unknown Error", None),
     ],
 )
-def test_nvml_that_does_not_start_leaves_what_pci_knows(tree: Path, library: Path, code: int, message: str) -> None:
+def test_nvml_that_does_not_start_leaves_what_pci_knows(
+    tree: Path, library: Path, code: int, message: str, failure: str | None
+) -> None:
     machine = nvml.probe(tree, library, bus_ids=BUS_IDS, init=code)
+    assert (machine.nvidia.failure if machine.nvidia else None) == failure
+    assert not about(machine, "0000:19:00.0")
     assert message in about(machine, "nvml")
     assert [(g.bdf, g.partial, g.uuid) for g in machine.gpus] == [(b, True, None) for b in BUS_IDS.split(",")]
 
@@ -182,6 +186,28 @@ def test_a_fact_that_is_refused_is_absent_and_noted(tree: Path, library: Path, f
     machine = nvml.probe(tree, library, bus_ids=BUS_IDS, refuse=function, refuse_with=4)
     assert all(g.partial for g in machine.gpus)
     assert "NO_PERMISSION" in about(machine, "0000:19:00.0")
+
+
+@pytest.mark.parametrize(
+    ("function", "code", "mig", "refused"),
+    [
+        # getGpuInfo takes NOT_SUPPORTED (3) for an answer, and no other error.
+        ("nvmlDeviceGetMemoryInfo", 4, "off", ("memory (NO_PERMISSION)", None)),
+        ("nvmlDeviceGetMemoryInfo", 3, "off", (None, None)),
+        ("nvmlDeviceGetAddressingMode", 2, "off", ("addressing mode (INVALID_ARGUMENT)", None)),
+        ("nvmlDeviceGetGpuInstanceProfileInfoV", 2, "off", (None, None)),
+        ("nvmlDeviceGetGpuInstanceProfileInfoV", 999, "off", ("MIG profiles (UNKNOWN)", None)),
+        # getMigDevices takes none.
+        ("nvmlDeviceGetGpuInstanceId", 3, "on", (None, "GPU instance of a MIG device (NOT_SUPPORTED)")),
+        ("nvmlDeviceGetMaxMigDeviceCount", 3, "on", (None, "number of MIG devices (NOT_SUPPORTED)")),
+        ("nvmlGpuInstanceGetInfo", 3, "on", (None, "GPU instance (NOT_SUPPORTED)")),
+    ],
+)
+def test_errors_that_the_driver_does_not_tolerate(
+    tree: Path, library: Path, function: str, code: int, mig: str, refused: tuple[str | None, str | None]
+) -> None:
+    machine = nvml.probe(tree, library, bus_ids=BUS_IDS, mig=mig, refuse=function, refuse_with=code)
+    assert (machine.gpus[0].refused, machine.gpus[0].mig_refused) == refused
 
 
 def test_brands_and_architectures_newer_than_dractl(tree: Path, library: Path) -> None:
