@@ -1,9 +1,13 @@
 """Single mutations of dractl, to see whether the tests notice: ``python tools/mutate.py --number 200 --seed 1``.
 
-The mutations are spread evenly over the rooms. Each changes one operator, constant, condition or return of one module
-in a copy of the repository, and the tests of that module's room run there, the fastest first. Survivors are printed;
-exit code 1 if there are any. Recorded verdicts outside the repository are not used: what is measured is what a
-contributor runs. ``--again FILE`` tries the survivors of an earlier run's output against the whole default suite.
+A mutation changes one operator, constant, condition or return in one function; they are spread evenly over the rooms.
+The tests are collected once and run once, noting the lines that each executes. Then each mutation is made in a fork of
+that process, which runs the tests of its lines, the quickest first, until one fails. Survivors are printed with their
+diff; exit code 1 if there are any. Code that only a process started by a test runs counts as not tested.
+
+Recorded verdicts outside the repository are not used: what is measured is what a contributor runs. ``--again FILE``
+tries the survivors of an earlier run's output once more, as long as their modules are the same.
+Needs Linux and Python 3.12 (``sys.monitoring``).
 """
 
 from __future__ import annotations
@@ -11,55 +15,68 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import gc
+import importlib
 import itertools
 import os
+import pickle
+import pkgutil
 import random
-import shutil
-import subprocess
+import resource
+import signal
 import sys
 import tempfile
+from array import array
+from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-# Verdicts of real servers and schedulers that are part of the repository.
-RECORDED = "tests/conformance"
-TESTS = {
-    "model": ["tests/model", RECORDED, "tests/objects"],
-    "topology": ["tests/topology", "tests/test_damaged.py", "tests/drivers"],
-    "manifests": ["tests/manifests", RECORDED, "tests/lint/rules", "tests/test_damaged.py"],
-    "objects": ["tests/objects", "tests/explain", "tests/lint/rules"],
-    "cel": ["tests/cel", RECORDED, "tests/explain", "tests/lint/rules"],
-    "validation": ["tests/validation", RECORDED, "tests/lint/rules"],
-    "drivers": ["tests/drivers", RECORDED, "tests/discovery", "tests/cli/test_rule_driver.py"],
-    "lint": ["tests/lint/rules", "tests/lint", "tests/cli/test_lint.py"],
-    "allocation": ["tests/allocation", RECORDED, "tests/scheduler", "tests/explain", "tests/scenarios"],
-    "cluster": ["tests/cluster", "tests/scheduler", "tests/explain", "tests/scenarios", RECORDED],
-    "scheduler": ["tests/scheduler", "tests/explain", "tests/scenarios", RECORDED],
-    "capacity": ["tests/capacity", RECORDED, "tests/cli/test_capacity.py"],
-    "explain": ["tests/explain", "tests/scenarios", RECORDED, "tests/cli/test_explain.py"],
-}
-# Compares generated modules byte for byte, and a mutated module has lost its comments.
-GENERATED = "tests/lint/test_rules.py::test_what_is_generated_is_up_to_date"
+ROOMS = (
+    "model",
+    "topology",
+    "manifests",
+    "objects",
+    "cel",
+    "validation",
+    "drivers",
+    "lint",
+    "allocation",
+    "cluster",
+    "scheduler",
+    "capacity",
+    "explain",
+)
 SWAPS: dict[type[Any], type[Any]] = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
+SECONDS, MEMORY = 120, 6 * 2**30
+"""CPU time and memory that the tests of one mutation may take: more is noticed too."""
 
 
 class Mutation(ast.NodeTransformer):
-    """Changes the ``number``-th place that can be changed; counts them all."""
+    """Changes the ``number``-th place inside functions that can be changed; counts them all."""
 
     def __init__(self, number: int) -> None:
-        self.number, self.count, self.line = number, 0, 0
+        self.number, self.count, self.depth = number, 0, 0
+        self.lines = range(0)
 
     def _chosen(self, node: Any) -> bool:
+        if self.depth == 0:
+            return False
         self.count += 1
-        if self.count - 1 == self.number:
-            self.line = getattr(node, "lineno", 0)
-            return True
-        return False
+        if self.count - 1 != self.number:
+            return False
+        self.lines = range(node.lineno, node.end_lineno + 1)
+        return True
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
@@ -92,11 +109,10 @@ class Mutation(ast.NodeTransformer):
         return node
 
     def visit_If(self, node: ast.If) -> ast.AST:
-        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            return node
         self.generic_visit(node)
-        if self._chosen(node):
-            node.test = ast.copy_location(ast.Constant(False), node.test)
+        if self._chosen(node.test):
+            # Not a constant: the branch, and with it the function's free variables, must stay.
+            node.test = ast.copy_location(ast.Call(ast.Name("bool", ast.Load()), [], []), node.test)
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
@@ -111,130 +127,215 @@ class Mutation(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        returns, node.returns = node.returns, None  # types do nothing
-        self.generic_visit(node)
-        node.returns = returns
-        return node
-
-    def visit_arguments(self, node: ast.arguments) -> ast.AST:
+        self.depth += 1
+        node.body = [self.visit(statement) for statement in node.body]
+        self.depth -= 1
         return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         return node
 
 
-def mutated(source: str, number: int) -> tuple[str, int]:
-    """The module with one place changed, and its line."""
-    mutation = Mutation(number)
+class Place(NamedTuple):
+    path: Path
+    number: int
+
+
+class Mutant(NamedTuple):
+    """A place that was changed: its lines, the functions to put in, and the module before and after."""
+
+    lines: range
+    codes: dict[tuple[str, str, int], CodeType]
+    before: str
+    after: str
+
+
+def mutant(place: Place) -> Mutant:
+    source = place.path.read_text("utf-8")
+    mutation = Mutation(place.number)
     tree = ast.fix_missing_locations(mutation.visit(ast.parse(source)))
-    return ast.unparse(tree), mutation.line
+    before = {_key(code): code for code in _codes(compile(source, place.path, "exec", dont_inherit=True))}
+    after = {_key(code): code for code in _codes(compile(tree, place.path, "exec", dont_inherit=True))}
+    changed = {key: code for key, code in after.items() if code != before.get(key)}
+    return Mutant(mutation.lines, changed, ast.unparse(ast.parse(source)), ast.unparse(tree))
 
 
-def places(source: str) -> int:
-    mutation = Mutation(-1)
-    mutation.visit(ast.parse(source))
-    return mutation.count
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
 
 
-def changed(before: str, after: str) -> list[str]:
-    """The lines that differ, as a diff without context."""
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0)
-    return [f"    {line}" for line in lines if not line.startswith(("---", "+++", "@@"))]
+def _key(code: CodeType) -> tuple[str, str, int]:
+    return code.co_filename, code.co_qualname, code.co_firstlineno
 
 
-def complaint(copy: Path, tests: list[str], limit: float) -> str:
-    """The first test that fails in the copy, or "" if all pass."""
-    environment = {
-        **os.environ,
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONPATH": str(copy),
-        "DRACTL_SHARED": "tests/data/recorded",
-    }
-    for part in tests:
-        marks = ["-m", "not oracle and not live"] if part == RECORDED else []
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-p",
-            "no:cacheprovider",
-            "--deselect",
-            GENERATED,
-            *marks,
-            part,
-        ]
-        try:
-            done = subprocess.run(
-                command, cwd=copy, env=environment, capture_output=True, text=True, timeout=limit, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return f"{part} takes over {limit:.0f} s"
-        if done.returncode != 0:
-            lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-            return lines[0].split(" - ")[0] if lines else f"{part} exits {done.returncode}"
-    return ""
+def put_in(codes: dict[tuple[str, str, int], CodeType]) -> bool:
+    """Gives every function that exists its mutated code; False if there is none to give it to."""
+    done = False
+    for function in [item for item in gc.get_objects() if isinstance(item, FunctionType)]:
+        code = codes.get(_key(function.__code__))
+        if code is not None and len(code.co_freevars) == len(function.__code__.co_freevars):
+            function.__code__ = code
+            done = True
+    return done
 
 
-def sample(rooms: list[str], number: int, dice: random.Random) -> list[tuple[Path, int]]:
-    """Module and place of each mutation, as many of each room, in turn."""
-    chosen = []
-    for room in rooms:
-        modules = sorted((ROOT / "dractl" / room).rglob("*.py"))
-        every = [(path, place) for path in modules for place in range(places(path.read_text()))]
-        chosen.append(dice.sample(every, min(len(every), -(-number // len(rooms)))))
-    return [pick for turn in itertools.zip_longest(*chosen) for pick in turn if pick is not None][:number]
+def places(room: str) -> list[Place]:
+    found = []
+    for path in sorted((ROOT / "dractl" / room).rglob("*.py")):
+        mutation = Mutation(-1)
+        mutation.visit(ast.parse(path.read_text("utf-8")))
+        found += [Place(path, number) for number in range(mutation.count)]
+    return found
 
 
-def earlier(output: Path) -> list[tuple[Path, int]]:
+def sample(rooms: list[str], number: int, dice: random.Random) -> list[Place]:
+    """As many places of each room, in turn."""
+    chosen = [dice.sample(every, min(len(every), -(-number // len(rooms)))) for every in map(places, rooms)]
+    return [place for turn in itertools.zip_longest(*chosen) for place in turn if place is not None][:number]
+
+
+def earlier(output: Path) -> list[Place]:
     """The survivors that an earlier run printed."""
-    words = [line.split() for line in output.read_text().splitlines()]
-    return [(ROOT / w[2].split(":")[0], int(w[3].removeprefix("#"))) for w in words if w[1:2] == ["SURVIVES"]]
+    words = [line.split() for line in output.read_text("utf-8").splitlines()]
+    return [Place(ROOT / w[2].rpartition(":")[0], int(w[3][1:])) for w in words if w[1:2] == ["SURVIVES"]]
+
+
+class Noted(NamedTuple):
+    """What the tests did without a mutation: which ran each line, how long each took, and which failed."""
+
+    tests: dict[tuple[str, int], array[int]]
+    seconds: list[float]
+    failed: set[int]
+
+
+class Experiment:
+    """The pytest plugin that runs the tests once as they are, and then for every mutation."""
+
+    def __init__(self, mutations: list[Place]) -> None:
+        self.mutations = mutations
+        self.survivors = 0
+        self._seconds = 0.0
+        self._failed = False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._seconds += report.duration
+        self._failed = self._failed or report.failed
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if session.testsfailed:
+            raise session.Failed("not every test could be collected")
+        for module in pkgutil.walk_packages([str(ROOT / "dractl")], "dractl."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "noted")
+            _forked(lambda: file.write_bytes(pickle.dumps(self._note(session.items))), limited=False)
+            noted: Noted = pickle.loads(file.read_bytes())
+        for index in sorted(noted.failed):
+            print(f"fails without a mutation, and is left out: {session.items[index].nodeid}", flush=True)
+        for count, place in enumerate(self.mutations, 1):
+            self._try(count, place, session.items, noted)
+        print(f"{self.survivors} of {len(self.mutations)} survive")
+        return True
+
+    def _run(self, item: pytest.Item, following: pytest.Item | None) -> bool:
+        """True if the test passes."""
+        self._seconds, self._failed = 0.0, False
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        return not self._failed
+
+    def _note(self, items: list[pytest.Item]) -> Noted:
+        noted = Noted(defaultdict(lambda: array("H")), [], set())
+        monitoring = sys.monitoring
+        ours = str(ROOT / "dractl") + os.sep
+
+        def line(code: CodeType, number: int) -> Any:
+            if code.co_filename.startswith(ours):
+                noted.tests[code.co_filename, number].append(len(noted.seconds))
+            return monitoring.DISABLE
+
+        monitoring.use_tool_id(monitoring.COVERAGE_ID, "mutate")
+        monitoring.register_callback(monitoring.COVERAGE_ID, monitoring.events.LINE, line)
+        monitoring.set_events(monitoring.COVERAGE_ID, monitoring.events.LINE)
+        for index, (item, following) in enumerate(itertools.pairwise([*items, None])):
+            assert item is not None
+            monitoring.restart_events()
+            if not self._run(item, following):
+                noted.failed.add(index)
+            noted.seconds.append(self._seconds)
+        return noted._replace(tests=dict(noted.tests))
+
+    def _notice(self, made: Mutant, chosen: list[pytest.Item]) -> str:
+        """The first test that fails with a mutation; "" if all pass."""
+        if not put_in(made.codes):
+            return "cannot be made while it runs"
+        for item, following in itertools.pairwise([*chosen, None]):
+            assert item is not None
+            if not self._run(item, following):
+                return item.nodeid
+        return ""
+
+    def _try(self, count: int, place: Place, items: list[pytest.Item], noted: Noted) -> None:
+        made = mutant(place)
+        found = {i for number in made.lines for i in noted.tests.get((str(place.path), number), ())} - noted.failed
+        chosen = [items[index] for index in sorted(found, key=noted.seconds.__getitem__)]
+        with tempfile.TemporaryFile("w+") as told:
+            status = _forked(lambda: print(self._notice(made, chosen), end="", file=told, flush=True))
+            told.seek(0)
+            noticed = told.read() or (f"ends with status {status}" if status else "")
+        name = place.path.relative_to(ROOT)
+        first = place.path.read_text("utf-8").splitlines()[made.lines[0] - 1].strip()
+        word = "noticed" if noticed else "SURVIVES"
+        print(f"{count} {word} {name}:{made.lines[0]} #{place.number}  {first}", flush=True)
+        if noticed:
+            print(f"    {noticed}", flush=True)
+            return
+        self.survivors += 1
+        print(f"    {len(chosen)} tests run it", flush=True)
+        for text in difflib.unified_diff(made.before.splitlines(), made.after.splitlines(), lineterm="", n=0):
+            if not text.startswith(("---", "+++", "@@")):
+                print(f"    {text}", flush=True)
+
+
+def _forked(work: Callable[[], object], *, limited: bool = True) -> int:
+    """The status of a child process that does the work."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1]
+    status = 70
+    try:
+        if limited:
+            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)  # its signal ends the process
+        work()
+        status = 0
+    finally:
+        os._exit(status)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--number", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=float, default=300, help="seconds for each group of tests")
-    parser.add_argument("--again", type=Path, help="the output of an earlier run, whose survivors are tried again")
-    parser.add_argument("rooms", nargs="*", default=list(TESTS), metavar="ROOM")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="the output of an earlier run")
+    parser.add_argument("--tests", nargs="+", default=["tests"], metavar="PATH", help="the tests to run (default: all)")
+    parser.add_argument("rooms", nargs="*", default=list(ROOMS), metavar="ROOM")
     options = parser.parse_args()
+    os.chdir(ROOT)
+    os.environ["DRACTL_SHARED"] = "tests/data/recorded"
     if options.again is not None:
         mutations = earlier(options.again)
     else:
         mutations = sample(options.rooms, options.number, random.Random(options.seed))
-    survivors = 0
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "dractl")
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv", "build", "site", ".*_cache"))
-        sound: dict[str, str] = {}
-        for count, (path, number) in enumerate(mutations, 1):
-            name = path.relative_to(ROOT)
-            room = name.parts[1]
-            tests = TESTS[room] if options.again is None else [*TESTS[room], "tests"]
-            if room not in sound:  # comments are lost, and lines move: no test may take that for a fault
-                for module in (copy / "dractl" / room).rglob("*.py"):
-                    module.write_text(ast.unparse(ast.parse(module.read_text())))
-                sound[room] = complaint(copy, tests, options.limit)
-            if sound[room]:
-                sys.exit(f"{room}: without a mutation: {sound[room]}")
-            source = path.read_text()
-            before = (copy / name).read_text()
-            text, line = mutated(source, number)
-            (copy / name).write_text(text)
-            noticed = complaint(copy, tests, options.limit)
-            (copy / name).write_text(before)
-            survivors += not noticed
-            word = "noticed" if noticed else "SURVIVES"
-            print(f"{count} {word} {name}:{line} #{number}  {source.splitlines()[line - 1].strip()}", flush=True)
-            if noticed:
-                print(f"    {noticed}", flush=True)
-            else:
-                print("\n".join(changed(before, text)), flush=True)
-    print(f"{survivors} of {len(mutations)} survive")
-    return 1 if survivors else 0
+    experiment = Experiment(mutations)
+    arguments = ["-o", "addopts=", "--import-mode=importlib", "-m", "not oracle and not live", "-p", "no:terminal"]
+    code = pytest.main([*arguments, "-p", "no:cacheprovider", "-s", *options.tests], plugins=[experiment])
+    return int(code) or (1 if experiment.survivors else 0)
 
 
 if __name__ == "__main__":
