@@ -18,6 +18,14 @@ TIMEOUT = 60
 RELEASE = "release"
 """The name that a chart is rendered under."""
 _MAX_ERROR = 300
+_NOWHERE = "http://127.0.0.1:9"
+_OFFLINE = {
+    "KUBECONFIG": os.devnull,  # some kubectl ask the cluster for its version first
+    "GIT_ALLOW_PROTOCOL": "none",
+    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _NOWHERE),
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), ""),
+}
+"""What keeps the programs from the network, should a chart or kustomization that makes them use it not be noticed."""
 
 
 def renderer(target: Target) -> Renderer:
@@ -33,6 +41,12 @@ def _helm(chart: str, target: Target) -> Rendered:
         return Rendered(None)
     # A name that looks like a directory is never looked up in a repository (helm pkg/action/install.go LocateChart).
     folder = os.path.join(os.path.abspath(chart), "")
+    try:
+        link = _link_out(folder)
+    except OSError as error:
+        return Rendered(None, f"the chart cannot be read: {error.strerror}")
+    if link is not None:
+        return Rendered(None, f"the link {os.path.relpath(link)} leads out of the repository")
     versions = {
         row.api_version
         for row in SERVED
@@ -44,6 +58,30 @@ def _helm(chart: str, target: Target) -> Rendered:
     if rendered.data is not None:
         return rendered
     return _run([*command, "--namespace", RELEASE])  # charts of drivers refuse the namespace default
+
+
+def _link_out(chart: str) -> str | None:
+    """A symbolic link in a chart that leads out of its repository, or out of the chart if it is in none.
+
+    helm follows links (internal/sympath/walk.go), and ``.Files`` would put the file that one leads to into a report.
+    """
+    root = top = os.path.realpath(chart)
+    while not os.path.exists(os.path.join(top, ".git")):
+        top, below = os.path.dirname(top), top
+        if top == below:
+            top = root
+            break
+    folders, seen = [chart], {root}
+    while folders:
+        for entry in sorted(os.scandir(folders.pop()), key=lambda entry: entry.name):
+            real = os.path.realpath(entry.path)
+            inside = os.path.relpath(real, top).split(os.sep)
+            if entry.is_symlink() and (".." in inside[:1] or ".git" in inside):
+                return entry.path
+            if os.path.isdir(real) and real not in seen:
+                seen.add(real)
+                folders.append(entry.path)
+    return None
 
 
 def build(folder: str) -> Rendered:
@@ -78,7 +116,7 @@ def _run(command: list[str]) -> Rendered:
     import subprocess
 
     what = " ".join([os.path.basename(command[0]), command[1]])
-    environment = {**os.environ, "KUBECONFIG": os.devnull}  # some kubectl ask the cluster for its version first
+    environment = {**os.environ, **_OFFLINE}
     try:
         done = subprocess.run(
             command, env=environment, check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT

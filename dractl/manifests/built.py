@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dractl.manifests.documents import Document, Skipped
-from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization
+from dractl.manifests.kustomize import NAMES, REMOTE, Kustomizations, is_kustomization
 from dractl.manifests.load import is_definition, is_relevant, names_dra, read_text
 from dractl.manifests.text import decode
 
@@ -38,8 +38,9 @@ def built(inputs: Inputs, files: Iterable[str], build: Renderer, concerns: Calla
     written = _Written(inputs.documents, names)
     found = _Kustomizations(folders, written, concerns)
     roots = found.roots()
-    local = [root for root in roots if not found.is_remote(root)]
-    skipped = [_skipped(root, "names what is not on this machine") for root in roots if root not in local]
+    barred = {root: why for root in roots if (why := found.barred(root)) is not None}
+    local = [root for root in roots if root not in barred]
+    skipped = [_skipped(root, why) for root, why in barred.items()]
     from concurrent.futures import ThreadPoolExecutor
 
     documents: list[Document] = []
@@ -104,18 +105,22 @@ class _Kustomizations:
         of_objects = documents and not is_kustomization(path)  # other patches are lists of operations
         return not of_objects or any(map(self._matters, documents))
 
-    def is_remote(self, folder: str, seen: frozenset[str] = frozenset()) -> bool:
-        """Whether a kustomization, or one that it is made of, may name something that is not on this machine."""
+    def barred(self, folder: str, seen: frozenset[str] = frozenset()) -> str | None:
+        """Why a kustomization must not be built: for itself, or for one that it is made of."""
         found = self._read.at(folder)
-        if found is None or found.remote or folder in seen:
-            return True
-        for path in found.resources:
-            if not os.path.exists(path) or (os.path.isdir(path) and self.is_remote(path, seen | {folder})):
-                return True
-        return not all(map(os.path.exists, found.patches))
+        if found is None or folder in seen:
+            return REMOTE
+        if found.barred is not None:
+            return found.barred
+        if not all(map(os.path.exists, (*found.resources, *found.patches))):
+            return REMOTE
+        parts = (self.barred(path, seen | {folder}) for path in found.resources if os.path.isdir(path))
+        return next(filter(None, parts), None)
 
 
 def _bytes(path: str) -> bytes:
+    if not os.path.isfile(path):
+        return b""  # a terminal, a pipe: reading it would wait
     try:
         with open(path, "rb") as file:
             return file.read(_MAX_FILE)

@@ -13,7 +13,8 @@ from dractl.records import NamedTuple
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _MAX_SIZE = 1024 * 1024
-_RESOURCES = ("resources", "bases", "components", "crds", "configurations", "generators", "transformers")
+_RESOURCES = ("resources", "bases", "components", "crds", "configurations", "generators", "transformers", "validators")
+_PLUGINS = ("generators", "transformers", "validators", "helmCharts", "helmChartInflationGenerator")
 _PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _REPOSITORY = r"(?i)://|^github\.com[/:]|@|::|[?&]ref=|^[^./][^/]*:"
 _WITHOUT_FILES = frozenset(
@@ -29,15 +30,14 @@ def is_kustomization(path: str) -> bool:
 class Kustomization(NamedTuple):
     """A kustomization file: absolute paths of the files and folders that it names.
 
-    ``component``: it is part of others, and nothing by itself. ``remote``: it may name something that is not on this
-    machine.
+    ``component``: it is part of others, and nothing by itself. ``barred``: why it must not be built, if so.
     """
 
     folder: str
     resources: frozenset[str]
     patches: frozenset[str]
     component: bool = False
-    remote: bool = False
+    barred: str | None = None
 
 
 class Kustomizations:
@@ -94,23 +94,30 @@ def _read(folder: str) -> Kustomization | None:
         path = os.path.join(folder, name)
         if os.path.isfile(path):
             value = _value(path)
+            if value is None:
+                return Kustomization(folder, frozenset(), frozenset(), barred=f"{name} cannot be read")
             resources, patches = _paths(folder, value, _RESOURCES), _paths(folder, value, _PATCHES)
-            return Kustomization(
-                folder, frozenset(resources), frozenset(patches), value.get("kind") == "Component", _is_remote(value)
-            )
+            component = value.get("kind") == "Component"
+            return Kustomization(folder, frozenset(resources), frozenset(patches), component, _barred(value))
     return None
 
 
-def _is_remote(value: dict[str, Any]) -> bool:
-    """True if a kustomization may name a URL or a repository.
+REMOTE = "names what is not on this machine"
+
+
+def _barred(value: dict[str, Any]) -> str | None:
+    """Why a kustomization must not be built: it may make kustomize download something.
 
     kustomize fetches ``https:`` for any file that it loads (api/internal/loader/fileloader.go), and takes
     ``github.com/...`` and ``git@...`` for repositories even where there is such a folder
-    (api/internal/git/repospec.go).
+    (api/internal/git/repospec.go). Generators and transformers are files with loads of their own.
     """
+    for field in _PLUGINS:
+        if any(name.casefold() == field.casefold() for name in value):
+            return f"uses {field}"
     named = [item for field in _RESOURCES for item in _listed(value, field) if isinstance(item, str)]
-    if any("\n" not in name and re.search(_REPOSITORY, name) is not None for name in named):
-        return True
+    if any(re.search(_REPOSITORY, name) is not None for name in named):
+        return REMOTE
     stack: list[Any] = [item for field, item in value.items() if field not in _WITHOUT_FILES]
     while stack:
         node = stack.pop()
@@ -119,11 +126,12 @@ def _is_remote(value: dict[str, Any]) -> bool:
         elif isinstance(node, list):
             stack.extend(node)
         elif isinstance(node, str) and "://" in node and "\n" not in node:
-            return True
-    return "helmCharts" in value or "helmChartInflationGenerator" in value
+            return REMOTE
+    return None
 
 
-def _value(path: str) -> dict[str, Any]:
+def _value(path: str) -> dict[str, Any] | None:
+    """The first document of a file, which is all that kustomize reads; None if it is not a mapping, or too large."""
     from dractl.manifests import yamltext
     from dractl.manifests.documents import Document
     from dractl.manifests.source import Source
@@ -131,11 +139,12 @@ def _value(path: str) -> dict[str, Any]:
 
     try:
         with open(path, "rb") as file:
-            data = file.read(_MAX_SIZE)
+            data = file.read(_MAX_SIZE + 1)
     except OSError:
-        return {}
-    documents = yamltext.read(Source(path, decode(data)))
-    return next((item.value for item in documents if isinstance(item, Document) and isinstance(item.value, dict)), {})
+        return None
+    documents = yamltext.read(Source(path, decode(data))) if len(data) <= _MAX_SIZE else ()
+    first = next(iter(documents), None)
+    return first.value if isinstance(first, Document) and isinstance(first.value, dict) else None
 
 
 def _paths(folder: str, value: dict[str, Any], fields: tuple[str, ...]) -> list[str]:
@@ -149,5 +158,6 @@ def _paths(folder: str, value: dict[str, Any], fields: tuple[str, ...]) -> list[
 
 
 def _listed(value: dict[str, Any], field: str) -> list[Any]:
-    found = value.get(field)
-    return found if isinstance(found, list) else []
+    """The items of a field, however its name is written: kustomize decodes JSON with Go, which ignores case."""
+    lists = [found for name, found in value.items() if name.casefold() == field.casefold() and isinstance(found, list)]
+    return [item for found in lists for item in found]

@@ -475,19 +475,80 @@ def test_a_kustomization_that_is_not_built_is_a_note(kustomization: Path, capsys
     assert "kustomize build failed: Error: no such field" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "resource",
-    ["https://example.com/a.yaml", "github.com/a/b", "git@example.com:a/b", "example.com/a/b?ref=v1", "missing"],
-)
+REMOTE = "names what is not on this machine"
+DOWNLOADS = {
+    'resources: [../base, "https://example.com/a.yaml"]': REMOTE,
+    'resources: [../base, "github.com/a/b"]': REMOTE,
+    'resources: [../base, "github.com/a/b\\n"]': REMOTE,
+    'resources: [../base, "git@example.com:a/b"]': REMOTE,
+    'resources: [../base, "example.com/a/b?ref=v1"]': REMOTE,
+    "resources: [../base, missing]": REMOTE,
+    # Go's encoding/json, which decodes kustomizations, takes a field's name in any case.
+    "resources: [../base]\nResources: [github.com/a/b]": REMOTE,
+    "resources: [../base]\nBASE\u017f: [github.com/a/b]": REMOTE,
+    "resources: [../base]\nopenapi: {path: 'https://example.com/a'}": REMOTE,
+    # Builtin plugins load files of their own: configMapGenerator's from https:, for one.
+    "resources: [../base]\ngenerators: [plugin.yaml]": "uses generators",
+    "resources: [../base]\nTransformers: [plugin.yaml]": "uses transformers",
+    "resources: [../base]\nvalidators: [github.com/a/b]": "uses validators",
+    "resources: [../base]\nhelmCharts: [{name: a, repo: 'https://example.com'}]": "uses helmCharts",
+    # kustomize reads files of any size, and its first document only.
+    "resources: [../base]\n#" + "#" * 2**20 + "\nbases: [github.com/a/b]": "kustomization.yaml cannot be read",
+    "resources: [../base\n": "kustomization.yaml cannot be read",
+}
+
+
+@pytest.mark.parametrize(("text", "why"), DOWNLOADS.items(), ids=[text[:60] for text in DOWNLOADS])
 def test_nothing_is_downloaded_for_a_kustomization(
-    kustomization: Path, capsys: pytest.CaptureFixture[str], resource: str
+    kustomization: Path, capsys: pytest.CaptureFixture[str], text: str, why: str
 ) -> None:
     (kustomization / "github.com" / "a" / "b").mkdir(parents=True)  # kustomize clones it all the same
     _install(kustomization, "kustomize", '#!/bin/sh\n/bin/touch "$0.ran"\n')
-    (kustomization / "prod" / "kustomization.yaml").write_text(f'resources: [../base, "{resource}"]\n')
-    assert main(["lint", "base", "prod"]) == 0
-    assert "names what is not on this machine" in capsys.readouterr().err
-    assert not (kustomization / "bin" / "kustomize.ran").exists()
+    (kustomization / "prod" / "plugin.yaml").write_text("apiVersion: builtin\nkind: ConfigMapGenerator\n")
+    (kustomization / "prod" / "kustomization.yaml").write_text(f"# resource.k8s.io\n{text}\n")
+    (kustomization / "outer").mkdir()
+    (kustomization / "outer" / "kustomization.yaml").write_text("resources: [../prod]\n")
+    for folders in (["prod"], ["prod", "outer"]):
+        main(["lint", *folders])
+        assert f"{folders[-1]}: skipped, a kustomization that is not built: {why}" in capsys.readouterr().err
+        assert not (kustomization / "bin" / "kustomize.ran").exists()
+
+
+def test_the_programs_that_render_are_kept_from_the_network(
+    kustomization: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "example.com")
+    _install(kustomization, "kustomize", '#!/bin/sh\n/usr/bin/env >"$0.env"\n')
+    main(["lint", "base", "prod"])
+    variables = (kustomization / "bin" / "kustomize.env").read_text().splitlines()
+    assert {"GIT_ALLOW_PROTOCOL=none", "https_proxy=http://127.0.0.1:9", "no_proxy="} <= set(variables)
+
+
+def test_a_chart_does_not_read_what_is_outside_the_repository(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """helm follows links, and ``.Files.Get`` would print the file into a report."""
+    repository = here / "repository"
+    (repository / "chart" / "templates").mkdir(parents=True)
+    (repository / ".git").mkdir()
+    (repository / "chart" / "Chart.yaml").write_text("name: c\nversion: 1.0.0\n")
+    (repository / "chart" / "templates" / "claim.yaml").write_text(
+        CLAIM.replace("kubernbetes", "kubernetes").replace("count: 2", "count: {{ .Values.count }}")
+    )
+    (repository / "shared").mkdir()
+    (repository / "chart" / "shared").symlink_to("../shared")
+    (here / "bin").mkdir()
+    _install(here, "helm", '#!/bin/sh\n/bin/touch "$0.ran"\n')
+    link = repository / "shared" / "notes.txt"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{here}/bin")
+        for target in ("../../secret", "/etc/passwd", "../.git/config"):
+            link.symlink_to(target)
+            main(["lint", "repository"])
+            assert "chart/shared/notes.txt leads out of the repository" in capsys.readouterr().err
+            link.unlink()
+        assert not (here / "bin" / "helm.ran").exists()
+        link.symlink_to("../chart/Chart.yaml")
+        main(["lint", "repository"])
+        assert (here / "bin" / "helm.ran").exists()
 
 
 def test_a_flat_request_goes_below_exactly(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
