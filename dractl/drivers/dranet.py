@@ -133,7 +133,9 @@ CATALOGUE = Catalogue(
         "all devices are in one slice: with more than 128, or a name over 64 bytes, nothing is published",
         "dranet ships no DeviceClass: its examples call theirs dranet or dra.net",
         "AWS's chart brings the class efa.networking.k8s.aws: --driver-option dra.net:cloud=aws",
+        "from 1.4 on a webhook can add attributes of any name: --cloud-provider-hint=webhook",
     ),
+    extension="a webhook of dranet (since 1.4)",
 )
 
 

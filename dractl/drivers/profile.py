@@ -87,7 +87,7 @@ class Catalogue:
     """What a driver publishes, as data: for ``dractl rule DRIVER``, lint and completion.
 
     ``complete`` is false where devices can have attributes that are not here: an administrator adds them, or the driver
-    is known in part only.
+    is known in part only. ``extension``: what may add attributes to a complete catalogue where somebody sets it up.
     """
 
     title: str
@@ -100,6 +100,7 @@ class Catalogue:
     settings: tuple[Setting, ...] = ()
     notes: tuple[str, ...] = ()
     complete: bool = True
+    extension: str = ""
 
 
 @dataclass(frozen=True, slots=True)

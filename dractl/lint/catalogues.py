@@ -9,7 +9,7 @@ from __future__ import annotations
 # ruff: noqa: E501
 # fmt: off
 Rows = tuple[tuple[object, ...], ...]
-DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
+DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
     'gpu.nvidia.com': (
         ('0.1', '0.2', '0.3', '0.4', '0.5'), '0.4',
         (
@@ -59,7 +59,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('gpu.nvidia.com/memorySlice7', 'quantity', None, None, 'of the memory slices that it covers; not of partitions', ('mig',)),
             ('gpu.nvidia.com/addressableMemory', 'quantity', '0.4', None, '', ('vfio',)),
             ('gpu.nvidia.com/shares', 'quantity', '0.5', None, 'with consumableShares=N', ('gpu', 'mig')),
-        ), True,
+        ), True, '',
     ),
     'compute-domain.nvidia.com': (
         ('0.1', '0.2', '0.3', '0.4', '0.5'), '0.4',
@@ -68,7 +68,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('compute-domain.nvidia.com/id', 'int'),
         ),
         (
-        ), True,
+        ), True, '',
     ),
     'gpu.amd.com': (
         ('2025.10', '2026.8', 'main'), '2026.8',
@@ -102,7 +102,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('gpu.amd.com/computeUnits', 'quantity', None, None, '', ('amdgpu', 'amdgpu-partition')),
             ('gpu.amd.com/simdUnits', 'quantity', None, None, '', ('amdgpu', 'amdgpu-partition')),
             ('gpu.amd.com/partitions', 'quantity', '2026.8', None, 'with autoPartition, of GPUs that can be partitioned'),
-        ), True,
+        ), True, '',
     ),
     'gpu.intel.com': (
         ('0.10', '0.11'), '0.11',
@@ -122,7 +122,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
         (
             ('gpu.intel.com/memory', 'quantity'),
             ('gpu.intel.com/millicores', 'quantity'),
-        ), True,
+        ), True, '',
     ),
     'dra.net': (
         ('1.0', '1.1', '1.2', '1.3', '1.4', 'main'), '1.4',
@@ -176,7 +176,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('alibaba.dra.net/erdma', 'bool', '1.4', None, 'on Alibaba Cloud, of eRDMA', (), (True,)),
         ),
         (
-        ), True,
+        ), True, 'a webhook of dranet (since 1.4)',
     ),
     'dra.cpu': (
         ('0.1', '0.2', 'main'), '0.2',
@@ -195,7 +195,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
         ),
         (
             ('dra.cpu/cpu', 'quantity', None, None, 'of groups'),
-        ), True,
+        ), True, '',
     ),
     'sriovnetwork.k8snetworkplumbingwg.io': (
         ('main',), 'main',
@@ -218,7 +218,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('dra.net/numaNode', 'int'),
         ),
         (
-        ), False,
+        ), False, '',
     ),
     'dra.memory': (
         ('0.1',), '0.1',
@@ -231,7 +231,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
         ),
         (
             ('dra.memory/size', 'quantity'),
-        ), True,
+        ), True, '',
     ),
     'dra.nvme': (
         ('0.1',), '0.1',
@@ -248,7 +248,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
         ),
         (
             ('dra.nvme/size', 'quantity'),
-        ), True,
+        ), True, '',
     ),
     'tpu.google.com': (
         ('0.1', '0.2'), '0.2',
@@ -262,7 +262,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('tpu.google.com/topology', 'string', '0.2', None, 'where the labels or the chip count imply it'),
         ),
         (
-        ), True,
+        ), True, '',
     ),
     'neuron.aws.com': (
         ('1',), '1',
@@ -286,7 +286,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('resource.aws.com/devicegroup16_id', 'string', None, None, 'on instance types with EFA'),
         ),
         (
-        ), True,
+        ), True, '',
     ),
     'gaudi.intel.com': (
         ('0.7',), '0.7',
@@ -298,7 +298,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('resource.kubernetes.io/pcieRoot', 'string'),
         ),
         (
-        ), True,
+        ), True, '',
     ),
     'qat.intel.com': (
         ('0.4',), '0.4',
@@ -306,7 +306,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('qat.intel.com/services', 'string'),
         ),
         (
-        ), True,
+        ), True, '',
     ),
     'spyre.ibm.com': (
         ('1.4',), '1.4',
@@ -331,7 +331,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('spyre.ibm.com/memorySpeed', 'string', None, None, 'with a topology file'),
         ),
         (
-        ), True,
+        ), True, '',
     ),
     'npu.rebellions.ai': (
         ('0.1',), '0.1',
@@ -351,7 +351,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
         ),
         (
             ('npu.rebellions.ai/memory', 'quantity', None, None, 'where rbln-smi reports it'),
-        ), True,
+        ), True, '',
     ),
     'dra.hygon.com': (
         ('main',), 'main',
@@ -366,7 +366,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('dra.hygon.com/cores', 'quantity'),
             ('dra.hygon.com/memory', 'quantity'),
             ('dra.hygon.com/slices', 'quantity'),
-        ), True,
+        ), True, '',
     ),
     'tenstorrent.com': (
         ('main',), 'main',
@@ -386,7 +386,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
         ),
         (
             ('tenstorrent.com/memory', 'quantity', None, None, 'where the agent knows it'),
-        ), True,
+        ), True, '',
     ),
     'dra.rockchip.com': (
         ('main',), 'main',
@@ -405,7 +405,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
         ),
         (
             ('dra.rockchip.com/shares', 'quantity'),
-        ), True,
+        ), True, '',
     ),
     'npu.furiosa.ai': (
         ('2026.1',), '2026.1',
@@ -413,7 +413,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('npu.furiosa.ai/uuid', 'string'),
         ),
         (
-        ), False,
+        ), False, '',
     ),
     'npu.huawei.com': (
         ('main',), 'main',
@@ -423,7 +423,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('npu.huawei.com/schedulingPolicy', 'string', None, None, 'under conditions that are not public', (), ('elastic', 'fixed-share', 'best-effort')),
         ),
         (
-        ), False,
+        ), False, '',
     ),
     'ascend.project-hami.io': (
         ('main',), 'main',
@@ -441,7 +441,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
         (
             ('ascend.project-hami.io/cores', 'quantity', None, None, 'with the gate HAMivNPUCore'),
             ('ascend.project-hami.io/memory', 'quantity', None, None, 'with the gate HAMivNPUCore'),
-        ), True,
+        ), True, '',
     ),
     'hami-core-gpu.project-hami.io': (
         ('0.1',), '0.1',
@@ -461,7 +461,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
         (
             ('hami-core-gpu.project-hami.io/cores', 'quantity'),
             ('hami-core-gpu.project-hami.io/memory', 'quantity'),
-        ), True,
+        ), True, '',
     ),
     'ovsdpdk.k8snetworkplumbingwg.io': (
         ('main',), 'main',
@@ -471,7 +471,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
         ),
         (
             ('ovsdpdk.k8snetworkplumbingwg.io/ports', 'quantity'),
-        ), True,
+        ), True, '',
     ),
     'composite.dra.example.io': (
         ('main',), 'main',
@@ -483,7 +483,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool]] = {
             ('resource.kubernetes.io/pcieRoot', 'string', None, None, 'if a constraint or source names it'),
         ),
         (
-        ), False,
+        ), False, '',
     ),
 }
 

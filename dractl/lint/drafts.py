@@ -72,11 +72,18 @@ class Draft:
         return violation.path in self.doubtful or holder in self.doubtful
 
     def _convert(self, violation: Violation) -> None:
-        value = violation.meant
-        if value is None or holds_placeholder(_at(self.value, violation.path)):
+        path, value = violation.path, violation.meant
+        written = _at(self.value, path)
+        if value is None or holds_placeholder(written):
             value = None  # null is absent everywhere
-            self.doubtful.add(violation.path)
-        self.value = _with(self.value, violation.path, value)
+            self.doubtful.add(path)
+        elif isinstance(value, dict) and isinstance(written, list):
+            self._moves.append((path, self.written((*path, 0))))
+        elif isinstance(value, list):
+            whole = not isinstance(written, dict) or value[0] is written
+            olds = [path] if whole else [(*path, name) for name in written]
+            self._moves += [((*path, at), self.written(old)) for at, old in enumerate(olds)]
+        self.value = _with(self.value, path, value)
 
     def _move(self, violation: Violation) -> None:
         path, to = violation.path, violation.moved_to

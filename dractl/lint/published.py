@@ -43,7 +43,8 @@ class Row(NamedTuple):
 
 class Driver(NamedTuple):
     """The catalogue of one driver. ``versions`` are in order; ``released`` is the newest release among them. Devices
-    can have attributes that a catalogue does not know if it is not ``complete``."""
+    can have attributes that a catalogue does not know if it is not ``complete``, or where somebody sets up its
+    ``extension``."""
 
     name: str
     versions: tuple[str, ...]
@@ -51,6 +52,7 @@ class Driver(NamedTuple):
     attributes: dict[str, Row]
     capacities: dict[str, Row]
     complete: bool = True
+    extension: str = ""
 
     def rows(self, kind: str) -> dict[str, Row]:
         """``attributes`` or ``capacity``."""
@@ -114,9 +116,9 @@ def nearest_published(kind: str, domain: str, name: str) -> str | None:
 def drivers() -> dict[str, Driver]:
     """Every known driver but the example's, whose name everybody uses for examples."""
     found = {}
-    for name, (versions, released, attributes, capacities, complete) in DRIVERS.items():
+    for name, (versions, released, attributes, capacities, complete, extension) in DRIVERS.items():
         known = ({str(row[0]): Row(*row) for row in part} for part in (attributes, capacities))  # type: ignore[arg-type]
-        found[name] = Driver(name, versions, released, next(known), next(known), complete)
+        found[name] = Driver(name, versions, released, next(known), next(known), complete, extension)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections import deque
 from typing import IO, TYPE_CHECKING, Any
 
 from dractl.archives import damage
@@ -156,9 +157,10 @@ class _Walker:
         return True
 
     def walk(self, top: str) -> Iterator[Entry | Skipped]:
-        stack = [(top, "")]
-        while stack:
-            folder, inside = stack.pop()
+        """The manifests below a folder; folders that are linked come last, so that files have their own names."""
+        stack, linked = [(top, "")], deque[tuple[str, str]]()
+        while stack or linked:
+            folder, inside = stack.pop() if stack else linked.popleft()
             try:
                 status = os.stat(folder)
                 identity = (status.st_dev, status.st_ino)
@@ -170,12 +172,12 @@ class _Walker:
             except OSError as error:
                 yield _unread(folder, error, below=bool(inside))
                 continue
-            folders = []
+            folders: list[tuple[str, str]] = []
             for entry in entries:
                 relative = f"{inside}/{entry.name}" if inside else entry.name
                 if _is_folder(entry):
                     if entry.name not in _VERSION_CONTROL and not self._skips(f"{relative}/", entry.path + "/"):
-                        folders.append((entry.path, relative))
+                        (linked if entry.is_symlink() else folders).append((entry.path, relative))
                 elif entry.name.endswith(MANIFEST_SUFFIXES) and not self._skips(relative, entry.path):
                     yield from self._file(entry)
             stack.extend(reversed(folders))

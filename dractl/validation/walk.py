@@ -46,10 +46,16 @@ def wrong_type(root: Struct, misfit: Misfit) -> Violation:
 
 def _converted(value: Any, shape: Shape) -> Any:
     """Value that was probably meant; None if unknown."""
-    if isinstance(shape, List) and (isinstance(value, dict) or type(value) is shape.item.plain):
+    if isinstance(shape, List) and isinstance(value, dict):
+        return _named(value, shape.item) or [value]
+    if isinstance(shape, List) and type(value) is shape.item.plain:
         return [value]
+    if isinstance(shape, Struct) and isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        return value[0]
     if isinstance(shape, Struct) and shape.go.endswith(".CELDeviceSelector") and isinstance(value, str):
         return {"expression": value}
+    if isinstance(shape, Struct) and shape.go == "v1.ResourceClaim" and isinstance(value, str):
+        return {"name": value}  # of a container
     if isinstance(shape, Struct) and shape.go.endswith(".DeviceCapacity") and isinstance(value, str | int | float):
         return {"value": value}  # v1alpha3 had the quantity itself
     if shape in (INT32, INT64) and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,9}", value):
@@ -59,6 +65,15 @@ def _converted(value: Any, shape: Shape) -> Any:
     if shape.plain is str and shape is not INT32_OR_STRING and isinstance(value, bool | int | float):
         return number(value) if not isinstance(value, bool) else str(value).lower()
     return None
+
+
+def _named(value: dict[str, Any], item: Shape) -> list[Any] | None:
+    """The list that a map of objects by their names was meant to be."""
+    if not value or not isinstance(item, Struct) or "name" not in item.names:
+        return None
+    if not all(isinstance(fields, dict) and name not in item.names for name, fields in value.items()):
+        return None
+    return [{"name": name, **fields} for name, fields in value.items()]
 
 
 def has_field(root: Struct, path: Path) -> bool:

@@ -145,6 +145,49 @@ def test_after_a_wrong_type_the_rest_is_judged_too_but_not_as_the_server_says_it
     assert [finding.code for finding in report.findings if finding.api] == ["DRA002"]
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param(
+            "requests: {name: gpu_1, exactly: {deviceClassName: gpu.example.com}}",
+            [("DRA002", "{"), ("DRA103", "gpu_1")],
+            id="map-for-list",
+        ),
+        pytest.param(
+            "requests: [{name: gpu, exactly: [{deviceClassName: gpu.example.com, count: -1}]}]",
+            [("DRA002", "["), ("DRA116", "-1")],
+            id="list-for-map",
+        ),
+        pytest.param(
+            "requests: {gpu: {exactly: {deviceClassName: gpu.example.com, count: -1}}}",
+            [("DRA002", "{"), ("DRA116", "-1")],
+            id="map-by-name",
+        ),
+    ],
+)
+def test_lists_and_maps_are_taken_for_what_they_were_meant_to_be(text: str, found: list[tuple[str, str]]) -> None:
+    report = run(CLAIM.partition("    requests:")[0] + f"    {text}\n")
+    places = [(f.code, f.excerpt[f.position.column - 1 : f.position.end_column - 1]) for f in report.findings]
+    assert [(code, place[: len(start)]) for (code, place), (_, start) in zip(places, found, strict=True)] == found
+
+
+def test_a_claim_of_a_container_may_be_written_as_a_string() -> None:
+    pod = """\
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: p}
+    spec:
+      resourceClaims: {gpu: {resourceClaimName: gpu}}
+      containers: [{name: c, image: x, resources: {claims: [gpux]}}]
+    """
+    report = run(pod)
+    assert [(f.code, f.position.line) for f in report.findings if f.severity == "error"] == [
+        ("DRA002", 5),
+        ("DRA002", 6),
+        ("DRA409", 6),
+    ]
+
+
 def test_documents_that_are_none_of_our_business_are_not_counted() -> None:
     text = """\
     apiVersion: v1

@@ -113,6 +113,14 @@ def test_each_file_once_and_no_loops(tmp_path: Path) -> None:
     assert {Path(skipped.file).name for skipped in inputs.skipped} == {"self.yaml", "gone.yaml"}
 
 
+def test_a_folder_goes_by_its_own_name_before_that_of_a_link(tmp_path: Path) -> None:
+    (tmp_path / "site" / "examples").mkdir(parents=True)
+    path = write(tmp_path / "site" / "examples", "a.yaml", CLAIM % "one")
+    (tmp_path / "examples").symlink_to(tmp_path / "site" / "examples", target_is_directory=True)
+    (document,) = load([str(tmp_path)]).documents
+    assert document.file == str(path)
+
+
 def test_hard_links_are_files_of_their_own(tmp_path: Path) -> None:
     path = write(tmp_path, "a.yaml", CLAIM % "one")
     os.link(path, tmp_path / "b.yaml")

@@ -74,6 +74,7 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.references import closeness, may_share_namespace, named, namespace_of
+from dractl.manifests.neighbours import defined_beside
 from dractl.objects import mapping, text
 
 if TYPE_CHECKING:
@@ -91,19 +92,30 @@ _FIELDS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": "R
 
 
 def check(run: Run) -> Iterator[Advice]:
+    read = {subject.document.file for subject in run.subjects}
+    for advice, kind, name in _unknown(run):
+        if not defined_beside(advice.subject.document.file, kind, name, read):
+            yield advice
+
+
+def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
+    """Names that no object of the run has but one like it, each with the kind of object that it should be."""
     names = _Names(run)
     for claim in run.claims if run.devices is None else ():  # else DRA755 knows better
         for request in claim.alternatives:
             name = request.device_class
             if name and run.device_class(name) is None:
-                yield from _nearest(claim.subject, (*request.path, "deviceClassName"), "DeviceClass", name, names)
+                path = (*request.path, "deviceClassName")
+                for advice in _nearest(claim.subject, path, "DeviceClass", name, names):
+                    yield advice, "DeviceClass", name
     made = _templates_of_compute_domains(run)
     for pod in run.pods:
         for path, entry in pod.claims:
             for field, kind in _FIELDS.items():
                 name = text(entry.get(field))
                 if name and name not in made and named(run, kind, name, pod.subject) is None:
-                    yield from _elsewhere(run, pod.subject, (*path, field), name, names)
+                    for advice in _elsewhere(run, pod.subject, (*path, field), name, names):
+                        yield advice, kind, name
 
 
 def _templates_of_compute_domains(run: Run) -> set[str]:

@@ -72,14 +72,20 @@ _WORDS = {"attributes": "attribute", "capacity": "capacity"}
 
 
 def check(run: Run) -> Iterator[Advice]:
+    said = set()
     for read in reads(run):
-        if read.row is None and read.lookup.domain in read.driver.domains and not _said_elsewhere(read):
-            what = _WORDS[read.lookup.kind]
+        lookup, driver = read.lookup, read.driver
+        place = (id(read.selection.subject), read.expression.path, lookup.kind, lookup.full_name)
+        if read.row is None and lookup.domain in driver.domains and place not in said and not _said_elsewhere(read):
+            said.add(place)
             effect = "never matches" if read.guarded else "fails on each of its devices"
-            yield read.advice(
-                f"{read.driver.name} publishes no {what} {read.lookup.full_name}: the selector {effect}",
-                help=f"{_have(read)}; `dractl rule {read.driver.name}` describes them",
+            message = f"{driver.name} publishes no {_WORDS[lookup.kind]} {lookup.full_name}: the selector {effect}"
+            added = driver.extension and lookup.kind == "attributes"
+            advice = read.advice(
+                f"{message}, unless {driver.extension} adds it" if added else message,
+                help=f"{_have(read)}; `dractl rule {driver.name}` describes them",
             )
+            yield advice._replace(severity="info") if added and read.guarded else advice
 
 
 def _said_elsewhere(read: Read) -> bool:

@@ -89,6 +89,6 @@ def check(run: Run) -> Iterator[Advice]:
             f"the devices of this class belong to {known.name}, which publishes nothing in the domain {lookup.domain}"
         )
         yield read.advice(
-            f"{message}: the selector {effect}",
+            f"{message}: the selector {effect}" + (f", unless {known.extension} adds it" if known.extension else ""),
             help=f"its domains are {', '.join(sorted(known.domains))}",
         )._replace(offset=lookup.domain_start, end=lookup.domain_end, fix=fix)

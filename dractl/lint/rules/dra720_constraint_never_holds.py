@@ -109,7 +109,8 @@ def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str 
         return None
     if domain == driver.name and nearest_published("attributes", domain, name):
         return None  # DRA713
-    return f"no device for request {reference} has {item.attribute}: {driver.name} does not publish it", shared
+    unless = f", unless {driver.extension} adds it" if driver.extension else ""
+    return f"no device for request {reference} has {item.attribute}: {driver.name} does not publish it{unless}", shared
 
 
 def _shared(item: Constrained) -> str | None:

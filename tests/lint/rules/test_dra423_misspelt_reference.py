@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from dractl.lint import lint
+from dractl.manifests import load
+from dractl.model import Target
 from tests.lint.written import ONE, documents, found, pod, template
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize("made", [ONE, template(ONE)])
@@ -20,3 +28,17 @@ def test_a_claim_is_no_template(made: str) -> None:
     line = text.splitlines()[edit.position.line - 1]
     mended = line[: edit.position.column - 1] + edit.text + line[edit.position.end_column - 1 :]
     assert mended.strip() == f"- {{name: a, {field}: gpu}}"
+
+
+def test_a_file_beside_those_that_a_hook_names_may_have_the_right_one(tmp_path: Path) -> None:
+    aligned, unaligned = (template(ONE).replace("name: gpu}", f"name: {name}}}") for name in ("aligned", "unaligned"))
+    (tmp_path / "pod.yaml").write_text(pod("a:aligned"))
+    (tmp_path / "unaligned.yaml").write_text(unaligned)
+
+    def codes() -> set[str]:
+        named = [str(tmp_path / "pod.yaml"), str(tmp_path / "unaligned.yaml")]
+        return {finding.code for finding in lint(load(named), Target.of("1.37")).findings}
+
+    assert "DRA423" in codes()
+    (tmp_path / "aligned.yaml").write_text(aligned)
+    assert "DRA423" not in codes()

@@ -18,10 +18,24 @@ GPU = 'device.attributes["gpu.nvidia.com"]'
     ],
 )
 def test_a_name_that_no_version_publishes(expression: str, effect: str) -> None:
-    finding = found(selecting(expression, "gpu.nvidia.com"), "DRA714")[-1]
+    (finding,) = found(selecting(expression, "gpu.nvidia.com"), "DRA714")
     assert (finding.severity, finding.confidence, marked(finding)) == ("warning", "likely", "model")
     assert finding.message == f"gpu.nvidia.com publishes no attribute gpu.nvidia.com/model: {effect}"
     assert "productName" in (finding.help or "")
+
+
+def test_a_webhook_of_dranet_may_add_it() -> None:
+    # kubernetes-sigs/dranet v1.4.0 pkg/cloudprovider/webhook/webhook.go GetDeviceAttributes
+    nic = 'device.attributes["dra.net"]'
+    dranet = device_class("nics", 'device.driver == "dra.net"')
+    (finding,) = found(documents(dranet, selecting(f'{nic}.rack == "r1"', "nics")), "DRA714")
+    assert (finding.severity, finding.message.partition(", ")[2]) == (
+        "warning",
+        "unless a webhook of dranet (since 1.4) adds it",
+    )
+    guarded = selecting(f'has({nic}.rack) && {nic}.rack == "r1"', "nics")
+    (finding,) = found(documents(dranet, guarded), "DRA714")
+    assert finding.severity == "info"
 
 
 def test_a_capacity() -> None:

@@ -1,0 +1,42 @@
+"""What stands in a folder beside the files of a run: a hook names changed files only."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from dractl.manifests.files import MANIFEST_SUFFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MAX_SIZE = 1024 * 1024
+
+
+def defined_beside(path: str, kind: str, name: str, read: Iterable[str]) -> bool:
+    """True if a manifest in the folder of ``path`` that is not among the files ``read`` seems to define an object.
+
+    It is searched, not parsed: this asks whether the object may exist.
+    """
+    known = {os.path.abspath(file) for file in read}
+    folder = os.path.dirname(os.path.abspath(path))
+    defined = re.compile(rb"""\bname["']?\s*:\s*["']?%s["'\s,}]""" % re.escape(name.encode()))
+    try:
+        with os.scandir(folder) as listing:
+            others = [
+                entry.path
+                for entry in listing
+                if entry.name.endswith(MANIFEST_SUFFIXES) and entry.path not in known and entry.is_file()
+            ]
+    except OSError:
+        return False  # standard input, or part of an archive
+    return any(kind.encode() in data and defined.search(data + b"\n") for data in map(_start, others))
+
+
+def _start(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_MAX_SIZE)
+    except OSError:
+        return b""
