@@ -8,13 +8,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.profile import Attribute, Catalogue, Inventory, Options, device_class, one_slice, version_index
+from dractl.drivers import nvidia_start
+from dractl.drivers.profile import (
+    Attribute,
+    Catalogue,
+    Inventory,
+    Options,
+    Setting,
+    device_class,
+    one_slice,
+    version_index,
+)
 from dractl.drivers.values import typed
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine
 
 NAME, VENDOR = "compute-domain.nvidia.com", "0x10de"
+# Feature gates that are on by default, and the version that each came with.
+_DNS_NAMES, _CRASH = "IMEXDaemonsWithDNSNames", "CrashOnNVLinkFabricErrors"
+_OLDEST_DRIVER = "570.158.01"  # main.go, IMEXDaemonsWithDNSNamesMinDriverVersion
 
 CATALOGUE = Catalogue(
     title="NVIDIA compute domains (IMEX channels over multi-node NVLink)",
@@ -24,6 +37,12 @@ CATALOGUE = Catalogue(
     attributes=(
         Attribute("type", "string", "kind of device", values=("channel", "daemon")),
         Attribute("id", "int", "0: of a node's 2048 channels, one is published"),
+    ),
+    settings=(
+        Setting(_DNS_NAMES, "true, false", f"feature gate (0.2): true refuses NVIDIA drivers before {_OLDEST_DRIVER}"),
+        Setting(
+            _CRASH, "true, false", "feature gate (0.3): true refuses GPUs that are not registered with their fabric"
+        ),
     ),
     notes=(
         "published on every node with NVIDIA GPUs; without a multi-node NVLink fabric a compute domain joins no GPUs",
@@ -51,8 +70,10 @@ class _ComputeDomain:
             ),
         )
 
-    def inventory(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
-        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+    def inventory(self, machine: Machine, options: Options) -> Inventory:
+        why = _why_not(machine, options, CATALOGUE.versions[version_index(CATALOGUE, NAME, options.versions.get(NAME))])
+        if why is not None:
+            return Inventory(unpublished=f"it does not start: {why}")
         devices = (
             {"name": f"{kind}-0", "attributes": typed({"type": kind, "id": 0})} for kind in ("channel", "daemon")
         )
@@ -60,3 +81,32 @@ class _ComputeDomain:
 
 
 PROFILE = _ComputeDomain()
+
+
+def _why_not(machine: Machine, options: Options, version: str) -> str | None:
+    """NewDeviceState: the version of NVIDIA's driver, then the GPUs' place in the NVLink fabric (getCliqueID)."""
+    why = nvidia_start.unreachable(machine)
+    if why is not None:
+        return why
+    driver = machine.nvidia.driver_version if machine.nvidia is not None else None
+    if version >= "0.2" and options.flag(NAME, _DNS_NAMES, default=True) and driver and _older(driver):
+        return (
+            f"NVIDIA's driver {driver} is older than {_OLDEST_DRIVER}, which the feature gate {_DNS_NAMES} needs "
+            f"({_DNS_NAMES}=false switches it off)"
+        )
+    gpus = [gpu for gpu in machine.gpus if gpu.vendor == VENDOR and gpu.source == "nvml"]
+    fabrics = [(gpu, gpu.fabric) for gpu in gpus if gpu.fabric is not None]
+    strict = options.flag(NAME, _CRASH, default=True) and version >= "0.3"
+    for gpu, fabric in fabrics:
+        if strict and fabric.state != "completed":
+            return f"GPU {gpu.bdf} is not registered with its NVLink fabric: {fabric.state}"
+    if len({fabric.cluster_uuid for _, fabric in fabrics} - {None}) > 1:
+        return "its GPUs are of several NVLink clusters"
+    if len({fabric.clique_id for _, fabric in fabrics} - {None}) > 1:
+        return "its GPUs are of several NVLink cliques"
+    return None
+
+
+def _older(driver: str) -> bool:
+    numbers = [[int(part) for part in text.split(".") if part.isdecimal()] for text in (driver, _OLDEST_DRIVER)]
+    return numbers[0] < numbers[1]

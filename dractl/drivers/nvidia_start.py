@@ -44,13 +44,10 @@ def why_not(machine: Machine, options: Options, *, passthrough: bool, dynamic: b
     if passthrough and since(options, "0.4") and not machine.numa_nodes:
         # go-nvlib pkg/nvpci reads numa_node of every NVIDIA and Mellanox function, a file of kernels with CONFIG_NUMA.
         return "passthroughSupport needs the NUMA node of each GPU, and the kernel knows none"
+    lost = unreachable(machine)
+    if lost is not None:
+        return lost
     nvidia = machine.nvidia
-    if nvidia is not None and nvidia.failure is not None:
-        return f"NVML does not start: {_FAILURES.get(nvidia.failure, nvidia.failure)}"
-    if nvidia is not None and nvidia.unreachable:
-        lost = [str(gpu.bdf) for gpu in machine.gpus if gpu.health == "lost"]
-        which = f"GPU {', '.join(lost)} is" if lost else f"{nvidia.unreachable} GPU(s) are"
-        return f"{which} out of NVML's reach (GPU_IS_LOST); a driver that runs already keeps its slices"
     for gpu in machine.gpus:
         why = _of_gpu(gpu, machine, options, dynamic=dynamic) if gpu.vendor == VENDOR else None
         if why is not None:
@@ -64,9 +61,22 @@ def why_not(machine: Machine, options: Options, *, passthrough: bool, dynamic: b
     return None
 
 
+def unreachable(machine: Machine) -> str | None:
+    """Why NVML or one of its GPUs does not answer at all; None where all do."""
+    nvidia = machine.nvidia
+    if nvidia is not None and nvidia.failure is not None:
+        return f"NVML does not start: {_FAILURES.get(nvidia.failure, nvidia.failure)}"
+    if nvidia is not None and nvidia.unreachable:
+        lost = [str(gpu.bdf) for gpu in machine.gpus if gpu.health == "lost"]
+        which = f"GPU {', '.join(lost)} is" if lost else f"{nvidia.unreachable} GPU(s) are"
+        return f"{which} out of NVML's reach (GPU_IS_LOST); a driver that runs already keeps its slices"
+    for gpu in machine.gpus:
+        if gpu.vendor == VENDOR and gpu.health in _HEALTH:
+            return _HEALTH[gpu.health].format(gpu.bdf)
+    return None
+
+
 def _of_gpu(gpu: Gpu, machine: Machine, options: Options, *, dynamic: bool) -> str | None:
-    if gpu.health in _HEALTH:
-        return _HEALTH[gpu.health].format(gpu.bdf)
     if gpu.source != "nvml":
         return None
     if gpu.bdf is None:

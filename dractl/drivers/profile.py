@@ -120,9 +120,9 @@ class Options:
         """The value given for a driver option, or None."""
         return self.settings.get(driver, {}).get(name)
 
-    def flag(self, driver: str, name: str) -> bool:
-        """A driver option that is true or false (the default); raises UsageError for other values."""
-        value = self.setting(driver, name) or "false"
+    def flag(self, driver: str, name: str, *, default: bool = False) -> bool:
+        """A driver option that is true or false; raises UsageError for other values."""
+        value = self.setting(driver, name) or str(default).lower()
         if value not in ("false", "true"):
             raise UsageError(f"{driver}: {name} must be true or false, not {value!r}")
         return value == "true"

@@ -10,7 +10,7 @@ from dractl.drivers import Options, find, render
 from dractl.errors import UsageError
 from dractl.model.releases import Target
 from dractl.topology import Gpu, Machine, PciDevice, SrIov
-from dractl.topology.machine import Amdgpu
+from dractl.topology.machine import Amdgpu, Fabric, Nvidia
 
 BDF = "0000:05:00.0"
 PCI = PciDevice(BDF, f"pci0000:00/0000:00:01.1/{BDF}", vendor="0x1002", device="0x74a1", kind="gpu", numa_node=0)
@@ -119,6 +119,46 @@ def test_compute_domains_are_rendered_for_every_node_with_nvidia_gpus() -> None:
         {"name": "channel-0", "attributes": {"type": {"string": "channel"}, "id": {"int": 0}}},
         {"name": "daemon-0", "attributes": {"type": {"string": "daemon"}, "id": {"int": 0}}},
     ]
+
+
+CLUSTER = "a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf"
+HOPPER = Gpu(bdf=BDF, vendor="0x10de", source="nvml", health="ok", fabric=Fabric("completed", CLUSTER, 7))
+
+
+@pytest.mark.parametrize(
+    ("gpus", "nvidia", "version", "settings", "reason"),
+    [
+        ((HOPPER, HOPPER), Nvidia("580.65.06"), "0.4", {}, None),
+        ((replace(HOPPER, health="lost"),), Nvidia("580.65.06"), "0.1", {}, "is lost"),
+        ((HOPPER,), Nvidia(failure="DRIVER_NOT_LOADED"), "0.4", {}, "kernel driver is not loaded"),
+        # validateDriverVersionForIMEXDaemonsWithDNSNames
+        ((HOPPER,), Nvidia("570.158.01"), "0.4", {}, None),
+        ((HOPPER,), Nvidia("570.124.06"), "0.2", {}, "570.124.06 is older than 570.158.01"),
+        ((HOPPER,), Nvidia("570.124.06"), "0.4", {"IMEXDaemonsWithDNSNames": "false"}, None),
+        ((HOPPER,), Nvidia("570.124.06"), "0.1", {}, None),
+        # getCliqueIDStrict, and getCliqueIDLegacy without the gate or before it
+        ((replace(HOPPER, fabric=Fabric("in-progress")),), None, "0.3", {}, "not registered with its NVLink fabric"),
+        ((replace(HOPPER, fabric=Fabric("in-progress")),), None, "0.2", {}, None),
+        (
+            (replace(HOPPER, fabric=Fabric("not-started")),),
+            None,
+            "0.4",
+            {"CrashOnNVLinkFabricErrors": "false"},
+            None,
+        ),
+        ((HOPPER, replace(HOPPER, fabric=Fabric("completed", CLUSTER, 8))), None, "0.4", {}, "several NVLink cliques"),
+        ((HOPPER, replace(HOPPER, fabric=Fabric("completed", "b", 7))), None, "0.1", {}, "several NVLink clusters"),
+        ((HOPPER, replace(HOPPER, fabric=Fabric("completed"))), None, "0.4", {}, None),  # HGX: a cluster of zeros
+    ],
+)
+def test_where_compute_domains_do_not_start(
+    gpus: tuple[Gpu, ...], nvidia: Nvidia | None, version: str, settings: dict[str, str], reason: str | None
+) -> None:
+    name = "compute-domain.nvidia.com"
+    asked = options(versions={name: version}, settings={name: settings})
+    found = render(Machine(gpus=gpus, nvidia=nvidia), asked, [name])
+    assert (found.unpublished == {}) if reason is None else (reason in found.unpublished[name])
+    assert bool(found.slices) is (reason is None)
 
 
 def example(release: str = "1.37", gates: dict[str, bool] | None = None, **settings: str):
