@@ -1,4 +1,4 @@
-"""A running Kubernetes control plane to ask, where the programs of ``shared/oracle`` are built."""
+"""A running Kubernetes control plane to ask, where the programs of ``$DRACTL_SHARED/oracle`` are built."""
 
 from __future__ import annotations
 

@@ -54,10 +54,10 @@ class Literal(NamedTuple):
 
 
 def _amount(text: str) -> object:
-    from dractl.model import Quantity
+    from dractl.cel.functions.kubernetes import parse_quantity
 
     try:
-        return Quantity.parse(text).exact()
+        return parse_quantity(text).exact()
     except ValueError:  # DRA601 reports it
         return text
 

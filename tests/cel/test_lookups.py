@@ -174,6 +174,27 @@ def test_comparisons_with_literals(text: str, operator: str, values: list[object
         assert text[literal.start : literal.end] == literal.text
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ("quantity('80Gi')", "quantity('81920Mi')", True),
+        ("quantity('80Gi')", "quantity('80G')", False),
+        # resource.ParseQuantity trims nothing, so CEL refuses these two at run time
+        ("quantity('80Gi')", "quantity(' 80Gi')", False),
+        ("quantity('80Gi')", "quantity('80Gi\\n')", False),
+        ("semver('1.2.3+a')", "semver('1.2.3+b')", True),
+        ("semver('1.2.3')", "semver('1.2.4')", False),
+        ("1", "1.0", True),
+        ("'1'", "1", False),
+    ],
+)
+def test_literals_have_the_same_key_if_cel_calls_them_equal(one: str, other: str, equal: bool) -> None:
+    program = compiled(f"{GPU}.a == {one} && {GPU}.a == {other}")
+    assert program.ok, program.error
+    first, second = (literal for found in program.comparisons for literal in found.literals)
+    assert (first.key == second.key) is equal
+
+
 def test_a_comparison_below_or_and_not_is_not_required() -> None:
     text = f"({GPU}.a == 1 || {GPU}.b == 2) && !({GPU}.c == 3) && {GPU}.d == 4"
     found = [

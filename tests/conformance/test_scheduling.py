@@ -1,4 +1,4 @@
-"""Recorded clusters and what real kube-schedulers did with them (shared/conformance/scheduling).
+"""Recorded clusters and what real kube-schedulers did with them ($DRACTL_SHARED/conformance/scheduling).
 
 A verdict is right when the pod is scheduled or not, as recorded. A scheduled pod gets the recorded devices. Of any
 other the first reason is the recorded cause, what is to blame is named, the message is the scheduler's, and a fix is

@@ -1,6 +1,6 @@
 """The rules about the status of claims and what running API servers of each release say at UpdateStatus.
 
-Marked ``oracle``: it runs where ``shared/oracle/kube`` is built for the release.
+Marked ``oracle``: it runs where ``$DRACTL_SHARED/oracle/kube`` is built for the release.
 """
 
 from __future__ import annotations

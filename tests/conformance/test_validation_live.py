@@ -1,6 +1,6 @@
 """Documents made up to break the rules of validation, and what a running API server says to them.
 
-Needs the programs of ``shared/oracle`` (``kube-<release>``) and skips where they are missing. ``DRACTL_FUZZ`` sets how
+Needs the programs of ``$DRACTL_SHARED/oracle`` (``kube-<release>``) and skips where they are missing. ``DRACTL_FUZZ`` sets how
 many documents each release is asked about, ``DRACTL_SEED`` which.
 """
 

@@ -1,6 +1,6 @@
 """explain against a real API server, scheduler and claim controller: what it prints as a fix makes the pod schedule.
 
-Runs where the cluster program is built (shared/oracle/kube/build.sh 1.37): `pytest -m live tests/live`.
+Runs where the cluster program is built ($DRACTL_SHARED/oracle/kube/build.sh 1.37): `pytest -m live tests/live`.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def read(trees: dict[str, Path]) -> dict[str, Machine]:
 
 
 def by_readlink(tree: Path) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Root and bridges of every function, from its link alone: one readlink, as the reference's section 4 has it."""
+    """Root and bridges of every function, read from its link alone."""
     base = tree / "sys/bus/pci/devices"
     found = {}
     for name in os.listdir(base) if base.is_dir() else []:
