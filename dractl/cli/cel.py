@@ -20,7 +20,7 @@ FORMATS = ("text", "json")
 _MOST_INPUT = 1 << 20  # bytes of standard input; an expression may have 10,240 bytes
 
 Expression = Annotated[
-    str, Argument(metavar="EXPRESSION|-", help="The expression; - for standard input.", show_default=False)
+    str, Argument(metavar="EXPRESSION|-", help="Expression; - for standard input.", show_default=False)
 ]
 Devices = Annotated[
     list[str] | None,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dractl.lint.config import Config as Configuration
     from dractl.model import Target
 
-Quiet = Annotated[bool, Option("--quiet", "-q", help="No notices and no progress on standard error.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Print no notices and no progress on standard error.")]
 Verbose = Annotated[int, Option("--verbose", "-v", count=True, help="Show more; repeatable.")]
 Color = Annotated[
     str, Option("--color", metavar="WHEN", help="auto, always or never. NO_COLOR and FORCE_COLOR are honoured.")
@@ -30,7 +30,7 @@ Config = Annotated[Path | None, Option("--config", metavar="FILE", help="Use onl
 Isolated = Annotated[bool, Option("--isolated", help="Ignore configuration files and DRACTL_* variables.")]
 KubernetesVersion = Annotated[
     str | None,
-    Option("--kubernetes-version", metavar="1.NN", help="The Kubernetes release to answer for."),
+    Option("--kubernetes-version", metavar="1.NN", help="Kubernetes release whose behavior applies."),
 ]
 FeatureGates = Annotated[
     str | None,
@@ -41,7 +41,7 @@ FeatureGates = Annotated[
 def settle(color: str, quiet: bool) -> None:
     """Applies ``--color`` and ``--quiet`` to this run."""
     if color not in ("auto", "always", "never"):
-        raise UsageError(f"--color takes auto, always or never, not {color!r}")
+        raise UsageError(f"--color must be auto, always or never, not {color!r}")
     terminal.choose_color(color)  # type: ignore[arg-type]
     terminal.be_quiet(quiet)
 
@@ -54,8 +54,8 @@ def choose(option: str, value: str, allowed: tuple[str, ...]) -> str:
 
     near = nearest(value, allowed)
     raise UsageError(
-        f"{option} does not know {value!r}" + (f"; did you mean {near}?" if near else ""),
-        hint=f"{option} takes {', '.join(allowed)}",
+        f"{option}: unknown value {value!r}" + (f"; did you mean {near}?" if near else ""),
+        hint=f"{option} accepts {', '.join(allowed)}",
     )
 
 

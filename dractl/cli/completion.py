@@ -11,7 +11,7 @@ SHELLS = ("bash", "zsh", "fish", "powershell")
 
 
 def command(
-    shell: Annotated[str, Argument(metavar="bash|zsh|fish|powershell", help="The shell to complete in.")],
+    shell: Annotated[str, Argument(metavar="bash|zsh|fish|powershell", help="Shell to print the script for.")],
 ) -> None:
     """Print the completion script of a shell.
 

@@ -51,7 +51,7 @@ Check = Annotated[
     Option("--check", help="Check that this node has everything DRA needs; exit code 1 if something is missing."),
 ]
 Cluster = Annotated[
-    bool, Option("--cluster", help="With --check: check through kubectl what AI Conformance asks of the cluster.")
+    bool, Option("--cluster", help="With --check: check the cluster's AI Conformance requirements through kubectl.")
 ]
 
 

@@ -126,7 +126,7 @@ def command(
 
     if watch:
         if output != "text" or patch:
-            raise UsageError("--watch shows text", hint="omit -o and --patch")
+            raise UsageError("--watch prints only text", hint="omit -o and --patch")
         from dractl.cli import watching
 
         first = [once()[0]]  # what is wrong from the start is an error

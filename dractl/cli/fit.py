@@ -36,24 +36,24 @@ Name = Annotated[
     str | None,
     Argument(
         metavar="SHAPE | KIND/NAME | FILE",
-        help="gpu=2,nic=1; template/NAME, claim/NAME, pod/NAME, deploy/NAME ...; or a file that holds one of these.",
+        help="gpu=2,nic=1; template/NAME, claim/NAME, pod/NAME, deploy/NAME ...; or a file that contains one of these.",
         show_default=False,
     ),
 ]
 Replicas = Annotated[
     int | None, Option("--replicas", metavar="N", min=1, help="Exit with 1 if fewer than N fit. Default: 1.")
 ]
-Pack = Annotated[bool, Option("--pack", help="Also find the most that any order of placing reaches.")]
+Pack = Annotated[bool, Option("--pack", help="Also find the maximum over all orders of placing.")]
 Without = Annotated[
     list[str] | None,
-    Option("--without", metavar="KIND/[NS/]NAME", help="As if this pod, node or claim were gone; repeatable."),
+    Option("--without", metavar="KIND/[NS/]NAME", help="Answer as if this pod, node or claim were gone; repeatable."),
 ]
 Add = Annotated[
     list[str] | None,
     Option(
         "--add",
         metavar="NODES[*N]",
-        help="As if N more nodes were there: a slices file, a snapshot, or hardware such as 8xH100,4xnic.",
+        help="Answer as if N more nodes existed: a slices file, a snapshot, or hardware such as 8xH100,4xnic.",
     ),
 ]
 Shapes = Annotated[
@@ -155,7 +155,9 @@ def _of_file(cluster: Cluster, state: ClusterState, path: str) -> Subject:
     for kind in (*pods, *_ORDER):
         for key in written.all(kind):
             return copies.of_object(state.merged(written), kind, key)
-    raise InputError("it has nothing to place", place=path, hint="fit takes a template, a claim, a pod or a workload")
+    raise InputError(
+        "nothing in it can be placed", place=path, hint="fit accepts a template, a claim, a pod or a workload"
+    )
 
 
 def _known_kinds() -> frozenset[str]:
@@ -186,7 +188,7 @@ def _changed(cluster: Cluster, without: list[str], add: list[str], node: str | N
 
         what, _, count = text.partition("*")
         if count and not (count.isdecimal() and 0 < int(count[:6]) <= 100_000):
-            raise UsageError(f"--add takes NODES*N with a number of nodes, not {text!r}")
+            raise UsageError(f"--add accepts NODES*N with a number of nodes, not {text!r}")
         nodes = published.nodes(what, Target.of(cluster.features.release))
         state = changes.added(state, nodes, int(count or 1), number)
     return state if node is None else changes.only_node(state, node)

@@ -49,7 +49,7 @@ Render = Annotated[
         help="Render charts with helm and kustomizations with kustomize or kubectl, if installed.",
     ),
 ]
-ShowFiles = Annotated[bool, Option("--show-files", help="List the files that would be linted, and stop.")]
+ShowFiles = Annotated[bool, Option("--show-files", help="List the files that would be linted and exit.")]
 Select = Annotated[
     list[str] | None,
     Option(
@@ -92,7 +92,7 @@ For = Annotated[
     Option(
         "--for",
         metavar="NAMES",
-        help="Report what these refuse or cannot provision for: karpenter, cluster-autoscaler, kueue; with commas.",
+        help="Report what these refuse or cannot provision for: karpenter, cluster-autoscaler, kueue; comma-separated.",
     ),
 ]
 FixFiles = Annotated[bool, Option("--fix", help="Write the safe fixes to the files; report what remains.")]
@@ -108,7 +108,7 @@ Watch = Annotated[bool, Option("--watch", help="Lint again whenever a file chang
 Jobs = Annotated[
     int | None, Option("--jobs", "-j", min=1, metavar="N", help="Processes for many files; default: one for each CPU.")
 ]
-NoCache = Annotated[bool, Option("--no-cache", help="Neither use nor keep reports of earlier runs on many files.")]
+NoCache = Annotated[bool, Option("--no-cache", help="Do not read or write cached reports.")]
 ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 even if there are findings.")]
 Output = Annotated[
     list[str] | None,
@@ -166,11 +166,11 @@ def command(
     common.choose("--fail-on", threshold, SEVERITIES)
     wanted = [*(paths or []), *(filename or [])] or ["."]
     if fix and diff:
-        raise UsageError("--fix and --diff exclude each other", hint="--diff shows what --fix would do")
+        raise UsageError("--fix and --diff cannot be combined", hint="--diff shows what --fix would do")
     if add_ignore and fix:
-        raise UsageError("--fix and --add-ignore exclude each other", hint="run --fix first, then --add-ignore")
+        raise UsageError("--fix and --add-ignore cannot be combined", hint="run --fix first, then --add-ignore")
     if unsafe_fixes and (add_ignore or not (fix or diff)):
-        raise UsageError("--unsafe-fixes goes with --fix or --diff")
+        raise UsageError("--unsafe-fixes needs --fix or --diff")
     if watch and (fix or add_ignore or diff or output_file or len(outputs) > 1 or "-" in wanted):
         raise UsageError("--watch cannot be combined with --fix, --add-ignore, --diff, report files or standard input")
     asked = common.asked(kubernetes_version, feature_gates, settings, environment)

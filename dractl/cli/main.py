@@ -139,7 +139,7 @@ def _command(words: list[str]) -> int:
             return FAILED
         terminal.complain(
             f"internal error: {type(error).__name__}: {error}",
-            hint="this is a bug of dractl; please report what it prints with DRACTL_TRACEBACK=1",
+            hint="this is a bug in dractl; please report it with the output of DRACTL_TRACEBACK=1",
         )
         return FAILED
     return code if isinstance(code, int) else 0

@@ -64,7 +64,7 @@ def command(
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
     if write and keep_requests:
-        raise UsageError("--write and --keep-requests exclude each other", hint="the classes go to standard output")
+        raise UsageError("--write and --keep-requests cannot be combined", hint="the classes go to standard output")
     settings, variables = common.configuration(config, isolated), common.environment(isolated)
     target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
     if int(target.release.partition(".")[2]) < 34:

@@ -47,7 +47,7 @@ NetworkDevices = Annotated[
     Option(
         "--network-devices",
         metavar="FILE",
-        help="Add pools of network-attached devices; without --hardware, --from and --sysfs-root only those.",
+        help="Add pools of network-attached devices; without --hardware, --from and --sysfs-root, only those.",
     ),
 ]
 Nodes = Annotated[
@@ -194,7 +194,7 @@ def _node_name(given: str | None, machine: Machine, *, live: bool) -> str:
     if given is None:
         name = name.lower()
     if len(name) > 253 or not _SUBDOMAIN.match(name):
-        raise UsageError(f"{name!r} is not a valid node name", hint="--node-name takes a DNS name such as worker-1")
+        raise UsageError(f"{name!r} is not a valid node name", hint="--node-name accepts a DNS name such as worker-1")
     return name
 
 
@@ -223,7 +223,7 @@ def _settings(given: list[str] | tuple[str, ...]) -> dict[str, dict[str, str]]:
         name, colon, assignment = text.partition(":")
         key, equals, value = assignment.partition("=")
         if not colon or not equals:
-            raise UsageError(f"--driver-option takes DRIVER:NAME=VALUE, not {text!r}")
+            raise UsageError(f"--driver-option accepts DRIVER:NAME=VALUE, not {text!r}")
         known = [setting.name for setting in find(name).catalogue.settings]
         if key not in known:
             hint = f"its options are {', '.join(known)}" if known else "none of its options change its slices"

@@ -36,7 +36,13 @@ CATALOGUE = Catalogue(
             devices=_GPUS,
         ),
         Attribute("numaNode", "int", "the PCI function's NUMA node, -1 where there is none", "2026.8"),
-        Attribute("driverVersion", "version", "of amdgpu, its first three parts", when=_KNOWN, devices=_GPUS),
+        Attribute(
+            "driverVersion",
+            "version",
+            "version of the amdgpu module, its first three parts",
+            when=_KNOWN,
+            devices=_GPUS,
+        ),
         Attribute("driverVersionFull", "string", "of amdgpu", "2026.8", when=_KNOWN, devices=_GPUS),
         Attribute(
             "deviceID",
@@ -60,7 +66,7 @@ CATALOGUE = Catalogue(
         Attribute(
             "driverSrcVersion",
             "string",
-            "source version of the module; empty, as driverVersion is, if one of both is unknown",
+            "source version of the module; like driverVersion, empty if either is unknown",
             removed="2026.8",
         ),
         Attribute("parentPciAddr", "string", "PCI address of the GPU", removed="2026.8", devices=(PARTITION,)),
@@ -85,13 +91,15 @@ CATALOGUE = Catalogue(
         ),
         Capacity("computeUnits", "compute units; 0 if KFD does not list the device", devices=_GPUS),
         Capacity("simdUnits", "SIMD units; 0 if KFD does not list the device", devices=_GPUS),
-        Capacity("partitions", "partitions that the mode makes: 1, 2, 4 or 8; a request takes 1", "2026.8", when=_AUTO),
+        Capacity(
+            "partitions", "number of partitions in this mode: 1, 2, 4 or 8; a request takes 1", "2026.8", when=_AUTO
+        ),
     ),
     taints=(
         Taint(
             "gpu.amd.com/memory-partition-conflict",
             ("NoExecute",),
-            "a claim that is in use on the node has set another memory mode",
+            "a claim in use on the node has set a different memory mode",
             since="2026.8",
             when="with autoPartition",
         ),
@@ -104,7 +112,7 @@ CATALOGUE = Catalogue(
     ),
     notes=(
         "devices are named gpu-<cardN>-<renderDN>: both numbers can change at a reboot",
-        "partitions that exist have the pciBusID of their GPU: matchAttribute on it gives several of one GPU",
+        "partitions that exist have the pciBusID of their GPU: matchAttribute on it selects partitions of one GPU",
         "with autoPartition a GPU is a device for each mode, such as gpu-0-cpx-nps4; one of them is in use at a time",
         "capacities of autoPartition's devices are the GPU's; a request takes one partition's share",
         "proposed, not rendered: counters for VFs, and GPUs published both for containers and as vfio (issue 89)",

@@ -52,7 +52,7 @@ CATALOGUE = Catalogue(
     notes=(
         "devices are named npu-<logical id>-0; earlier the driver was called npu.project-hami.io",
         "the driver makes a DeviceClass npu-<model>.project-hami.io for each model, and one for each template",
-        "the selectors of its classes do not ask for the driver",
+        "the selectors of its classes do not check device.driver",
         "with the gate, memory is 32Gi where it cannot be read",
     ),
 )

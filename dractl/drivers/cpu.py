@@ -37,8 +37,8 @@ _PLAIN, _WITH_LISTS = 128, 64  # Config.DevicesPerResourceSlice
 _WHY_SKIPPED = "/sys does not show their package, core, NUMA node or cache"
 
 _SETTINGS = (
-    Setting("mode", "grouped, individual", "one device a group of CPUs, or one a CPU"),
-    Setting("groupBy", ", ".join(_GROUPS), "what a group is; machine since 0.2"),
+    Setting("mode", "grouped, individual", "one device per group of CPUs, or one per CPU"),
+    Setting("groupBy", ", ".join(_GROUPS), "what forms a group; machine since 0.2"),
     Setting("reservedCPUs", "a list such as 0-1,16", "CPUs that are not published"),
     Setting(
         "exposePCIeRoots",
@@ -75,7 +75,7 @@ CATALOGUE = Catalogue(
         ),
         Attribute(PCIE_ROOT, "strings", "PCIe roots near these CPUs", "0.2", when="with exposePCIeRoots, on amd64"),
     ),
-    capacities=(Capacity("dra.cpu/cpu", "CPUs of the group, of which a claim can have a part", when="of groups"),),
+    capacities=(Capacity("dra.cpu/cpu", "CPUs of the group; a claim can take some of them", when="of groups"),),
     settings=_SETTINGS,
     notes=(
         "grouped devices have allowMultipleAllocations: a claim that names no amount of dra.cpu/cpu takes all of it",

@@ -38,7 +38,7 @@ _IGNORED = frozenset({"cilium_net", "cilium_host", "docker0"})  # ignoredInterfa
 _NO_NETDEV = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"})  # nonNetdevDrivers
 # sysfs.go's own expression knows domains of four digits; ghw lists those of five too.
 _FOUR_DIGITS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
-_UNBOUND = "no kernel driver that makes an interface is bound"
+_UNBOUND = "no kernel driver that creates an interface is bound"
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _MAX_TEXT = 64  # resourceapi.DeviceAttributeMaxValueLength
 _KINDS = {"tun": "tuntap"}  # vishvananda/netlink Tuntap.Type; the other kinds are called as the kernel calls them
@@ -128,7 +128,7 @@ CATALOGUE = Catalogue(
     notes=(
         "PCI functions are named pci-<address>, other interfaces by their own name or net-<base32 of it>",
         "interfaces of the default route (from 1.3 on also those enslaved to them), loopback and veth are left out",
-        "ebpf is rendered false and eBPF programs are not listed: dractl does not ask the kernel for them",
+        "ebpf is rendered as false and eBPF programs are not listed: dractl does not ask the kernel for them",
         "pciVendor and pciDevice are names of the pci.ids that dranet embeds, of 2024-11-25",
         "all devices are in one slice: with more than 128, or a name over 64 bytes, nothing is published",
         "dranet ships no DeviceClass: its examples call theirs dranet or dra.net",

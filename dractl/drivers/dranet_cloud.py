@@ -65,7 +65,7 @@ _TYPES = {"gce": "machineType", "azure": "vmSize", "alibaba": "instanceType"}
 
 SETTINGS = (
     Setting("cloud", "|".join(CLOUDS), "the provider whose metadata service dranet finds (default: the machine's)"),
-    Setting("instanceType", "TEXT", "what the provider calls the machine (default: the machine's)"),
+    Setting("instanceType", "TEXT", "the provider's name for the machine type (default: the machine's)"),
     *(
         Setting(name, "TEXT", f"the attribute {cloud}.dra.net/{name}")
         for cloud, names in _PLACES.items()
@@ -117,7 +117,7 @@ def _refuse_other(cloud: str | None, options: Options) -> None:
         for name in names:
             value = options.setting(_DRIVER, name)
             if value is not None and owner != cloud:
-                found = f"the machine is of {cloud}" if cloud else "the machine is of no cloud"
+                found = f"the machine is on {cloud}" if cloud else "the machine is on no known cloud"
                 raise UsageError(f"{_DRIVER}: {name} is an attribute on {owner}, and {found}", hint=f"cloud={owner}")
             if value is not None and len(value) > _MAX_TEXT:
                 raise UsageError(f"{_DRIVER}: {name} has {len(value)} characters; at most {_MAX_TEXT} are allowed")

@@ -43,14 +43,12 @@ CATALOGUE = Catalogue(
         Attribute("partitionable", "bool", "always true", when="with partitionsPerGPU", values=(True,)),
         Attribute("full", "bool", "always true", when="of whole GPUs, with partitionsPerGPU", values=(True,)),
     ),
-    capacities=(Capacity("memory", "80Gi a GPU"), Capacity("compute", "100 a GPU")),
+    capacities=(Capacity("memory", "80Gi per GPU"), Capacity("compute", "100 per GPU")),
     settings=(
-        Setting("numDevices", "8, or another number", "GPUs a node"),
-        Setting("partitionsPerGPU", "0, or another number", "partitions a GPU, with counters"),
+        Setting("numDevices", "8, or another number", "GPUs per node"),
+        Setting("partitionsPerGPU", "0, or another number", "partitions per GPU, with counters"),
         Setting("allowMultipleAllocations", "false, true", "let claims share a device's capacity"),
-        Setting(
-            "bindingConditions", "false, true", "--binding-conditions: devices have to be made ready before binding"
-        ),
+        Setting("bindingConditions", "false, true", "--binding-conditions: devices have to be ready before binding"),
     ),
     notes=(
         "rendered only when named: --driver gpu.example.com",

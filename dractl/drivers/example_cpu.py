@@ -35,8 +35,8 @@ CATALOGUE = Catalogue(
     attributes=(Attribute("numaNodeID", "int", "number of the NUMA node"),),
     capacities=(Capacity(_KEY, "CPUs of the NUMA node; a request without an amount takes all"),),
     settings=(
-        Setting("numaNodes", "8, or another number", "--cpu-numa-nodes: NUMA nodes a node"),
-        Setting("cpusPerNUMANode", "4, or another number", "--cpus-per-numa-node: CPUs a NUMA node"),
+        Setting("numaNodes", "8, or another number", "--cpu-numa-nodes: NUMA nodes per node"),
+        Setting("cpusPerNUMANode", "4, or another number", "--cpus-per-numa-node: CPUs per NUMA node"),
     ),
     notes=(
         "rendered only when named: --driver cpu.example.com",

@@ -38,11 +38,11 @@ CATALOGUE = Catalogue(
         Attribute("driverVersion", "version", "the driver version", values=("1.0.0",)),
     ),
     capacities=(
-        Capacity("vfs", "100 a NIC; a request takes 1"),
-        Capacity("ingressBandwidth", "100G a NIC; a request takes 1G unless it says more or less"),
-        Capacity("egressBandwidth", "100G a NIC; a request takes 1G unless it says more or less"),
+        Capacity("vfs", "100 per NIC; a request takes 1"),
+        Capacity("ingressBandwidth", "100G per NIC; a request takes 1G unless it names an amount"),
+        Capacity("egressBandwidth", "100G per NIC; a request takes 1G unless it names an amount"),
     ),
-    settings=(Setting("numDevices", "8, or another number", "NICs a node"),),
+    settings=(Setting("numDevices", "8, or another number", "NICs per node"),),
     notes=("rendered only when named: --driver net.example.com",),
 )
 

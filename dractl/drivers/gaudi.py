@@ -53,14 +53,14 @@ CATALOGUE = Catalogue(
     attributes=(
         Attribute("model", "string", "Gaudi, Gaudi2 or Gaudi3; the PCI device id for others"),
         Attribute("serial", "string", "serial number as HLML reports it; empty without HLML"),
-        Attribute("healthy", "bool", "whether HLML has reported no critical event"),
+        Attribute("healthy", "bool", "true unless HLML has reported a critical event"),
         Attribute("pciRoot", "string", "bus of the PCIe root; deprecated", when="where the root is known"),
         Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17; empty if unknown"),
     ),
     settings=(Setting("namingStyle", "machine, classic", "names by PCI address and device id, or accelN"),),
     notes=(
         "devices are named by PCI address and device id, such as 0000-19-00-0-0x1020",
-        "serial needs HLML: rendered devices have it empty, as the driver publishes without the library",
+        "serial needs HLML: it is rendered empty, as the driver publishes it without the library",
     ),
 )
 

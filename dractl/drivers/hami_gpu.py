@@ -34,7 +34,7 @@ CATALOGUE = Catalogue(
     released="0.1",
     attributes=(
         Attribute("type", "string", "always hami-gpu", values=("hami-gpu",)),
-        Attribute("uuid", "string", "the GPU's UUID; snapshots are without it"),
+        Attribute("uuid", "string", "the GPU's UUID; snapshots omit it"),
         Attribute("minor", "int", "N of /dev/nvidiaN"),
         Attribute("productName", "string", "such as NVIDIA H100 80GB HBM3"),
         Attribute("brand", "string", "such as Nvidia or Tesla"),
@@ -42,7 +42,7 @@ CATALOGUE = Catalogue(
         Attribute("cudaComputeCapability", "version", "such as 9.0.0"),
         Attribute("driverVersion", "version", "of NVIDIA's driver"),
         Attribute("cudaDriverVersion", "version", "the newest CUDA that the driver supports"),
-        Attribute("pcieBusID", "string", "PCI address with eight digits of domain, as NVML writes it"),
+        Attribute("pcieBusID", "string", "PCI address with an eight-digit domain, as NVML writes it"),
         Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17"),
     ),
     capacities=(
@@ -51,7 +51,7 @@ CATALOGUE = Catalogue(
     ),
     notes=(
         "devices are named hami-gpu-<minor>, and several claims can share one",
-        "it is rendered only when it is named: nodes run it instead of NVIDIA's driver",
+        "rendered only when named: nodes run it instead of NVIDIA's driver",
     ),
 )
 

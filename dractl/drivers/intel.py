@@ -91,17 +91,17 @@ CATALOGUE = Catalogue(
             "kernel driver bound now, such as xe, i915, vfio-pci, xe-vfio-pci; empty: none; up to 0.10 xe or i915, "
             "to which the GPU was bound first",
         ),
-        Attribute("sriov", "bool", "true if virtual functions can be made"),
+        Attribute("sriov", "bool", "true if virtual functions can be created"),
         Attribute("type", "string", "kind of device", "0.11", values=("gpu", "vf")),
         Attribute("pciId", "string", "PCI device id, such as 0x56c0"),
         Attribute("pciAddress", "string", "PCI address; deprecated"),
         Attribute("pciRoot", "string", "bus of the PCIe root; deprecated", when="where the root is known"),
-        Attribute("health", "string", "as xpumd says", values=("Unknown", "Healthy", "Unhealthy")),
+        Attribute("health", "string", "as xpumd reports it", values=("Unknown", "Healthy", "Unhealthy")),
         Attribute(PCI_BUS_ID, "string", "the PCI address"),
         Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17; empty if unknown"),
     ),
     capacities=(
-        Capacity("memory", "local memory in whole MiB, as the kernel driver or xpumd says; else 0"),
+        Capacity("memory", "local memory in whole MiB, as the kernel driver or xpumd reports it; else 0"),
         Capacity("millicores", "1k"),
     ),
     settings=(
@@ -123,7 +123,7 @@ CATALOGUE = Catalogue(
         Taint(
             "HealthIssues-<kinds, joined by _>",
             ("NoExecute",),
-            "what xpumd calls unhealthy, such as HealthIssues-coretemperature",
+            "what xpumd reports as unhealthy, such as HealthIssues-coretemperature",
             when="with healthMonitoring",
         ),
     ),
@@ -174,7 +174,7 @@ class _Intel:
             if "memory" not in devices[-1]["capacity"]:
                 unknown.append(pci.bdf)
         notices = (
-            (f"{NAME}: memory of {', '.join(unknown)} is left out: only its kernel driver or xpumd knows it, not /sys",)
+            (f"{NAME}: memory of {', '.join(unknown)} is omitted: only its kernel driver or xpumd knows it",)
             if unknown
             else ()
         )
@@ -193,7 +193,7 @@ def _is_old(options: Options) -> bool:
 def _manages_binding(options: Options) -> bool:
     value = options.setting(NAME, "manageBinding") or "true"
     if value not in ("true", "false"):
-        raise UsageError(f"{NAME}: manageBinding is true or false, not {value!r}")
+        raise UsageError(f"{NAME}: manageBinding must be true or false, not {value!r}")
     return value == "true"
 
 
@@ -208,12 +208,12 @@ def _why_not(device: PciDevice) -> str | None:
     """Why DiscoverPCIDevice (discovery-pci.go) ignores a GPU; None for those that it publishes."""
     if device.driver in _DRM:
         if not any(map(_CARD.match, device.names)):
-            return f"{device.driver} shows no /dev/dri/card of it"
+            return f"{device.driver} has no /dev/dri/card for it"
         return None
     if device.device not in _MODELS:
         return f"model {device.device} is unknown, and neither {' nor '.join(_DRM)} is bound to it"
     if device.driver in _VFIO and len(device.vfio) != 1:
-        return f"{device.driver} shows no single vfio-dev (kernels before 6.6 have none)"
+        return f"{device.driver} has no single vfio-dev for it (kernels before 6.6 have none)"
     if device.driver in _VFIO and device.iommu_group is None:
         return "it has no IOMMU group"
     return None
@@ -224,7 +224,7 @@ def _why_not_then(device: PciDevice) -> str | None:
     if device.driver not in _DRM:
         return f"neither {' nor '.join(_DRM)} is bound to it, and versions up to 0.10 publish no others"
     if not any(name.startswith(("card", "renderD")) for name in device.names):
-        return f"{device.driver} shows no /dev/dri/card of it"
+        return f"{device.driver} has no /dev/dri/card for it"
     return None
 
 

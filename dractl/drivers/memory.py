@@ -40,17 +40,17 @@ CATALOGUE = Catalogue(
     versions=("0.1",),
     released="0.1",
     attributes=(
-        Attribute(NUMA_NODE, "int", "the NUMA node's place in the list of nodes: mostly its number"),
-        Attribute(_PAGE_SIZE, "string", "such as 4Ki, 2Mi, 1Gi; no attribute of the standard"),
-        Attribute(_HUGE, "bool", "whether these are huge pages; no attribute of the standard"),
+        Attribute(NUMA_NODE, "int", "the NUMA node's index in the list of nodes, usually its number"),
+        Attribute(_PAGE_SIZE, "string", "such as 4Ki, 2Mi, 1Gi; not a standard attribute"),
+        Attribute(_HUGE, "bool", "true for huge pages; not a standard attribute"),
         Attribute("dra.cpu/numaNodeID", "int", "the same as numaNode, to match it with dra.cpu's"),
         Attribute("dra.net/numaNode", "int", "the same as numaNode, to match it with dranet's"),
     ),
-    capacities=(Capacity("size", "bytes, of which a claim can have a part; without amount 1Mi or one huge page"),),
+    capacities=(Capacity("size", "bytes; a request without an amount takes 1Mi or one huge page"),),
     notes=(
-        "it is rendered only when it is named: --driver dra.memory",
+        "rendered only when named: --driver dra.memory",
         "names of devices end in six random characters, new ones at each start; rendered names end in a number",
-        "memory and huge pages of each size are slices of their own",
+        "memory and huge pages of each size are in separate slices",
         "before 0.1.6 dra.cpu/numaNodeID was called dra.cpu/numaNode",
     ),
 )
@@ -89,7 +89,7 @@ class _Memory:
                 slices.setdefault(page, []).append(device)
                 remarks = []
                 if place != node.id:
-                    remarks.append(f"this is NUMA node {node.id}; the driver publishes its place in the list of nodes")
+                    remarks.append(f"this is NUMA node {node.id}; the driver publishes its index in the list of nodes")
                 if not page and machine.host.page_bytes is None:
                     remarks.append("pageSize and requestPolicy are left out: the size of pages is unknown here")
                 if remarks:

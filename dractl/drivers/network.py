@@ -58,7 +58,7 @@ def read(path: str, target: Target) -> Network:
     for broken in inputs.broken:
         raise InputError(broken.message, place=str(broken.position), hint=broken.hint)
     if not inputs.documents:
-        raise InputError("holds no pool of devices", place=path)
+        raise InputError("has no pool of devices", place=path)
     notices: list[str] = []
     slices: list[dict[str, Any]] = []
     pools: set[tuple[str, str]] = set()
@@ -66,7 +66,9 @@ def read(path: str, target: Target) -> Network:
         found = list(_slices(document, target, notices))
         key = (found[0]["spec"]["driver"], found[0]["spec"]["pool"]["name"])
         if key in pools:
-            raise _error(document, ("pool",), f"pool {key[1]} of {key[0]} is there twice: give each document its own")
+            raise _error(
+                document, ("pool",), f"pool {key[1]} of {key[0]} is defined twice; give each document its own pool"
+            )
         pools.add(key)
         slices += found
     return Network(tuple(slices), tuple(dict.fromkeys(notices)))
@@ -102,7 +104,7 @@ def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[
         }
         drop_fields(spec, "slice", target, f"{driver}/{name}", notices)
         if "perDeviceNodeSelection" in where and "perDeviceNodeSelection" not in spec:
-            why = f"Kubernetes {target.release} has no nodes of single devices without DRAPartitionableDevices"
+            why = f"Kubernetes {target.release} does not support nodes per device without DRAPartitionableDevices"
             hint = "give each group of nodes a pool of its own, or name the gate with --feature-gates"
             raise _error(document, ("devices", 0), why, hint)
         item = {
@@ -158,11 +160,13 @@ def _nodes(document: Document, pool: dict[str, Any], devices: list[dict[str, Any
     own = [number for number, device in enumerate(devices) if "allNodes" in device or "nodeSelector" in device]
     if own and ("allNodes" in pool or "nodeSelector" in pool):
         place = ("devices", own[0])
-        raise _error(document, place, "the pool says already from which nodes its devices can be reached")
+        raise _error(document, place, "the pool already sets the nodes that can reach its devices")
     if own:
         if len(own) < len(devices):
             missing = next(number for number in range(len(devices)) if number not in own)
-            raise _error(document, ("devices", missing), "it needs allNodes or a nodeSelector, as the others have one")
+            raise _error(
+                document, ("devices", missing), "it needs allNodes or a nodeSelector because the other devices have one"
+            )
         return {"perDeviceNodeSelection": True}
     if "nodeSelector" in pool and "allNodes" not in pool:
         return {"nodeSelector": _selector(document, ("nodeSelector",), pool["nodeSelector"])}

@@ -38,8 +38,12 @@ CATALOGUE = Catalogue(
     attributes=(
         Attribute("deviceId", "int", "number of the Neuron device", when="of devices, not of a whole node"),
         Attribute("instanceType", "string", "such as trn2.48xlarge"),
-        Attribute("neuronDriverVersion", "string", "of the kernel driver, four numbers, so no version; not rendered"),
-        Attribute("draDriverVersion", "version", "of the DRA driver; not rendered"),
+        Attribute(
+            "neuronDriverVersion",
+            "string",
+            "version of the kernel driver, a string because it has four numbers; not rendered",
+        ),
+        Attribute("draDriverVersion", "version", "version of the DRA driver; not rendered"),
         Attribute("resourceType", "string", "a device, or all of a node", values=("neuron_device", "neuron_node")),
         Attribute("networkNodeLayer1", "string", "of EC2's topology; not rendered", when=_MEASURED),
         Attribute("networkNodeLayer2", "string", "of EC2's topology; not rendered", when=_MEASURED),
@@ -57,7 +61,7 @@ CATALOGUE = Catalogue(
     notes=(
         "devices are named neurondevice<deviceId>",
         "the driver is closed: this is what its documentation says",
-        "with matchAttribute on a devicegroup attribute a claim gets devices and EFAs (driver dra.net) that are near",
+        "with matchAttribute on a devicegroup attribute a claim gets neighboring devices and EFAs (driver dra.net)",
     ),
 )
 

@@ -50,7 +50,7 @@ class _Nvidia:
         managed = _gate(FABRIC_MANAGER, "0.5", options)
         shares = nvidia_shares.asked(options)
         if dynamic and passed:
-            raise UsageError(f"{NAME}: dynamicMIG and passthroughSupport exclude each other; the driver refuses both")
+            raise UsageError(f"{NAME}: dynamicMIG and passthroughSupport cannot be combined; the driver refuses that")
         why = nvidia_start.why_not(machine, options, passthrough=passed, dynamic=dynamic)
         if why is not None:
             return Inventory(unpublished=f"it does not start: {why}")
@@ -78,7 +78,7 @@ class _Nvidia:
         if dynamic and not found.counter_sets:
             found.notices.append(f"{NAME}: dynamicMIG changes nothing here: no GPU can be partitioned")
         if managed:
-            found.notices.append(f"{NAME}: partition1 to partition8 are left out: Fabric Manager alone knows them")
+            found.notices.append(f"{NAME}: partition1 to partition8 are left out: only Fabric Manager knows them")
         slices = _by_gpu(found, machine, options) if dynamic else one_slice(found.others)
         return Inventory(slices, found.comments, found.left_out, tuple(found.notices))
 
@@ -147,7 +147,7 @@ def _add(
 def _known_to_pci(found: _Found, gpu: Gpu, machine: Machine, options: Options, *, vfio: bool) -> dict[str, Any] | None:
     """A GPU that NVML was not asked about. None where the driver does not see it."""
     if gpu.bdf is None:
-        found.notices.append("a GPU without an address: not published, nothing says where it is")
+        found.notices.append("a GPU without a PCI address is not published: its place is unknown")
         return None
     pci = machine.pci.get(gpu.bdf)
     bound = pci.driver if pci is not None else None

@@ -26,15 +26,17 @@ CATALOGUE = Catalogue(
     released="0.4",
     attributes=(
         Attribute("type", "string", "kind of device", values=("gpu", "mig", "vfio")),
-        Attribute("uuid", "string", "NVML's UUID: GPU-… or MIG-…; of vfio devices made from the PCI address"),
-        Attribute("productName", "string", "such as NVIDIA H100 80GB HBM3; of vfio devices the name of pci.ids"),
+        Attribute("uuid", "string", "NVML's UUID: GPU-… or MIG-…; for vfio devices, derived from the PCI address"),
+        Attribute("productName", "string", "such as NVIDIA H100 80GB HBM3; for vfio devices, the name in pci.ids"),
         Attribute("brand", "string", "as go-nvlib names it", devices=_GPU_OR_MIG, values=tuple(BRANDS.values())),
         Attribute(
             "architecture", "string", "as go-nvlib names it", devices=_GPU_OR_MIG, values=tuple(ARCHITECTURES.values())
         ),
         Attribute("cudaComputeCapability", "version", "such as 9.0.0", devices=_GPU_OR_MIG),
         Attribute("driverVersion", "version", "of the kernel driver, such as 580.65.6", devices=_GPU_OR_MIG),
-        Attribute("cudaDriverVersion", "version", "the newest CUDA it runs, such as 13.0.0", devices=_GPU_OR_MIG),
+        Attribute(
+            "cudaDriverVersion", "version", "the newest CUDA version it supports, such as 13.0.0", devices=_GPU_OR_MIG
+        ),
         Attribute(
             "addressingMode",
             "string",
@@ -136,7 +138,7 @@ CATALOGUE = Catalogue(
         Taint(
             "gpu.nvidia.com/unmonitored",
             ("None",),
-            "the GPU's health cannot be watched",
+            "the GPU's health cannot be monitored",
             "",
             "0.4",
             "with gate NVMLDeviceHealthCheck",
@@ -160,7 +162,7 @@ CATALOGUE = Catalogue(
         Setting(
             "pciIDs",
             "installed, embedded",
-            "names of vfio devices: of the pci.ids installed on the node, where there is one; or go-nvlib's own, as in "
+            "source of vfio device names: the pci.ids installed on the node, if any, or go-nvlib's own, as in "
             "the driver's image",
         ),
         Setting(

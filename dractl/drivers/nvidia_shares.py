@@ -23,7 +23,9 @@ def asked(options: Options) -> str | None:
     value = options.setting(NAME, "consumableShares") or "disabled"
     number = value.isdecimal() and len(value) <= _MAX_DIGITS and int(value) > 0
     if value not in ("disabled", "memory", "unlimited") and not number:
-        raise UsageError(f"{NAME}: consumableShares is disabled, memory, unlimited or a positive number, not {value!r}")
+        raise UsageError(
+            f"{NAME}: consumableShares must be disabled, memory, unlimited or a positive number, not {value!r}"
+        )
     if value == "disabled":
         return None
     if not since(options, "0.5"):

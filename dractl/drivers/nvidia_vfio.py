@@ -62,7 +62,7 @@ def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str,
         size = _rounded(sum(pci.bars_64bit))
         device["capacity"] = {"addressableMemory": {"value": binary_quantity(size)}}
         if not size:
-            unknown.append("no 64-bit BAR is known here, so that addressableMemory is 0")
+            unknown.append("no 64-bit BAR is known here, so addressableMemory is 0")
         yield device, unknown
 
 

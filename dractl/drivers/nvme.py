@@ -40,20 +40,20 @@ CATALOGUE = Catalogue(
     released="0.1",
     attributes=(
         Attribute("dra.nvme/model", "string", "model, blanks as _, such as SAMSUNG_MZQL21T9HCJR-00A07"),
-        Attribute("dra.nvme/serial", "string", "serial number; snapshots are without it"),
+        Attribute("dra.nvme/serial", "string", "serial number; snapshots omit it"),
         Attribute("dra.nvme/firmwareRev", "string", "firmware revision"),
         Attribute("dra.nvme/transport", "string", "pcie"),
-        Attribute("dra.nvme/numaNode", "int", "NUMA node, the driver's own name for it"),
+        Attribute("dra.nvme/numaNode", "int", "NUMA node, under the driver's own name"),
         Attribute(NUMA_NODE, "int", "the PCI function's NUMA node"),
-        Attribute(_SOCKET, "int", "physical package of the node's first CPU; no attribute of the standard"),
+        Attribute(_SOCKET, "int", "physical package of the node's first CPU; not a standard attribute"),
         Attribute(PCI_BUS_ID, "string", "the PCI address"),
         Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17"),
     ),
     capacities=(Capacity("dra.nvme/size", "bytes of all namespaces together"),),
     notes=(
-        "it is rendered only when it is named: --driver dra.nvme",
+        "rendered only when named: --driver dra.nvme",
         "devices are named by the controller, such as nvme0",
-        "without namespace, NUMA node or pcieRoot a controller is not published; nor with a mounted namespace",
+        "a controller without a namespace, NUMA node or pcieRoot is not published, nor is one with a mounted namespace",
     ),
 )
 
@@ -103,8 +103,8 @@ class _Nvme:
                 notices.append(f"{NAME}: mounts are unknown here; controllers with a mounted disk are not published")
             elif any(space.held for space in spaces):
                 notices.append(
-                    f"{NAME}: {controller.name} is published, although LVM or RAID holds a disk of it as a whole: "
-                    "the driver looks at partitions only"
+                    f"{NAME}: {controller.name} is published, although LVM or RAID uses a whole disk of it: "
+                    "the driver checks only partitions"
                 )
         return Inventory(one_slice(devices), comments, left_out, tuple(notices))
 
@@ -123,7 +123,7 @@ def _why_not(pci: PciDevice | None, spaces: list[NvmeNamespace], disks: Mapping[
     if pci_bus_id(pci) is None or why_not_published(pci):
         return why_not_published(pci)
     used = [space.name for space in spaces if _is_used(space, disks)]
-    return f"{', '.join(used)} is mounted, or a partition of it is held by LVM or RAID" if used else None
+    return f"{', '.join(used)} is mounted, or LVM or RAID uses a partition of it" if used else None
 
 
 def _is_used(space: NvmeNamespace, disks: Mapping[str, NvmeNamespace]) -> bool:

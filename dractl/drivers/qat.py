@@ -68,7 +68,7 @@ class _Qat:
                 continue
             functions = [pci for pci in machine.pci_devices if pci.sriov and pci.sriov.physical_function == card.bdf]
             if not functions:
-                notices.append(f"{NAME}: {card.bdf} has no virtual functions; the driver makes them when it starts")
+                notices.append(f"{NAME}: {card.bdf} has no virtual functions; the driver creates them when it starts")
             devices += ({"name": _name(pci), "attributes": typed({"services": services})} for pci in functions)
         return Inventory(one_slice(devices), left_out=left_out, notices=tuple(notices))
 

@@ -25,8 +25,8 @@ CATALOGUE = Catalogue(
         Attribute("pciDeviceID", "string", "PCI device id, such as 0x1220"),
         Attribute("pciLinkSpeed", "string", "such as 16GT/s"),
         Attribute("pciLinkWidth", "string", "such as x16"),
-        Attribute("firmwareVersion", "string", "version of the firmware, a string and not a version"),
-        Attribute("driverVersion", "string", "version of the kernel driver, a string and not a version"),
+        Attribute("firmwareVersion", "string", "version of the firmware, a string, not a version"),
+        Attribute("driverVersion", "string", "version of the kernel driver, a string, not a version"),
         Attribute(PCI_BUS_ID, "string", "PCI address"),
         Attribute(PCIE_ROOT, "string", "address of the root port, which never equals another driver's pcieRoot"),
         Attribute(

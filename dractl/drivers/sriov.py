@@ -63,7 +63,9 @@ CATALOGUE = Catalogue(
         Attribute(f"{NAME}/pciAddress", "string", "the virtual function's PCI address"),
         Attribute(f"{NAME}/pfPciAddress", "string", "the physical function's PCI address"),
         Attribute(f"{NAME}/PFName", "string", "the physical function's interface"),
-        Attribute(f"{NAME}/EswitchMode", "string", "as devlink says, else legacy", values=("legacy", "switchdev")),
+        Attribute(
+            f"{NAME}/EswitchMode", "string", "as devlink reports it, else legacy", values=("legacy", "switchdev")
+        ),
         Attribute(f"{NAME}/vfID", "int", "number of the virtual function"),
         Attribute(f"{NAME}/linkType", "string", "kind of link", values=("ethernet", "infiniband", "unknown")),
         Attribute(f"{NAME}/rdmaCapable", "bool", "true if the virtual function has an RDMA device"),
@@ -93,7 +95,7 @@ CATALOGUE = Catalogue(
     ),
     notes=(
         "rendered only when named: --driver " + NAME,
-        "EswitchMode is rendered switchdev where representors are seen, else legacy: dractl does not ask devlink",
+        "EswitchMode is rendered as switchdev if representors are found, else as legacy: dractl does not ask devlink",
         "without a SriovResourcePolicy nothing is published; the options are the fields of its filter",
         "DeviceAttributes objects can add any other attribute to the devices that a policy selects",
         "devices are named by the address of the VF, such as 0000-3b-00-2; physical functions are not published",
@@ -152,7 +154,7 @@ def _families(machine: Machine, notices: list[str]) -> Iterator[tuple[PciDevice,
             )
             notices.append(f"{parent.bdf}: its VFs are not published: {why}")
         elif parent.sriov is not None and parent.sriov.total_vfs:
-            notices.append(f"{parent.bdf}: could have {parent.sriov.total_vfs} VFs, but none is made (sriov_numvfs)")
+            notices.append(f"{parent.bdf}: could have {parent.sriov.total_vfs} VFs, but none exist (sriov_numvfs)")
 
 
 def _parent_of(pci: PciDevice) -> str | None:
@@ -214,7 +216,7 @@ def _link_type(options: Options) -> str | None:
     if asked in (None, "any"):
         return None
     if asked.lower() not in _ASKED_LINK_TYPES:
-        raise UsageError(f"{NAME}: linkType is one of {', '.join(_ASKED_LINK_TYPES)}, not {asked!r}")
+        raise UsageError(f"{NAME}: linkType must be one of {', '.join(_ASKED_LINK_TYPES)}, not {asked!r}")
     return _ASKED_LINK_TYPES[asked.lower()]
 
 

@@ -50,7 +50,7 @@ CATALOGUE = Catalogue(
     ),
     capacities=(Capacity("memory", "memory of the chip and its remote chips", when="where the agent knows it"),),
     notes=(
-        "devices are named tt-<chipID>, one a chip that the host reaches; the first of a tray adopts remote ones",
+        "devices are named tt-<chipID>, one per chip that the host reaches; the first of a tray adopts remote ones",
         "newer sources also publish whole trays with shared counters; dractl does not render those",
     ),
 )

@@ -58,17 +58,19 @@ CATALOGUE = Catalogue(
     versions=("0.1", "0.2"),
     released="0.2",
     attributes=(
-        Attribute("index", "int", "position among the names, in the order of text: 10 comes before 2"),
-        Attribute("uuid", "string", "tpu- and 16 bytes made of the node's name; not rendered"),
+        Attribute("index", "int", "position in the list of names sorted as strings: 10 comes before 2"),
+        Attribute("uuid", "string", "tpu- and 16 bytes derived from the node's name; not rendered"),
         Attribute("tpuGen", "string", "generation, such as v5litepod or v6e; accelerators such as tpu7x are their own"),
         Attribute("brand", "string", "always Google", "0.2", values=("Google",)),
-        Attribute("accelerator", "string", "what the node's label says, such as tpu-v6e-slice", "0.2"),
+        Attribute("accelerator", "string", "value of the node's label, such as tpu-v6e-slice", "0.2"),
         Attribute("chipCount", "int", "chips of the node", "0.2"),
         Attribute("topology", "string", "such as 2x2", "0.2", when="where the labels or the chip count imply it"),
     ),
     settings=(
         Setting("accelerator", "TEXT", "the node's label tpu.google.com/accelerator (default: by the machine type)"),
-        Setting("chipCount", "NUMBER", "the node's label tpu.google.com/chip-count (default: the chips there are)"),
+        Setting(
+            "chipCount", "NUMBER", "the node's label tpu.google.com/chip-count (default: the number of chips found)"
+        ),
         Setting("topology", "TEXT", "the node's label tpu.google.com/topology (default: that of a single host)"),
     ),
     notes=(
@@ -101,7 +103,7 @@ class _Tpu:
             return Inventory(unpublished=f"the accelerator is unknown here: it is read from the node's labels; {how}")
         count = _count(options) or len(names)
         if count != len(names):
-            return Inventory(unpublished=f"the node's labels say {count} chips, and there are {len(names)}")
+            return Inventory(unpublished=f"the node's labels say {count} chips, but {len(names)} were found")
         common: dict[str, Any] = {"tpuGen": _generation(accelerator)}
         if not first:
             common |= {
@@ -111,7 +113,9 @@ class _Tpu:
                 "topology": options.setting(NAME, "topology") or _ONE_HOST.get(count),
             }
         devices = [{"name": name, "attributes": typed({"index": i, **common})} for i, name in enumerate(names)]
-        return Inventory(one_slice(devices), notices=(f"{NAME}: uuid is not rendered: it is made of the node's name",))
+        return Inventory(
+            one_slice(devices), notices=(f"{NAME}: uuid is not rendered: it is derived from the node's name",)
+        )
 
 
 PROFILE = _Tpu()
@@ -138,7 +142,7 @@ def _generation(accelerator: str) -> str:
         return accelerator
     if accelerator not in _GENERATIONS:
         raise UsageError(
-            f"{NAME}: accelerator {accelerator!r} is not one that the driver knows",
+            f"{NAME}: accelerator {accelerator!r} is unknown to the driver",
             hint=f"it knows {', '.join(_GENERATIONS)} and names such as tpu7x",
         )
     return _GENERATIONS[accelerator]

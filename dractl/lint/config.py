@@ -84,13 +84,13 @@ def read(path: Path) -> Config:
     gates = _table(data.get("feature-gates", {}), "feature-gates", path)
     for gate, value in gates.items():
         if not isinstance(value, bool):
-            raise UsageError(f"feature-gates.{gate} is true or false, not {value!r}", place=str(path))
+            raise UsageError(f"feature-gates.{gate} must be true or false, not {value!r}", place=str(path))
     per_file = _table(lint.get("per-file-ignores", {}), "lint.per-file-ignores", path)
     severity = _table(lint.get("severity", {}), "lint.severity", path)
     for rule, value in severity.items():
         if value not in SEVERITIES:
             hint = f"allowed: {', '.join(SEVERITIES)}; lint.ignore switches a rule off"
-            raise UsageError(f"lint.severity.{rule} is a severity, not {value!r}", place=str(path), hint=hint)
+            raise UsageError(f"lint.severity.{rule} must be a severity, not {value!r}", place=str(path), hint=hint)
     baseline = _text(lint, "baseline", "lint.", path)
     return Config(
         file=path,
@@ -131,7 +131,7 @@ def _beside(path: Path, text: str) -> str:
 
 def _table(value: Any, name: str, path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise UsageError(f"{name} is a table, not {value!r}", place=str(path))
+        raise UsageError(f"{name} must be a table, not {value!r}", place=str(path))
     return value
 
 
@@ -143,21 +143,21 @@ def _known(table: Mapping[str, Any], known: Iterable[str], prefix: str, path: Pa
             everywhere = [*(f"{prefix}{name}" for name in known), *TOP, *(f"lint.{name}" for name in LINT)]
             elsewhere = (name for name in everywhere if name.endswith(f".{key}"))
             near = nearest(f"{prefix}{key}", everywhere) or next(elsewhere, None)
-            hint = f"did you mean {near}?" if near else f"known are {', '.join(prefix + name for name in known)}"
+            hint = f"did you mean {near}?" if near else f"known settings: {', '.join(prefix + name for name in known)}"
             raise UsageError(f"unknown setting {prefix}{key}", place=str(path), hint=hint)
 
 
 def _text(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> str | None:
     value = table.get(key)
     if value is not None and not isinstance(value, str):
-        raise UsageError(f"{prefix}{key} is a string, not {value!r}", place=str(path), hint="put it in quotes")
+        raise UsageError(f"{prefix}{key} must be a string, not {value!r}", place=str(path), hint="put it in quotes")
     return value
 
 
 def _texts(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> tuple[str, ...]:
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise UsageError(f"{prefix}{key} is a list of strings, not {value!r}", place=str(path))
+        raise UsageError(f"{prefix}{key} must be a list of strings, not {value!r}", place=str(path))
     return tuple(value)
 
 

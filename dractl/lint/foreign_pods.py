@@ -57,7 +57,7 @@ def _said(document: Document, violation: Violation, path: Path) -> Remark:
         type=None,
         field=None,
         path=path,
-        message=f"{message}; the API server takes the {document.kind}, but rejects its pods",
+        message=f"{message}; the API server accepts the {document.kind}, but rejects its pods",
         detail=None,
         moved_to=(*path[: len(path) - len(violation.path) + 1], *moved[1:]) if moved and moved[:1] == _ROOT else moved,
     )

@@ -23,7 +23,7 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
         case "wrong-type" if violation.path[-1:] == ("cel",) and violation.meant:
             return "write cel: {expression: ...}"
         case "unknown-field" | "wrong-type" if violation.path[-2:] in (("limits", "claims"), ("requests", "claims")):
-            return "claims belongs beside limits and requests, not in them"
+            return "claims belongs next to limits and requests, not in them"
         case "unknown-field" if violation.path[-3:-2] == ("resourceClaims",):
             if violation.path[-1] == "deviceClassName":
                 return "a pod names a claim or a template, which in turn names the class"
@@ -37,7 +37,7 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
         case "RS-11":
             return "since 1.35 they belong in two slices of one pool, both with resourceSliceCount: 2"
         case "RS-32" if "must reference a" in violation.message:
-            return "1.34 wants the sharedCounters in the slice of the devices that consume them"
+            return "in 1.34, sharedCounters belong in the slice of the devices that consume them"
         case "RS-12" if "at most 64" in violation.message:
             return "128 are only allowed if no device has taints, consumes counters or has list attributes"
         case "RS-20":
@@ -99,7 +99,7 @@ def _cost(written: object, target: Target) -> str:
 
 def _name_one(kind: str) -> str:
     what, name = ("capacity", "memory") if _QUANTITY in kind else ("attributes", "model")
-    return f'that is all {what} of a domain: name one, as in device.{what}["gpu.example.com"].{name}'
+    return f'this is the map of all {what} in a domain: name one, as in device.{what}["gpu.example.com"].{name}'
 
 
 def _later(written: str, target: Target) -> str | None:

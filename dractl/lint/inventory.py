@@ -231,14 +231,14 @@ def _published(program: Program, devices: Sequence[Candidate]) -> str | None:
             if not have:
                 domains = sorted({domain for device in devices for domain in device.names(lookup.kind)})
                 return (
-                    f"they have nothing of the domain {lookup.domain}; their domains are {', '.join(domains) or 'none'}"
+                    f"they have nothing in the domain {lookup.domain}; their domains are {', '.join(domains) or 'none'}"
                 )
             other = "attributes" if lookup.kind == "capacity" else "capacity"
             if any(lookup.name in device.names(other).get(lookup.domain, {}) for device in devices):
-                return f'write device.{other}["{lookup.domain}"].{lookup.name}, where they have it'
+                return f'write device.{other}["{lookup.domain}"].{lookup.name}, which they have'
             near = nearest(lookup.name, have)
             hint = f"did you mean {near}? " if near else ""
-            return f"{hint}of {lookup.domain} they have {', '.join(have)}"
+            return f"{hint}in {lookup.domain} they have {', '.join(have)}"
     return None
 
 
@@ -251,8 +251,8 @@ def _typed(program: Program, devices: Sequence[Candidate]) -> str | None:
         values = [value for device in devices if (value := device.attribute(f"{domain}/{name}")) is not None]
         for type_ in sorted({value.type or "" for value in values}):
             example = next(value.value for value in values if value.type == type_)
-            how = f': compare it by compareTo(semver("{example}"))' if type_ == "version" else ""
-            found.append(f"{name} is of the type {type_}, such as {_shown(example)}{how}")
+            how = f': compare it with compareTo(semver("{example}"))' if type_ == "version" else ""
+            found.append(f"{name} has type {type_}, such as {_shown(example)}{how}")
     return "; ".join(found) or None
 
 

@@ -139,7 +139,7 @@ def expand(selectors: Iterable[str], what: str) -> frozenset[str]:
         if named:
             found.add(named.code)
         if not found:
-            raise UsageError(f"{what} does not know {selector!r}", hint=suggest(selector))
+            raise UsageError(f"{what}: unknown rule {selector!r}", hint=suggest(selector))
         codes |= found
     return frozenset(codes)
 

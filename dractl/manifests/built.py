@@ -54,7 +54,7 @@ def built(inputs: Inputs, files: Iterable[str], build: Renderer, concerns: Calla
 
 
 def _skipped(root: str, why: str) -> Skipped:
-    return Skipped(_shown(root), f"a kustomization that is not built: {why}", "its files are judged as they are")
+    return Skipped(_shown(root), f"the kustomization was not built: {why}", "its files are linted as they are")
 
 
 def _shown(path: str) -> str:

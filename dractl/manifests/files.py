@@ -226,7 +226,7 @@ def _content(entry: Entry) -> Content | Skipped:
 def _gone(path: str, error: OSError) -> Skipped:
     """Why a file of a folder cannot be read."""
     if error.errno == errno.ENOENT:
-        return Skipped(path, "a symbolic link to nothing")
+        return Skipped(path, "a broken symbolic link")
     if error.errno == errno.ELOOP:
         return Skipped(path, "a symbolic link to itself")
     return _unread(path, error)
@@ -274,7 +274,7 @@ def _decompress(name: str, data: bytes, module: str) -> bytes:
         with opener.open(io.BytesIO(data)) as file:
             return _bounded(file, name, MAX_ARCHIVE)
     except damage() as error:
-        raise InputError(f"not a whole {module} file: {_reason(error)}", place=name) from None
+        raise InputError(f"not a complete {module} file: {_reason(error)}", place=name) from None
 
 
 def _is_old_tar(data: bytes) -> bool:
@@ -331,7 +331,7 @@ def _tar(name: str, data: bytes) -> Iterator[Content | Skipped]:
                     file = archive.extractfile(member)
                     found.append((member.name, budget.read(file) if file is not None else b""))
     except damage() as error:
-        raise InputError(f"not a whole tar archive: {_reason(error)}", place=name) from None
+        raise InputError(f"not a complete tar archive: {_reason(error)}", place=name) from None
     yield from _members(name, found)
 
 
@@ -352,7 +352,7 @@ def _zip(name: str, data: bytes) -> Iterator[Content | Skipped]:
                 with archive.open(member) as file:
                     found.append((member.filename, budget.read(file)))
     except damage() as error:
-        raise InputError(f"not a whole zip archive: {_reason(error)}", place=name) from None
+        raise InputError(f"not a complete zip archive: {_reason(error)}", place=name) from None
     yield from locked
     yield from _members(name, found)
 

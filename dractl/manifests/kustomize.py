@@ -102,7 +102,7 @@ def _read(folder: str) -> Kustomization | None:
     return None
 
 
-REMOTE = "names what is not on this machine"
+REMOTE = "it refers to files that are not on this machine"
 
 
 def _barred(value: dict[str, Any]) -> str | None:
@@ -114,7 +114,7 @@ def _barred(value: dict[str, Any]) -> str | None:
     """
     for field in _PLUGINS:
         if any(name.casefold() == field.casefold() for name in value):
-            return f"uses {field}"
+            return f"it uses {field}"
     named = [item for field in _RESOURCES for item in _listed(value, field) if isinstance(item, str)]
     if any(re.search(_REPOSITORY, name) is not None for name in named):
         return REMOTE

@@ -249,7 +249,7 @@ def _lists_objects(value: object) -> bool:
 
 def _no_object(document: Document) -> Broken:
     what = {list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
-    message = f"the document is {what.get(type(document.value), 'no object')}, not a Kubernetes object"
+    message = f"the document is {what.get(type(document.value), 'an unsupported value')}, not a Kubernetes object"
     hint = "an object has the keys apiVersion, kind and metadata"
     if _lists_objects(document.value):
         hint = "write the objects as documents with --- between them, or as the items of an object of kind List"

@@ -49,5 +49,5 @@ def holds_template(text: str) -> bool:
 def rendering_hint(chart: str | None) -> str:
     """How to have a template linted."""
     if chart is None:
-        return "render it first and lint what comes out; a Helm chart: helm template CHART | dractl lint -"
+        return "render it first and lint the output; a Helm chart: helm template CHART | dractl lint -"
     return f"helm template {chart} | dractl lint -"

@@ -37,7 +37,7 @@ def pair_data_direct(root: SysRoot, devices: list[PciDevice], note: Callable[[st
         uuid = _uuid(root, function)
         owners[function.bdf] = tuple(nics.get(uuid, ())) if uuid else ()
         if not owners[function.bdf]:
-            why = "no NIC has the same V3 in its VPD" if uuid else "its VPD, which only root may read, gives no V3"
+            why = "no NIC has the same V3 in its VPD" if uuid else "its VPD, which only root may read, has no V3"
             note(function.bdf, f"the NIC of this Data Direct function is unknown: {why}")
     return [replace(d, data_direct_of=owners[d.bdf]) if d.bdf in owners else d for d in devices]
 

@@ -85,15 +85,15 @@ def _known_when(api_version: str, kind: str, path: Path, target: Target) -> str 
 def _when(knowing: list[str], target: Target) -> str | None:
     later = [release for release in knowing if RELEASES.index(release) > RELEASES.index(target.release)]
     if later:
-        return f"it came with Kubernetes {later[0]}"
-    return f"Kubernetes {knowing[-1]} was the last to have it" if knowing else None
+        return f"Kubernetes {later[0]} introduced it"
+    return f"Kubernetes {knowing[-1]} was the last release to have it" if knowing else None
 
 
 def _missing(value: Mapping[str, Any], missing: list[str]) -> Violation:
     said = " and ".join(f"{name} is not set" for name in missing)
     if "kind" in missing and "kind" in value:
         said = "kind is empty"
-    message = f"{said}: the API server cannot tell what this is"
+    message = f"{said}: the API server cannot identify the object"
     for name in missing:
         written = next((key for key in value if key != name and str(key).lower() == name.lower()), None)
         if written is not None:
@@ -153,7 +153,7 @@ def _served(kind: str, served: tuple[str, ...], target: Target) -> str:
 def _kind_when(kind: str, target: Target) -> str | None:
     """Other releases that have a kind which this one lacks, as a phrase."""
     if kind in ("ResourceClass", "ResourceClaimParameters", "ResourceClassParameters", "PodScheduling"):
-        return "it was part of classic DRA, which ended with 1.31"
+        return "it was part of classic DRA, which was removed in 1.32"
     return _when([release for release in RELEASES if of_release(release).versions(kind)], target)
 
 

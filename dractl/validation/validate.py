@@ -69,9 +69,9 @@ def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
         or api_version not in served_versions(kind, target.release)
     ):
         return []
-    message = f"Kubernetes {target.release} serves {api_version} {kind} only where --runtime-config switches it on"
+    message = f"Kubernetes {target.release} serves {api_version} {kind} only if --runtime-config enables it"
     if always:
-        message += f"; {always[0]} is always there"
+        message += f"; {always[0]} is always served"
     return [
         Violation(
             "served-on-demand", None, "apiVersion", ("apiVersion",), message,
@@ -99,6 +99,6 @@ def _dropped(item: Dropped, source: dict[str, Any], target: Target) -> Violation
         None,
         dotted(item.paths[0]),
         item.paths[0],
-        f"the API server of {target.release} drops {written}{more} silently: feature gate {item.gate} is off",
+        f"the API server of {target.release} silently drops {written}{more}: feature gate {item.gate} is off",
         key=True,
     )

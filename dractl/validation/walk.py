@@ -109,7 +109,7 @@ def unknown_field(root: Struct, misfit: Misfit, known_when: str | None = None) -
         meant, moved_to = dotted(below), (*path[:-1], *below)
         message += f": did you mean {meant}?"
     else:
-        message += f": allowed here are {', '.join(known)}"
+        message += f": allowed fields are {', '.join(known)}"
     return Violation(
         "unknown-field", "BadRequest", place, path, message, key=True, allowed=known, nearest=meant, moved_to=moved_to
     )

@@ -93,11 +93,11 @@ def test_a_caret_stands_below_what_is_at_fault(here: Path, capsys: pytest.Captur
     ("arguments", "message"),
     [
         (["lint", "claim.yaml", "-o", "jsn"], "did you mean json?"),
-        (["lint", "claim.yaml", "--select", "DRA99999"], "--select does not know 'DRA99999'"),
-        (["lint", "claim.yaml", "--fail-on", "fatal"], "--fail-on does not know 'fatal'"),
+        (["lint", "claim.yaml", "--select", "DRA99999"], "--select: unknown rule 'DRA99999'"),
+        (["lint", "claim.yaml", "--fail-on", "fatal"], "--fail-on: unknown value 'fatal'"),
         (["lint", "claim.yaml", "--kubernetes-version", "1.12"], "1.12"),
         (["lint", "claim.yaml", "--feature-gates", "DRAListTypeAtributes=true"], "DRAListTypeAtributes"),
-        (["lint", "claim.yaml", "--fix", "--diff"], "exclude each other"),
+        (["lint", "claim.yaml", "--fix", "--diff"], "cannot be combined"),
         (["rule", "DRA9999"], "unknown rule or reason 'DRA9999'"),
     ],
 )
@@ -468,14 +468,14 @@ def test_a_kustomization_is_built_where_kustomize_is_installed(
 
 def test_a_kustomization_that_is_not_built_is_a_note(kustomization: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", "base", "prod"]) == 0
-    assert "prod: skipped, a kustomization that is not built: neither kustomize nor kubectl" in capsys.readouterr().err
+    assert "prod: skipped, the kustomization was not built: neither kustomize nor kubectl" in capsys.readouterr().err
     assert main(["lint", "base", "prod", "--fail-on-skipped"]) == 1
     _install(kustomization, "kustomize", "#!/bin/sh\necho 'Error: no such field' >&2; exit 1\n")
     assert main(["lint", "base", "prod"]) == 0
     assert "kustomize build failed: Error: no such field" in capsys.readouterr().err
 
 
-REMOTE = "names what is not on this machine"
+REMOTE = "it refers to files that are not on this machine"
 DOWNLOADS = {
     'resources: [../base, "https://example.com/a.yaml"]': REMOTE,
     'resources: [../base, "github.com/a/b"]': REMOTE,
@@ -488,10 +488,10 @@ DOWNLOADS = {
     "resources: [../base]\nBASE\u017f: [github.com/a/b]": REMOTE,
     "resources: [../base]\nopenapi: {path: 'https://example.com/a'}": REMOTE,
     # Builtin plugins load files of their own: configMapGenerator's from https:, for one.
-    "resources: [../base]\ngenerators: [plugin.yaml]": "uses generators",
-    "resources: [../base]\nTransformers: [plugin.yaml]": "uses transformers",
-    "resources: [../base]\nvalidators: [github.com/a/b]": "uses validators",
-    "resources: [../base]\nhelmCharts: [{name: a, repo: 'https://example.com'}]": "uses helmCharts",
+    "resources: [../base]\ngenerators: [plugin.yaml]": "it uses generators",
+    "resources: [../base]\nTransformers: [plugin.yaml]": "it uses transformers",
+    "resources: [../base]\nvalidators: [github.com/a/b]": "it uses validators",
+    "resources: [../base]\nhelmCharts: [{name: a, repo: 'https://example.com'}]": "it uses helmCharts",
     # kustomize reads files of any size, and its first document only.
     "resources: [../base]\n#" + "#" * 2**20 + "\nbases: [github.com/a/b]": "kustomization.yaml cannot be read",
     "resources: [../base\n": "kustomization.yaml cannot be read",
@@ -510,7 +510,7 @@ def test_nothing_is_downloaded_for_a_kustomization(
     (kustomization / "outer" / "kustomization.yaml").write_text("resources: [../prod]\n")
     for folders in (["prod"], ["prod", "outer"]):
         main(["lint", *folders])
-        assert f"{folders[-1]}: skipped, a kustomization that is not built: {why}" in capsys.readouterr().err
+        assert f"{folders[-1]}: skipped, the kustomization was not built: {why}" in capsys.readouterr().err
         assert not (kustomization / "bin" / "kustomize.ran").exists()
 
 

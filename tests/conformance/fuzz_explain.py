@@ -3,11 +3,11 @@
     nice -n 10 python tests/conformance/fuzz_explain.py --release 1.37 --count 300 --seed 1
 
 Every case is made from its seed alone: nodes, slices, classes, pods that hold devices, and one pending pod. They are
-created in a control plane (``$DRACTL_SHARED/oracle/cluster.py``); the pod is kept back by a scheduling gate until everything is
-read as a dump. Then the gate is taken away, and what the scheduler does is put beside what explain says of the dump:
-scheduled or not, the devices on the node that was chosen, and the message. A difference is tried a second time before
-it counts. Some orders are random upstream (pools up to 1.35, the node that an error names); these are not compared.
-"""
+created in a control plane (``$DRACTL_SHARED/oracle/cluster.py``); the pod is kept back by a scheduling gate until
+everything is read as a dump. Then the gate is taken away, and what the scheduler does is put beside what explain says
+of the dump: scheduled or not, the devices on the node that was chosen, and the message. A difference is tried a second
+time before it counts. Some orders are random upstream (pools up to 1.35, the node that an error names); these are not
+compared."""
 
 from __future__ import annotations
 

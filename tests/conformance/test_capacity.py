@@ -1,4 +1,6 @@
-"""Fleets in which a real scheduler placed copies and a real controller counted pools ($DRACTL_SHARED/conformance/capacity).
+"""Fleets in which a real scheduler placed copies and a real controller counted pools.
+
+They are in ``$DRACTL_SHARED/conformance/capacity``.
 
 The number of copies is the recorded one (or within what was seen, where it depends on the scheduler's choice), and so
 are nodes and devices, where they do not depend on it; the four counts of each pool are the controller's.

@@ -1,8 +1,7 @@
 """Documents made up to break the rules of validation, and what a running API server says to them.
 
-Needs the programs of ``$DRACTL_SHARED/oracle`` (``kube-<release>``) and skips where they are missing. ``DRACTL_FUZZ`` sets how
-many documents each release is asked about, ``DRACTL_SEED`` which.
-"""
+Needs the programs of ``$DRACTL_SHARED/oracle`` (``kube-<release>``) and skips where they are missing. ``DRACTL_FUZZ``
+sets how many documents each release is asked about, ``DRACTL_SEED`` which."""
 
 from __future__ import annotations
 

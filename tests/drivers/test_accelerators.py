@@ -75,7 +75,7 @@ def test_what_the_quickassist_driver_leaves_out() -> None:
     strange = inventory("qat.intel.com", replace(CARD, qat_services="sym;decomp"), FUNCTION)
     assert (strange.devices, strange.left_out) == ((), {"0000:6b:00.0": "its services are sym;decomp"})
     assert inventory("qat.intel.com", CARD).notices == (
-        "qat.intel.com: 0000:6b:00.0 has no virtual functions; the driver makes them when it starts",
+        "qat.intel.com: 0000:6b:00.0 has no virtual functions; the driver creates them when it starts",
     )
 
 

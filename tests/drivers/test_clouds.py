@@ -56,12 +56,12 @@ def test_the_first_tpu_driver_published_less() -> None:
 
 def test_the_tpu_driver_publishes_all_chips_or_none() -> None:
     found = inventory("tpu.google.com", tpus(0, 1), accelerator="tpu-v6e-slice", chipCount="4")
-    assert (found.devices, found.unpublished) == ((), "the node's labels say 4 chips, and there are 2")
+    assert (found.devices, found.unpublished) == ((), "the node's labels say 4 chips, but 2 were found")
 
 
 def test_the_tpu_driver_needs_the_accelerator() -> None:
     assert "accelerator is unknown here" in str(inventory("tpu.google.com", tpus(0)).unpublished)
-    with pytest.raises(UsageError, match="'tpu-v9' is not one that the driver knows"):
+    with pytest.raises(UsageError, match="'tpu-v9' is unknown to the driver"):
         inventory("tpu.google.com", tpus(0), accelerator="tpu-v9")
     with pytest.raises(UsageError, match="chipCount must be a number"):
         inventory("tpu.google.com", tpus(0), accelerator="tpu-v6e-slice", chipCount="four")
@@ -127,7 +127,7 @@ def test_dranet_has_places_from_options() -> None:
 
 
 def test_a_place_of_another_cloud_is_refused() -> None:
-    with pytest.raises(UsageError, match="rackId is an attribute on oke, and the machine is of gce"):
+    with pytest.raises(UsageError, match="rackId is an attribute on oke, and the machine is on gce"):
         inventory("dra.net", hardware.machine("a3-megagpu-8g"), rackId="7")
     with pytest.raises(UsageError, match="cloud must be aws, azure, gce, oke or alibaba, not 'gcp'"):
         inventory("dra.net", hardware.machine("a3-megagpu-8g"), cloud="gcp")

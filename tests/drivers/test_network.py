@@ -73,7 +73,7 @@ def test_devices_for_nodes_of_their_own(tmp_path: Path) -> None:
     assert item["spec"]["perDeviceNodeSelection"] is True
     assert item["spec"]["devices"][0]["allNodes"] is True
     assert "nodeSelectorTerms" in item["spec"]["devices"][1]["nodeSelector"]
-    with pytest.raises(InputError, match=r"1\.34 has no nodes of single devices without DRAPartitionableDevices"):
+    with pytest.raises(InputError, match=r"1\.34 does not support nodes per device without DRAPartitionableDevices"):
         read(tmp_path, text + "  nodeSelector: {zone: a}\n", "1.34")
 
 
@@ -107,7 +107,7 @@ def test_binding_conditions_are_of_releases_that_keep_them(tmp_path: Path) -> No
         ("zoom: 4", "zoom: 4.5", 6, "an attribute must be a string, an integer, true or false"),
         ("{version: 2.1.0}", "{semver: 2.1.0}", 6, "an attribute has one of the types string, int, bool, version"),
         ("{version: 2.1.0}", "{version: two}", 6, "an API server refuses this"),
-        ("camera-2", "camera-2\n  allNodes: true", 8, "the pool says already from which nodes"),
+        ("camera-2", "camera-2\n  allNodes: true", 8, "the pool already sets the nodes"),
         ("- name: camera-2", "- camera-2", 8, "a device must be a map"),
         ("capacity: {", "capacitys: {", 7, "did you mean capacity?"),
     ],
@@ -122,5 +122,5 @@ def test_mistakes_have_their_line(tmp_path: Path, wrong: str, right: str, line: 
 def test_one_document_a_pool(tmp_path: Path) -> None:
     other = CAMERAS.replace("yard", "hall")
     assert len(read(tmp_path, f"{CAMERAS}---\n{other}").slices) == 2
-    with pytest.raises(InputError, match="is there twice"):
+    with pytest.raises(InputError, match="is defined twice"):
         read(tmp_path, f"{CAMERAS}---\n{CAMERAS}")

@@ -119,7 +119,7 @@ def test_a_gpu_is_there_twice_until_one_of_them_is_prepared() -> None:
     found = inventory(drawn("2xH100"), "0.4", passthroughSupport="true")
     assert [device["name"] for device in found.devices] == ["gpu-0", "gpu-1", "gpu-vfio-0", "gpu-vfio-1"]
     assert found.comments["gpu-vfio-0"] == (
-        "unknown here: iommuFDEnabled; no 64-bit BAR is known here, so that addressableMemory is 0"
+        "unknown here: iommuFDEnabled; no 64-bit BAR is known here, so addressableMemory is 0"
     )
 
 

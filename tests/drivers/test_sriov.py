@@ -156,7 +156,7 @@ def test_a_function_that_could_have_virtual_ones() -> None:
     card = replace(X710.pci_devices[0], sriov=SrIov(total_vfs=64, num_vfs=0))
     found = inventory(replace(X710, pci_devices=(card,)))
     assert found.devices == ()
-    assert found.notices == ("0000:01:00.0: could have 64 VFs, but none is made (sriov_numvfs)",)
+    assert found.notices == ("0000:01:00.0: could have 64 VFs, but none exist (sriov_numvfs)",)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_names_that_policies_give() -> None:
 
 
 def test_a_link_type_that_the_policy_does_not_have() -> None:
-    with pytest.raises(UsageError, match="linkType is one of eth, ethernet, ib, infiniband"):
+    with pytest.raises(UsageError, match="linkType must be one of eth, ethernet, ib, infiniband"):
         inventory(X710, linkType="wifi")
 
 

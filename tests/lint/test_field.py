@@ -230,7 +230,7 @@ def test_the_pods_of_a_custom_resource_are_judged_as_its_controller_will_meet_th
         ("DRA409", "warning", 12),
     ]
     assert all(f.api is None for f in findings)
-    assert "the API server takes the InferenceService, but rejects its pods" in findings[-1].message
+    assert "the API server accepts the InferenceService, but rejects its pods" in findings[-1].message
 
 
 def test_an_object_is_one_wherever_it_stands(found) -> None:
@@ -367,7 +367,7 @@ def test_what_the_server_drops_is_no_verdict_of_it(found) -> None:
     ("fields", "help_"),
     [
         ("resourceClaims: [{name: g, deviceClassName: x}]", "a pod names a claim or a template"),
-        ("resourceClaims: [{name: g, resourceClaimName: x}]", "claims belongs beside limits and requests"),
+        ("resourceClaims: [{name: g, resourceClaimName: x}]", "claims belongs next to limits and requests"),
     ],
 )
 def test_what_stands_in_the_wrong_place_is_told_where_it_belongs(found, fields: str, help_: str) -> None:

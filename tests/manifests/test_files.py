@@ -236,7 +236,7 @@ def test_damaged_archives(tmp_path: Path, data: bytes) -> None:
     path = write(tmp_path, "x", data)
     with pytest.raises(InputError) as error:
         load([str(path)])
-    assert error.value.message.startswith("not a whole ")
+    assert error.value.message.startswith("not a complete ")
 
 
 def test_bombs_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

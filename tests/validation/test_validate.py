@@ -77,9 +77,9 @@ def test_a_kind_in_small_letters_is_refused_by_the_server_itself(api_version: st
 @pytest.mark.parametrize(
     ("kind", "release", "words"),
     [
-        ("ResourcePoolStatusRequest", "1.34", "it came with Kubernetes 1.36"),
-        ("PodSchedulingContext", "1.33", "Kubernetes 1.31 was the last to have it"),
-        ("ResourceClass", "1.37", "classic DRA, which ended with 1.31"),
+        ("ResourcePoolStatusRequest", "1.34", "Kubernetes 1.36 introduced it"),
+        ("PodSchedulingContext", "1.33", "Kubernetes 1.31 was the last release to have it"),
+        ("ResourceClass", "1.37", "classic DRA, which was removed in 1.32"),
     ],
 )
 def test_a_kind_of_another_release_says_which(kind: str, release: str, words: str) -> None:

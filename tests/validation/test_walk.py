@@ -85,7 +85,7 @@ def test_an_unknown_field_names_what_was_meant(document: dict[str, Any], path: A
     ("document", "release", "words"),
     [
         (claim({"exactly": {}}, "v1beta1"), "1.36", "v1beta1 has no such wrapper"),
-        (slice_with({"name": "a", "basic": {}}), "1.36", "write its fields beside the device's name"),
+        (slice_with({"name": "a", "basic": {}}), "1.36", "write its fields next to the device's name"),
         (slice_with({"name": "a", "nodeAllocatableResourceMappings": {}}), "1.37", "nodeAllocatableResources"),
         (claim({"firstAvailable": [{"adminAccess": True}]}), "1.37", "cannot ask for admin access"),
         (
@@ -95,12 +95,12 @@ def test_an_unknown_field_names_what_was_meant(document: dict[str, Any], path: A
                 "spec": {"resourceClaims": [{"name": "a", "source": {"resourceClaimName": "b"}}]},
             },
             "1.37",
-            "since 1.31 resourceClaimName and resourceClaimTemplateName stand beside the name",
+            "since 1.31 resourceClaimName and resourceClaimTemplateName are next to the name",
         ),
         (
             {"apiVersion": V1, "kind": "ResourceClaim", "spec": {"resourceClassName": "a"}},
             "1.37",
-            "classic DRA ended with 1.31",
+            "classic DRA was removed in 1.32",
         ),
     ],
 )

@@ -61,7 +61,7 @@ def read(path: str) -> Layout:
     for broken in inputs.broken:
         raise InputError(broken.message, place=str(broken.position), hint=broken.hint)
     if len(inputs.documents) != 1:
-        raise InputError(f"holds {len(inputs.documents)} documents, but a machine file is one", place=path)
+        raise InputError(f"has {len(inputs.documents)} documents; a machine file must have exactly one", place=path)
     document = inputs.documents[0]
     at, value = _At(document), document.value
     for key in value:

@@ -7,7 +7,7 @@ Looks up each field in the types of the chosen release.
 ## Why is this bad
 
 kubectl asks the API server to decode strictly, so the object is rejected. Clients that do not (Helm, many controllers)
-silently lose the field: a selector that is dropped lets any device match.
+silently lose the field: without its selector, a request matches any device.
 
 ## Example
 

@@ -6,7 +6,7 @@ In v1 and v1beta2 the content of a request belongs below `exactly`, or as altern
 
 ## Why is this bad
 
-The API server rejects the claim. A common cause: the fields stand beside the request's name, as in v1beta1.
+The API server rejects the claim. A common cause: the fields are next to the request's name, as in v1beta1.
 
 ## Example
 

@@ -2,7 +2,7 @@
 
 ## What it does
 
-Each selector holds a CEL expression at `cel.expression`.
+Each selector needs a CEL expression in `cel.expression`.
 
 ## Why is this bad
 

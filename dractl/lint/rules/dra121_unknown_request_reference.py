@@ -2,7 +2,7 @@
 
 ## What it does
 
-Each name is that of a request, or `request/subrequest`.
+Each name must be that of a request, or `request/subrequest`.
 
 ## Why is this bad
 

@@ -2,7 +2,7 @@
 
 ## What it does
 
-The attribute of a constraint is written with its domain: `resource.kubernetes.io/pcieRoot`.
+A constraint names its attribute together with the domain: `resource.kubernetes.io/pcieRoot`.
 
 ## Why is this bad
 

@@ -2,7 +2,7 @@
 
 ## What it does
 
-Each item of `config` holds `opaque` with a driver and its parameters.
+Each item of `config` needs `opaque` with a driver and its parameters.
 
 ## Why is this bad
 

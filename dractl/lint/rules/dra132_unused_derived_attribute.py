@@ -1,8 +1,8 @@
-"""A derived attribute is used by no constraint.
+"""No constraint uses a derived attribute.
 
 ## What it does
 
-Each derived attribute is named by a `matchAttribute` or `distinctAttribute` that applies to its request.
+Each derived attribute must be named by a `matchAttribute` or `distinctAttribute` that applies to its request.
 
 ## Why is this bad
 

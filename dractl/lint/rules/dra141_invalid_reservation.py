@@ -2,8 +2,8 @@
 
 ## What it does
 
-Checks `status.reservedFor` of a claim, as it stands in dumps: at most 256 entries, each with resource, name and uid,
-and none without an allocation.
+Checks `status.reservedFor` of claims in dumps: at most 256 entries, each with resource, name and uid, and none unless
+the claim is allocated.
 
 ## Why is this bad
 

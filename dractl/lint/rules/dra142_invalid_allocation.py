@@ -2,8 +2,7 @@
 
 ## What it does
 
-Checks `status.allocation` of a claim, as it stands in dumps: devices, the requests that they are for, configurations
-and node selector.
+Checks `status.allocation` of claims in dumps: devices, the requests they are for, configurations and the node selector.
 
 ## Why is this bad
 

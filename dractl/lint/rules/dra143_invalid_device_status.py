@@ -2,8 +2,7 @@
 
 ## What it does
 
-Checks `status.devices` of a claim, as it stands in dumps: devices that are allocated, conditions, data and network
-data.
+Checks `status.devices` of claims in dumps: whether the devices are allocated, their conditions, data and network data.
 
 ## Why is this bad
 

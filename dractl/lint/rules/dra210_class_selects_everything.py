@@ -6,7 +6,7 @@ Finds classes without `selectors`.
 
 ## Why is this bad
 
-Such a class holds every device of every driver: a request for it gets whichever device comes first.
+Such a class matches every device of every driver: a request for it gets whichever device comes first.
 
 ## Example
 

@@ -64,7 +64,7 @@ def check(run: Run) -> Iterator[Advice]:
             yield Advice(
                 subject,
                 selectors[0].path,
-                "no selector asks for the driver: they are evaluated on the devices of all drivers",
+                "no selector checks device.driver: they are evaluated on the devices of all drivers",
                 help=f'begin with device.driver == "{domain}" && ...',
                 confidence="likely",
             )

@@ -2,12 +2,12 @@
 
 ## What it does
 
-Compares `extendedResourceName` of the classes of the run.
+Compares the `extendedResourceName` of all classes in the run.
 
 ## Why is this bad
 
-The scheduler takes the class that was created last; of two created in the same second, the first by name. Nobody meant
-that.
+The scheduler uses the class that was created last; of two created in the same second, the first by name. A request for
+the resource may get devices of the wrong class.
 
 ## Example
 

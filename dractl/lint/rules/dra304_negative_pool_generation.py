@@ -2,11 +2,11 @@
 
 ## What it does
 
-`pool.generation` begins at 0 or 1 and grows with every change of the pool.
+`pool.generation` starts at 0 or 1 and increases with every change to the pool.
 
 ## Why is this bad
 
-The API server rejects the slice, and the driver that publishes it does not get going.
+The API server rejects the slice, so the driver cannot publish its devices.
 
 ## Example
 

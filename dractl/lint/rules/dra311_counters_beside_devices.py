@@ -2,11 +2,12 @@
 
 ## What it does
 
-Since 1.35 the counters of a pool are in a slice of their own; before, they stood beside the devices that use them.
+Since 1.35, the counters of a pool are in a slice of their own; before, they were in the slice of the devices that use
+them.
 
 ## Why is this bad
 
-The API server rejects the slice, and the driver that publishes it does not get going.
+The API server rejects the slice, so the driver cannot publish its devices.
 
 ## Example
 

@@ -7,7 +7,7 @@ A slice has at most 128 devices; 64 if any has taints or consumes counters (sinc
 
 ## Why is this bad
 
-The API server rejects the slice, and the driver that publishes it does not get going.
+The API server rejects the slice, so the driver cannot publish its devices.
 
 ## Example
 

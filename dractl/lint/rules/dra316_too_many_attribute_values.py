@@ -2,11 +2,11 @@
 
 ## What it does
 
-A scalar counts one, a list as many as it has items.
+A scalar counts as one value, a list as one per item.
 
 ## Why is this bad
 
-The API server rejects the slice, and the driver that publishes it does not get going.
+The API server rejects the slice, so the driver cannot publish its devices.
 
 ## Use instead
 

@@ -7,7 +7,7 @@ name is in the driver's own domain.
 
 ## Why is this bad
 
-The API server rejects the slice, and the driver that publishes it does not get going.
+The API server rejects the slice, so the driver cannot publish its devices.
 
 ## Example
 

@@ -7,8 +7,8 @@ A version has three numbers without leading zeros, optionally followed by a pre-
 
 ## Why is this bad
 
-The API server rejects the slice, and the driver that publishes it does not get going. Versions of vendors often have
-leading zeros or four parts: publish them as a string, or drop the zeros.
+The API server rejects the slice, so the driver cannot publish its devices. Versions of vendors often have leading zeros
+or four parts: publish them as a string, or drop the zeros.
 
 ## Example
 

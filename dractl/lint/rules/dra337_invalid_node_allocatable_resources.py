@@ -7,7 +7,7 @@ Checks the keys (cpu, memory, hugepages-...), multipliers and overheads of `node
 
 ## Why is this bad
 
-The API server rejects the slice, and the driver that publishes it does not get going.
+The API server rejects the slice, so the driver cannot publish its devices.
 
 ## Source
 

@@ -3,12 +3,11 @@
 ## What it does
 
 Counts the slices of a pool's newest generation and compares that with `resourceSliceCount`. If there are fewer than
-announced, the others may only be missing from the run. The slices of a node that are complete by themselves are enough
-for that node.
+announced, the others may only be missing from the run. A node can use the pool if its own slices are complete.
 
 ## Why is this bad
 
-The scheduler treats the pool as incomplete and uses none of its devices; 1.34 and before only refuse requests for all
+The scheduler treats the pool as incomplete and uses none of its devices; 1.34 and earlier only refuse requests for all
 devices.
 
 ## Example
@@ -89,7 +88,7 @@ def check(run: Run) -> Iterator[Advice]:
                 first,
                 ("spec", "pool", "resourceSliceCount"),
                 f"{pool} announces {announced} slices in generation {pool.generation}, but has {there}",
-                help="every slice of a pool has the number of slices; update all of them when it changes",
+                help="every slice states how many slices the pool has; update all of them when that changes",
                 severity="error" if there > announced else "warning",
                 confidence="certain" if there > announced else "possible",
             )

@@ -8,7 +8,7 @@ names.
 ## Why is this bad
 
 A device is identified by driver, pool and its own name. If they are equal on two nodes, the scheduler sees one device:
-once it is allocated on one node, it is in use on the other, and nobody gets it there.
+once it is allocated on one node, it is in use on the other too and cannot be allocated there.
 
 ## Example
 

@@ -102,8 +102,8 @@ def check(run: Run) -> Iterator[Advice]:
 
 def _wrong(form: Form, member: str, value: object) -> str | None:
     if member not in form.members:
-        return f"of the type {member}, other drivers publish it as {form.members[0]}"
+        return f"of type {member}; other drivers publish it as {form.members[0]}"
     for item in value if isinstance(value, list) else [value]:
         if not re.fullmatch(form.pattern, str(item)):
-            return f'"{item}", other drivers publish it in the form {form.example}'
+            return f'"{item}"; other drivers publish it in the form {form.example}'
     return None

@@ -6,8 +6,8 @@ Each item of `resourceClaims` has one of `resourceClaimName` and `resourceClaimT
 
 ## Why is this bad
 
-The API server rejects the pod. A common cause: the names still stand below `source`, as up to 1.30, and were silently
-dropped.
+The API server rejects the pod. A common cause: the names are still below `source`, as they were up to 1.30, and were
+silently dropped.
 
 ## Example
 

@@ -1,4 +1,4 @@
-"""An ephemeral container has resources, or the pod cannot have one yet.
+"""An ephemeral container has resources, or its pod is not running yet.
 
 ## What it does
 

@@ -1,4 +1,4 @@
-"""A pod as a whole asks for an extended resource.
+"""Pod-level resources include an extended resource.
 
 ## What it does
 

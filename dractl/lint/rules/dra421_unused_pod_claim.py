@@ -1,4 +1,4 @@
-"""No container uses a claim that its pod has.
+"""No container uses a claim of its pod.
 
 ## What it does
 

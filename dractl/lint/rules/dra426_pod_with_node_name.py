@@ -1,9 +1,9 @@
-"""A pod that uses claims names its node, so that no scheduler allocates them.
+"""A pod that uses claims names its node, so no scheduler allocates them.
 
 ## What it does
 
-Finds `nodeName` in the specification of a pod with `resourceClaims`. Pods that have been running (with a status) are
-skipped: the scheduler set it there.
+Finds `nodeName` in the specification of a pod with `resourceClaims`. Pods with a status are skipped: there, the
+scheduler set it.
 
 ## Why is this bad
 

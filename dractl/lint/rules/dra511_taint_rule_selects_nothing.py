@@ -6,8 +6,8 @@ Finds DeviceTaintRules without `deviceSelector`.
 
 ## Why is this bad
 
-Such a rule taints no device at all, as the API says, from 1.37 on. Up to 1.36 it taints every device of every driver.
-An empty selector (`{}`) taints all of them in every release.
+From 1.37 on, such a rule taints no device, as the API documents. Up to 1.36, it taints every device of every driver. An
+empty selector (`{}`) taints all of them in every release.
 
 ## Example
 

@@ -7,8 +7,8 @@ class. Pods and workloads with a template count once per replica.
 
 ## Why is this bad
 
-The API server forbids the claim that comes last. If it is made from a template, that shows only in the events of the
-pod, which stays pending.
+The API server rejects the claim that is created last. If it is made from a template, only the events of the pod show
+that, and the pod stays pending.
 
 ## Example
 
@@ -112,7 +112,7 @@ def _exceeded(quota: Subject, key: str, charge: Charge, total: int) -> Advice:
         charge.subject,
         charge.path,
         f"this exceeds quota {quota.name}: the manifests ask for {total} {what}, its limit is {hard}",
-        help=f"raise {key} of the quota, or ask for less",
+        help=f"raise {key} in the quota, or ask for less",
         confidence="likely",
         related=((f"quota {quota.name}", quota, ("spec", "hard", key)),),
     )

@@ -93,4 +93,4 @@ def _hint(text: str) -> str:
         return "a quantity is a number with a suffix such as k, M, G, Ki, Mi, Gi"
     letter, binary = match[2] or "", match[3] or ""
     unit = "k" if letter in ("k", "K") and not binary else letter.upper() + binary
-    return f"write {match[1]}{unit}; units have no B, and quantities no spaces"
+    return f"write {match[1]}{unit}; units have no B, and quantities contain no spaces"

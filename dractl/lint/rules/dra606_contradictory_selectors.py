@@ -3,7 +3,7 @@
 ## What it does
 
 Reads the selectors of a class and those of its requests (if both are part of the run) and finds two comparisons that
-want different values of one attribute, or different drivers.
+require different values of one attribute, or different drivers.
 
 ## Why is this bad
 
@@ -119,7 +119,7 @@ def _advice(first: Wanted, second: Wanted) -> Advice:
     return Advice(
         second.subject,
         second.expression.path,
-        f"no device satisfies this: {before} wants {there} as {name}, not {here}",
+        f"no device satisfies this: {before} requires {name} to be {there}, not {here}",
         help="a device must satisfy all selectors of class and request; join alternatives with || in one of them",
         offset=second.comparison.start,
         end=second.comparison.end,

@@ -6,9 +6,9 @@ Finds `add(...)` and `sub(...)` as the right operand of `==`, and in the list of
 
 ## Why is this bad
 
-`add` and `sub` return another Go type than a device's quantity. On the right of `==` that is the error "no such
-overload", which stops the scheduling of the pod on all nodes; in the list of an `in` it is never equal. The API server
-accepts both.
+`add` and `sub` return a different Go type than that of a device's quantity. On the right of `==`, that is the error "no
+such overload", which stops the scheduling of the pod on all nodes; in the list of an `in`, it never compares equal. The
+API server accepts both.
 
 ## Example
 

@@ -2,7 +2,7 @@
 
 ## What it does
 
-Adds up the devices that the requests of a claim ask for at least.
+Adds up the smallest number of devices that each request of a claim accepts.
 
 ## Why is this bad
 

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Finds `tolerationSeconds` with an effect other than `NoExecute`, the operator `Equal` without a key, tolerations of
-every effect, and more than 16 tolerations.
+Finds `tolerationSeconds` with an effect other than `NoExecute`, the operator `Equal` without a key, tolerations without
+an effect, and more than 16 tolerations.
 
 ## Why is this bad
 

@@ -7,8 +7,8 @@ Checks the amounts in `capacity.requests`.
 ## Why is this bad
 
 The API server does not check them. Zero reserves nothing, unless the device's policy has a minimum. A negative amount
-ends the scheduling of the pod from 1.37 on ("capacity value is negative"); before, it gives others more of a shared
-device.
+ends the scheduling of the pod from 1.37 on ("capacity value is negative"); before, it leaves more of a shared device to
+others than there is.
 
 ## Example
 
@@ -64,7 +64,7 @@ FIELDS = ("capacity",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    less = "is less than nothing"
+    less = "is negative"
     if run.target.has("strict-amounts"):
         less += (
             ': scheduling ends in an error ("capacity value is negative") unless the device has a policy with a minimum'

@@ -1,4 +1,4 @@
-"""A configuration is for another driver than the one of the devices.
+"""A configuration names a different driver than that of the devices.
 
 ## What it does
 
@@ -6,7 +6,7 @@ If the classes of the run say `device.driver == "..."`, compares that with `opaq
 
 ## Why is this bad
 
-A driver gets only the configurations that name it. Nobody gets this one, and the devices are prepared without it.
+A driver gets only the configurations that name it. No driver gets this one, and the devices are prepared without it.
 
 ## Example
 

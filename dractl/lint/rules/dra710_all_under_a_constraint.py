@@ -6,8 +6,8 @@ Finds requests with `allocationMode: All` that a constraint applies to.
 
 ## Why is this bad
 
-The request takes all matching devices of the node, and all of them must satisfy the constraint: one device with another
-value, and the allocation fails on that node.
+The request takes all matching devices of the node, and all of them must satisfy the constraint: a single device with a
+different value makes the allocation fail on that node.
 
 ## Example
 
@@ -70,7 +70,7 @@ def check(run: Run) -> Iterator[Advice]:
                         claim.subject,
                         (*request.path, "allocationMode"),
                         f"request {request.reference} takes all devices: every one of them must satisfy the constraint",
-                        help="ask for a number of devices if not all of a node can satisfy the constraint",
+                        help="ask for a number of devices unless all devices of a node can satisfy the constraint",
                         confidence="possible",
                         related=(("the constraint", claim.subject, constraint.path),),
                     )

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Reports selectors that are false or an error without reading the device, conditions on another driver than that of the
-class, types of devices that the class excludes, and conditions that no possible value of an attribute satisfies.
+Reports selectors that are false or an error without reading the device, conditions that name a different driver than
+the class, types of devices that the class excludes, and conditions that no possible value of an attribute satisfies.
 Selectors that contradict each other are DRA606.
 
 ## Why is this bad

@@ -1,10 +1,10 @@
-"""An undefined device class has nearly the name of one that a driver installs.
+"""An undefined device class has almost the same name as one that a driver installs.
 
 ## What it does
 
 Looks up the classes that requests name in the files, and among those that known drivers install. Reports names that
-nearly match one of the latter, and classes that drivers no longer have: `imex.nvidia.com` went when ComputeDomains
-came. If `--devices` has classes, those are checked instead (DRA755).
+nearly match one of the latter, and classes that drivers no longer have: `imex.nvidia.com` was removed when
+ComputeDomains were introduced. If `--devices` has classes, those are checked instead (DRA755).
 
 ## Why is this bad
 

@@ -2,9 +2,9 @@
 
 ## What it does
 
-Compares the drivers in selectors and configurations with the known ones and with those that the files mention. Reports
-configurations for another driver than that of the request's class, if a driver installs that class (for classes in the
-files: DRA709).
+Compares the drivers in selectors and configurations with the known ones and with those mentioned in the files. Also
+reports configurations that name a different driver than that of the request's class, if a driver installs that class
+(for classes in the files: DRA709).
 
 ## Why is this bad
 

@@ -7,10 +7,10 @@ such as UUIDs, serial numbers and MAC addresses; for Karpenter also PCI addresse
 
 ## Why is this bad
 
-Karpenter allocates from what the cloud provider says of an instance type before it is launched, and compares an
-attribute that is unknown then only if the provider declares which devices share its value. Cluster Autoscaler takes
-the devices of a new node to be those of the node group's other nodes, so that it adds nodes for a claim that none of
-them can satisfy.
+Before it launches a node, Karpenter allocates from the cloud provider's description of the instance type. It compares
+an attribute that is unknown by then only if the provider declares which devices share its value. Cluster Autoscaler
+assumes that a new node has the devices of the node group's other nodes, so it adds nodes for a claim that none of them
+can satisfy.
 
 ## Example
 

@@ -6,8 +6,8 @@ With `--for karpenter`: finds `adminAccess: true`.
 
 ## Why is this bad
 
-Karpenter does not look at `adminAccess`: it takes the request for one of devices that nobody else uses, and launches
-nodes for pods that only watch the devices of the present ones.
+Karpenter does not look at `adminAccess`: it treats the request as one for unused devices, and launches nodes for pods
+that only watch the devices of existing nodes.
 
 ## Example
 
@@ -68,5 +68,5 @@ def check(run: Run) -> Iterator[Advice]:
                 yield Advice(
                     claim.subject,
                     (*request.path, "adminAccess"),
-                    "Karpenter ignores adminAccess: it looks for devices that nobody uses, on new nodes if need be",
+                    "Karpenter ignores adminAccess: it looks for unused devices, on new nodes if necessary",
                 )

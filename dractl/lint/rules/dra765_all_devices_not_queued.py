@@ -2,7 +2,7 @@
 
 ## What it does
 
-With `--for kueue`: finds `allocationMode: All` in templates, unless with `adminAccess`, which Kueue does not count.
+With `--for kueue`: finds `allocationMode: All` in templates, except with `adminAccess`, which Kueue does not count.
 
 ## Why is this bad
 
@@ -67,5 +67,5 @@ def check(run: Run) -> Iterator[Advice]:
                     claim.subject,
                     (*request.path, "allocationMode"),
                     "Kueue does not support allocationMode All: it refuses workloads that use this template",
-                    help="write the number of devices: count",
+                    help="set count to the number of devices",
                 )

@@ -7,8 +7,8 @@ only.
 
 ## Why is this bad
 
-Cluster Autoscaler takes every new node to run a pod of the DaemonSet, but a claim can be reserved for a limited
-number of pods only, and its devices are on one node: its simulation of new nodes goes wrong.
+Cluster Autoscaler assumes that every new node runs a pod of the DaemonSet, but a claim can only be reserved for a
+limited number of pods, and its devices are on one node: the simulation of new nodes goes wrong.
 
 ## Example
 

@@ -7,8 +7,8 @@ and capacities, their capacities, and attributes called `type`, `model`, `produc
 
 ## Why is this bad
 
-Cluster Autoscaler calculates how full a node is from the share of its allocated devices, pool by pool, and takes the
-devices of a pool for equal. With unequal ones it removes nodes too early or too late.
+Cluster Autoscaler calculates how full a node is from the share of its devices that is allocated, pool by pool, and
+assumes that the devices of a pool are equal. With unequal ones it removes nodes too early or too late.
 
 ## Example
 
@@ -84,8 +84,8 @@ def check(run: Run) -> Iterator[Advice]:
                 yield Advice(
                     subject,
                     ("spec", "devices", at, "name"),
-                    f"{name} is another kind of device than {other}: Cluster Autoscaler takes the devices of pool "
-                    f"{pool[1]} for equal",
+                    f"{name} is a different kind of device than {other}: Cluster Autoscaler assumes that all devices "
+                    f"of pool {pool[1]} are equal",
                     help="publish each kind in a pool of its own",
                     confidence="likely",
                 )

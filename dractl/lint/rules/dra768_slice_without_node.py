@@ -7,8 +7,8 @@ or `perDeviceNodeSelection`.
 
 ## Why is this bad
 
-Cluster Autoscaler adds the devices of one node for each new node. For a claim that only other devices satisfy it
-launches nodes that do not help, or none.
+Cluster Autoscaler expects a new node to bring only devices of that node. For a claim that only other devices satisfy,
+it launches nodes that do not help, or none.
 
 ## Example
 

@@ -63,7 +63,7 @@ def _not_compared(amounts: list[tuple[Request, int]]) -> tuple[str, str] | None:
     if sum(amount for _, amount in amounts) < 2:
         return None
     return (
-        "kube-scheduler 1.34 does not compare the values: it takes any devices that have the attribute",
+        "kube-scheduler 1.34 does not compare the values: it accepts any devices that have the attribute",
         "tell the devices apart with selectors; 1.36 and later compare, before 1.37 only for requests of one device",
     )
 

@@ -6,12 +6,12 @@ For releases up to 1.33, finds claims with requests of several classes of one dr
 
 ## Why is this bad
 
-Up to 1.34.1 the allocation does not say which requests the configuration of a class is for. A driver has to apply it to
-all its devices of the claim.
+Up to 1.34.1, the allocation does not say which requests the configuration of a class is for, so a driver has to apply
+it to all of its devices in the claim.
 
 ## Source
 
-kubernetes/kubernetes#134789, mended in 1.34.2 and 1.35
+kubernetes/kubernetes#134789, fixed in 1.34.2 and 1.35
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Finds values such as `<your-claim>` where the API server takes no such value. Placeholders that tools substitute
-(`${APP}`, `$(APP)`, `__APP__`, `{{ app }}` in quotes) are taken for any value, and nothing is reported about them.
+Finds values such as `<your-claim>` where the API server does not accept such a value. Placeholders that tools
+substitute (`${APP}`, `$(APP)`, `__APP__`, `{{ app }}` in quotes) are assumed to be valid and are not reported.
 
 ## Why is this bad
 

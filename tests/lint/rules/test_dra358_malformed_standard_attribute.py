@@ -17,12 +17,12 @@ def with_attribute(name: str, value: str) -> str:
         ("pcieRoot", 'string: "pci0000:17"', ""),
         ("pcieRoot", 'string: "pci10000:00"', ""),  # behind Intel VMD
         ("pcieRoot", 'string: "0000:17:00.0"', '"0000:17:00.0"'),
-        ("pcieRoot", "int: 17", "of the type int"),
+        ("pcieRoot", "int: 17", "of type int"),
         ("pciBusID", 'string: "0000:3b:00.0"', ""),
         ("pciBusID", 'string: "3b:00.0"', '"3b:00.0"'),
         ("pciBusID", 'string: "0000:3B:00.0"', '"0000:3B:00.0"'),
         ("numaNode", "int: 1", ""),
-        ("numaNode", 'string: "1"', "of the type string"),
+        ("numaNode", 'string: "1"', "of type string"),
     ],
 )
 def test_standard_attributes_have_one_form(name: str, value: str, said: str) -> None:

@@ -20,7 +20,7 @@ def test_nothing(amount: str, message: str) -> None:
 
 def test_less_than_nothing() -> None:
     (finding,) = found(wanting("-1Gi"), "DRA706", "1.36")
-    assert finding.message == "-1Gi of memory is less than nothing"
+    assert finding.message == "-1Gi of memory is negative"
 
 
 @pytest.mark.parametrize("amount", ["1", "1Gi", "1m"])

@@ -67,10 +67,10 @@ TYPED = (
         (
             'version == "1.2.3"',
             "DRA751",
-            "version is of the type version, such as 1.2.3: compare it by compareTo(semver(",
+            "version has type version, such as 1.2.3: compare it with compareTo(semver(",
         ),
-        ('cores > "3"', "DRA751", "cores is of the type int, such as 4"),
-        ("model", "DRA751", "model is of the type string, such as A100"),
+        ('cores > "3"', "DRA751", "cores has type int, such as 4"),
+        ("model", "DRA751", "model has type string, such as A100"),
         ('modell == "A100"', "DRA751", "did you mean model?"),
         ('cores == "4"', "DRA752", 'cores: 4 ×1 (of type int, which never equals the string "4")'),
         ("cores == 5", "DRA752", "cores: 4 ×1"),

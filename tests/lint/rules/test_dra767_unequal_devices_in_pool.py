@@ -29,7 +29,7 @@ A, B = "attributes: {model: {string: A}}", "attributes: {model: {string: B}}"
 def test_two_models_in_a_pool() -> None:
     (finding,) = found(pool(A, A, B, B), "cluster-autoscaler")
     assert (finding.severity, marked(finding)) == ("warning", "gpu-2")
-    assert "another kind of device than gpu-0" in finding.message
+    assert "a different kind of device than gpu-0" in finding.message
 
 
 def test_equal_devices_and_pools_of_their_own() -> None:
