@@ -142,6 +142,7 @@ def read(
     reading.take(_CALLS, results)
     rights = Rights(tuple(reading.unread), next(iter(reading.users), ""))
     _check(rights, where, frozenset() if partly else vital)
+    reading.again()
     scope = None if everywhere and not rights.narrow("Pod") else where
     named: dict[str, str] = {}
     for word in workloads:
@@ -221,6 +222,29 @@ class _Reading:
         ]
         for call, result in zip(narrower, kubectl.run(self.login, *commands) if commands else (), strict=True):
             self._take_narrow(call, result)
+
+    def again(self) -> None:
+        """Reads pods and claims once more, by one kubectl, if a pod names a claim that was not listed: pods and claims
+        are listed by different calls, and a claim may have been created or deleted between them."""
+        if not self._torn() or {one.kind for one in self.unread} & {"Pod", "ResourceClaim"}:
+            return
+        call = _Call(tuple(r for call in _CALLS for r in call.resources if r.kind in ("Pod", "ResourceClaim")))
+        (result,) = kubectl.run(self.login, kubectl.get_command(",".join(r.name for r in call.resources)))
+        if result.code == 0:
+            for resource in call.resources:
+                self.kinds.pop(resource.kind, None)
+            self._add(kubectl.items("pods", result))
+
+    def _torn(self) -> bool:
+        """True if a pod has a generated claim that is not among the claims."""
+        claims = self.kinds.get("ResourceClaim", {})
+        return any(
+            (namespace, text_at(made, "resourceClaimName")) not in claims
+            for (namespace, _), pod in self.kinds.get("Pod", {}).items()
+            if text_at(pod, "status", "phase") == "Pending"
+            for made in maps_at(pod, "status", "resourceClaimStatuses")
+            if text_at(made, "resourceClaimName")
+        )
 
     def _take(self, call: _Call, result: Result) -> _Call:
         """Adds what one call printed, and returns what is to be read in one namespace. If it failed for another reason

@@ -34,13 +34,15 @@ if TYPE_CHECKING:
 @record
 class Parts:
     """What an answer has besides its conclusion. ``case`` and ``found`` are those of an attempt; without one, ``nodes``
-    are given. ``blind`` is what may not be read, ``steps`` what to do in place of the causes' own next steps."""
+    are given. ``blind`` is what may not be read, ``steps`` what to do in place of the causes' own next steps, ``then``
+    what to do after these."""
 
     case: Case | None = None
     found: Sequence[NodeFindings] = ()
     nodes: tuple[NodeAnswer, ...] = ()
     fixes: tuple[Fix, ...] = ()
     steps: tuple[NextStep, ...] = ()
+    then: tuple[NextStep, ...] = ()
     notes: tuple[str, ...] = ()
     blind: tuple[Blind, ...] = ()
 
@@ -84,7 +86,7 @@ def build(
         conflict=conflict,
         fixes=parts.fixes,
         next=(
-            *(parts.steps or next_steps(asked, (*conclusion.causes, *conclusion.behind), parts.fixes)),
+            *(parts.steps or next_steps(asked, (*conclusion.causes, *conclusion.behind), parts.fixes, parts.then)),
             *granting(blind, scheduler.state.rights),
         ),
         notes=parts.notes,

@@ -10,6 +10,7 @@ from dractl.explain import placed
 from dractl.explain.answer import FITS
 from dractl.explain.causes import (
     STOPPED,
+    DeviceInUse,
     Mixed,
     NoConsumer,
     NodeFilter,
@@ -100,7 +101,7 @@ def _headline(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
     total = len(attempt.nodes)
     near = bool(ranked) and total > 1 and _of_one_node(ranked[0], found, total)
     scope = Scope.ONE if near or total == 1 else Scope.ALL
-    told = _own(ranked[0], found) if near and not dominates(ranked[0], total) else ranked[0] if ranked else None
+    told = _own(ranked[0], found) if near else ranked[0] if ranked else None
     why = case.say(told, scope, brief=True) + _besides(case, ranked[0], found) if told is not None else ""
     if attempt.fatal is not None:
         return f"the scheduler's attempt ends in an error: {why}"
@@ -115,11 +116,13 @@ def _headline(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
 
 
 def _own(cause: Cause, found: Sequence[NodeFindings]) -> Cause:
-    """What the filter has against the node that a headline names, without the numbers and pods of other nodes."""
-    if not isinstance(cause, NodeFilter):
+    """What a filter, or devices in use, have against the node that a headline names, without the numbers and pods of
+    other nodes."""
+    if not isinstance(cause, NodeFilter | DeviceInUse):
         return cause
     node = next((node for node in found if node.name == cause.nodes[0]), None)
-    return next((own for own in node.causes if own.code == cause.code), cause) if node is not None else cause
+    same = (own for own in node.causes if own.key == cause.key) if node is not None else ()
+    return next(iter(same), cause)
 
 
 def _of_one_node(cause: Cause, found: Sequence[NodeFindings], total: int) -> bool:
@@ -130,7 +133,14 @@ def _of_one_node(cause: Cause, found: Sequence[NodeFindings], total: int) -> boo
         return False
     if isinstance(cause, NodeFilter | Tainted):
         return len(cause.nodes) < total
+    if isinstance(cause, DeviceInUse) and not cause.free:
+        return not all(node.name in cause.nodes or _nothing_for(cause, node) for node in found)
     return any(not any(cause.same_as(other) for other in node.causes) for node in found)
+
+
+def _nothing_for(cause: Cause, node: NodeFindings) -> bool:
+    """True if the node has no device that matches what the cause is about."""
+    return any(c.about == cause.about and c.reach < cause.page.reach for c in node.causes)
 
 
 def _besides(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> str:
@@ -138,7 +148,8 @@ def _besides(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> str:
     from the node where its claim is allocated."""
     if isinstance(cause, PinnedNode):
         there = next((node for node in found if node.name in cause.places and node.causes), None)
-        return f"; {there.name}: {case.say(there.causes[0], brief=True)}" if there is not None else ""
+        against = [case.say(c, brief=True) for c in there.causes[:2]] if there is not None else []
+        return f"; that node refuses it: {'; '.join(against)}" if against else ""
     if not cause.about or not cause.nodes or cause.reach >= STOPPED:
         return ""
     own = {ref[:2] for ref in cause.about}

@@ -124,6 +124,7 @@ class Explainer:
                 case=case,
                 found=found,
                 fixes=fixes.fixes,
+                then=fixes.next,
                 notes=(*notes, *conclusion.notes, *fixes.notes),
                 blind=blind,
             ),
@@ -288,7 +289,10 @@ class Explainer:
         fixes = self._fixes(case, found, conclusion)
         notes = (*conclusion.notes, *fixes.notes)
         return self._answer(
-            question, subject, conclusion, Parts(case=case, found=found, fixes=fixes.fixes, notes=notes, blind=blind)
+            question,
+            subject,
+            conclusion,
+            Parts(case=case, found=found, fixes=fixes.fixes, then=fixes.next, notes=notes, blind=blind),
         )
 
     def _allocated_claim(self, question: Question, subject: Subject, claim: PodClaim) -> Explanation:

@@ -42,9 +42,11 @@ class Asked:
     volumes: Sequence[tuple[str, str]] = ()
 
 
-def next_steps(asked: Asked, found: Sequence[Cause], fixes: Sequence[Fix]) -> tuple[NextStep, ...]:
-    """The next steps for the causes of an answer, those of the first cause first. Where there are fixes, only what
-    belongs to a cause that no change of objects can reach."""
+def next_steps(
+    asked: Asked, found: Sequence[Cause], fixes: Sequence[Fix], then: Sequence[NextStep] = ()
+) -> tuple[NextStep, ...]:
+    """The next steps for the causes of an answer, those of the first cause first, and ``then`` those given. Where there
+    are fixes, only what belongs to a cause that no change of objects can reach."""
     steps: dict[str, NextStep] = {}
     for cause in sorted(found, key=lambda cause: not isinstance(cause, _SPANNING)):
         make = next((_STEPS[kind] for kind in type(cause).__mro__ if kind in _STEPS), None)
@@ -53,6 +55,9 @@ def next_steps(asked: Asked, found: Sequence[Cause], fixes: Sequence[Fix]) -> tu
         for step in make(cause, asked):
             if all(step.command != other.command for other in steps.values()):
                 steps.setdefault(step.text, step)
+    for step in then:
+        if all(step.command != other.command for other in steps.values()):
+            steps.setdefault(step.text, step)
     if not steps and not fixes and found:
         steps[""] = NextStep(
             f"see what the scheduler says about the {asked.kind.lower()} now",
@@ -62,7 +67,7 @@ def next_steps(asked: Asked, found: Sequence[Cause], fixes: Sequence[Fix]) -> tu
 
 
 _STEPS: dict[type[Any], Callable[[Any, Asked], Iterator[NextStep]]] = {}
-_SPANNING = (causes.NoNodeHasAll, causes.PublishedTwice)  # what others only follow from
+_SPANNING = (causes.NoNodeHasAll, causes.PublishedTwice, causes.OwnReplicas)  # what others only follow from
 _BESIDE_FIXES = (
     causes.DriverAbsent,
     causes.UnknownNodes,
@@ -193,12 +198,13 @@ def _class_missing(cause: causes.ClassMissing, asked: Asked) -> Iterator[NextSte
 
 @_for(causes.ClaimMissing)
 def _claim_missing(cause: causes.ClaimMissing, asked: Asked) -> Iterator[NextStep]:
-    yield NextStep("see which claims the namespace has", f"kubectl get resourceclaims -n {asked.namespace}")
-    yield NextStep(
-        "if the claim was made from a template and deleted, recreate the pod: its claim is not created again while the "
-        "pod exists; devices that are in use stay so until their pods end",
-        f"kubectl delete pod {asked.name} -n {asked.namespace}",
-    )
+    if cause.template is None:
+        yield NextStep("see which claims the namespace has", f"kubectl get resourceclaims -n {asked.namespace}")
+    else:
+        yield NextStep(
+            "recreate the pod, and its claim with it; devices that are in use stay so until their pods end",
+            f"kubectl delete pod {asked.name} -n {asked.namespace}",
+        )
 
 
 @_for(causes.TemplateMissing)

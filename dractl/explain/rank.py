@@ -60,9 +60,17 @@ def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
     odd = len(verdicts) * (1 - _MOST)
     if full is not None and isinstance(ranked[0], NodeFilter) and len(ranked[0].nodes) <= odd:
         ranked = [full, *(cause for cause in ranked if cause is not full)]
-    ranked = _nearer_alternative(ranked)
+    ranked = _nearer_alternative(_where_the_claim_is(ranked))
     mixed = _mixed(nodes, ranked)
     return (mixed, *ranked) if mixed is not None else tuple(ranked)
+
+
+def _where_the_claim_is(ranked: list[Cause]) -> list[Cause]:
+    """The causes; what the node of an allocated claim has against the pod follows that it must go there."""
+    pinned = next((c for c in ranked if isinstance(c, PinnedNode)), None)
+    if pinned is None or not set(ranked[0].nodes) <= set(pinned.places):
+        return ranked
+    return [pinned, *(cause for cause in ranked if cause is not pinned)]
 
 
 def _nearer_alternative(ranked: list[Cause]) -> list[Cause]:

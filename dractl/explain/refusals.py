@@ -59,9 +59,14 @@ def selector_text(selector: NodeSelector) -> str:
 
 
 def _labels_text(selector: NodeSelector) -> str:
-    """The same without fields, which the node affinity of volumes does not have."""
+    """``zone=a``: the same without fields, which the node affinity of volumes does not have."""
     terms = (
-        " and ".join(f"{r.key} {r.operator} {','.join(r.values)}".rstrip() for r in term.match_expressions)
+        " and ".join(
+            f"{r.key}={r.values[0]}"
+            if r.operator == "In" and len(r.values) == 1
+            else f"{r.key} {r.operator} {','.join(r.values)}".rstrip()
+            for r in term.match_expressions
+        )
         for term in selector.node_selector_terms
     )
     return " or ".join(filter(None, terms)) or "nothing"

@@ -185,6 +185,11 @@ def _lead(cause: causes.OfRequest, names: Names) -> str:
 def _claim_missing(cause: causes.ClaimMissing, names: Names, scope: Scope) -> str:
     if cause.none_known:
         why = f"claim {cause.claim} is not in the input, which has no ResourceClaim at all"
+    elif cause.template is not None:
+        return (
+            f"claim {cause.claim}, made from template {cause.template}, was deleted; it is not created again while the "
+            "pod exists"
+        )
     else:
         why = f"claim {cause.claim} does not exist"
     if cause.elsewhere:
@@ -425,6 +430,9 @@ def _attribute_missing(cause: causes.AttributeMissing, names: Names, scope: Scop
 
 @_says(causes.DeviceInUse)
 def _device_in_use(cause: causes.DeviceInUse, names: Names, scope: Scope) -> str:
+    if scope is Scope.ALL and cause.free and len(cause.nodes) > 1:
+        most = f"no node has more than {cause.free} of {cause.of} matching devices free"
+        return f"{_lead(cause, names)}{most}, {cause.want} wanted"
     return _lead(cause, names) + _in_use(cause.free, cause.of, cause.want)
 
 
@@ -586,8 +594,8 @@ def _claim_limit(cause: causes.ClaimLimit, names: Names, scope: Scope) -> str:
 @_says(causes.PinnedNode)
 def _pinned_node(cause: causes.PinnedNode, names: Names, scope: Scope) -> str:
     where = ", ".join(cause.places or cause.pools)
-    why = f"claim {cause.claim} is already allocated on {where}, so the pod must go there"
-    return f"{why}; it is used by pod {', '.join(cause.users[:3])}" if cause.users else why
+    users = f" (used by pod {first(cause.users)})" if cause.users else ""
+    return f"claim {cause.claim}{users} is already allocated on {where}, so the pod must go there"
 
 
 @_says(causes.NodeFilter)

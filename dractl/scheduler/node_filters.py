@@ -29,6 +29,7 @@ from dractl.scheduler.rejection import (
     TooManyPods,
     Unmet,
     Untolerated,
+    instead,
 )
 from dractl.scheduler.snapshot import ANY_ADDRESS, NodeInfo, units
 from dractl.scheduler.volumes import Volumes
@@ -210,18 +211,7 @@ def _affinity(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
     required = filters.pod.node_affinity
     if required is None or node.matches(required):
         return None
-    return Rejection("NodeAffinity", text, True, (AffinityUnmet(required),), _instead(required, node))
-
-
-def _instead(wanted: NodeSelector, node: NodeInfo) -> tuple[NodeLabel, ...]:
-    """What a node has for the labels of which an affinity wants certain values."""
-    unmet = (
-        each.key
-        for term in wanted.node_selector_terms
-        for each in term.match_expressions
-        if each.operator == "In" and node.labels.get(each.key) not in each.values
-    )
-    return tuple(NodeLabel(key, node.labels.get(key)) for key in dict.fromkeys(unmet))
+    return Rejection("NodeAffinity", text, True, (AffinityUnmet(required),), instead(required, node.labels))
 
 
 def _ports(filters: NodeFilters, node: NodeInfo) -> Rejection | None:

@@ -103,7 +103,7 @@ def _named(
     key = (namespace, claim_name)
     value = state.get("ResourceClaim", key)
     if value is None:
-        return None, [NoSuchClaim(name, key)]
+        return None, [NoSuchClaim(name, key, template)]
     claim = cast("ResourceClaim", state.decode(value))
     editable: tuple[str, tuple[str, ...]] = ("/".join(("ResourceClaim", *key)), ("spec",))
     if template is not None and state.get("ResourceClaimTemplate", (namespace, template)) is not None:

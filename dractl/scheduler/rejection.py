@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from dractl.records import record
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dractl.model import NodeSelector, Quantity, Taint
 
 
@@ -219,6 +221,17 @@ class NodeLabel:
 
     key: str
     value: str | None
+
+
+def instead(wanted: NodeSelector, labels: Mapping[str, str]) -> tuple[NodeLabel, ...]:
+    """What a node with ``labels`` has for those of which a selector wants certain values."""
+    unmet = (
+        each.key
+        for term in wanted.node_selector_terms
+        for each in term.match_expressions
+        if each.operator == "In" and labels.get(each.key) not in each.values
+    )
+    return tuple(NodeLabel(key, labels.get(key)) for key in dict.fromkeys(unmet))
 
 
 @record

@@ -44,10 +44,11 @@ class UnnamedClaim:
 
 @record
 class NoSuchClaim:
-    """The claim does not exist in the pod's namespace."""
+    """The claim does not exist in the pod's namespace. ``template``: the one that it was made from, if it was."""
 
     pod_claim: str
     claim: Key
+    template: str | None = None
 
 
 @record

@@ -23,6 +23,7 @@ from dractl.scheduler.rejection import (
     VolumeElsewhere,
     VolumeInZone,
     VolumeMissing,
+    instead,
 )
 from dractl.scheduler.snapshot import label_selector, node_selector, quantity
 from dractl.scheduler.stops import VolumeUnusable
@@ -30,6 +31,7 @@ from dractl.scheduler.stops import VolumeUnusable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dractl.scheduler.rejection import NodeLabel
     from dractl.scheduler.snapshot import NodeInfo, PodInfo, Snapshot
 
     Raw = Mapping[str, Any]
@@ -145,6 +147,7 @@ class Volumes:
             return None
         texts: list[str] = []
         unmet: list[Unmet] = []
+        labels: tuple[NodeLabel, ...] = ()
         for claim in self.bound:
             name = text_at(claim, "metadata", "name")
             volume = self.state.get("PersistentVolume", ("", text_at(claim, "spec", "volumeName")))
@@ -156,12 +159,13 @@ class Volumes:
                 texts.append("node(s) didn't match PersistentVolume's node affinity")
                 wanted = node_selector(map_at(volume, "spec", "nodeAffinity", "required"))
                 unmet.append(VolumeElsewhere(name, wanted))
+                labels = instead(wanted, node.labels)
                 break
         lacking = self._unbindable(node)
         if lacking is not None:
             texts.append("node(s) didn't find available persistent volumes to bind")
             unmet.append(lacking)
-        return Rejection("VolumeBinding", tuple(texts), True, tuple(unmet)) if texts else None
+        return Rejection("VolumeBinding", tuple(texts), True, tuple(unmet), labels) if texts else None
 
     def _unbindable(self, node: NodeInfo) -> Unmet | None:
         """Why a claim that waits for its first consumer cannot be bound on the node (FindPodVolumes)."""

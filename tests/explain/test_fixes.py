@@ -272,7 +272,7 @@ def test_what_else_is_in_the_way_of_the_right_name_is_said() -> None:
     busy = claim("held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="x"))
     answer = explain("c", *TWO, busy, asked)
     assert answer.reasons[0].code == "selector-error"
-    assert any("architecture in request r: not enough by itself" in note and "1 of 2" in note for note in answer.notes)
+    assert any("architecture in request r. Then " in note and "1 of 2" in note for note in answer.notes)
     assert not any("without" in title for title in titles(answer))
 
 
@@ -282,7 +282,7 @@ def test_the_template_that_is_there_is_used_and_no_other_made() -> None:
     assert titles(explain("pod/p", *TWO, one, asked)) == ["change resourceClaimTemplateName one-gpus to one-gpu"]
     busy = explain("pod/p", *BUSY, one, asked, pod("web-0", spec={"nodeName": "node-1"}), pod("web-1"))
     assert not any("create" in title for title in titles(busy))
-    assert any("one-gpu: not enough by itself" in note and "in use" in note for note in busy.notes)
+    assert any("one-gpu. Then " in note and "in use" in note for note in busy.notes)
 
 
 def test_a_class_that_was_misspelt_is_not_installed() -> None:

@@ -18,7 +18,7 @@ from tests.explain.cluster import (
     request,
     slice_of,
 )
-from tests.explain.test_fixes import DRIVER, GPU, explain, gpus, selecting, template, titles
+from tests.explain.test_fixes import DRIVER, GPU, explain, gpus, made, selecting, template, titles
 
 if TYPE_CHECKING:
     from dractl.explain import Explanation
@@ -326,7 +326,7 @@ def test_the_claim_of_another_replica_is_no_near_name() -> None:
     annotations = {"resource.kubernetes.io/pod-claim-name": "g"}
     other = claim("p-h", request("r", DRIVER), metadata={"annotations": annotations})
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, other, seen())
-    assert "p-g does not exist" in answer.headline
+    assert "p-g, made from template ml/t, was deleted" in answer.headline
     assert "p-h" not in answer.headline
 
 
@@ -335,3 +335,84 @@ def test_next_steps_do_not_repeat_a_command() -> None:
     commands = [step.command for step in explain("pod/p", GPU, node("node-1"), ONE, subject).next]
     assert commands
     assert len(set(commands)) == len(commands)
+
+
+def ring(number: int, where: str | None = None) -> tuple[dict[str, Any], ...]:
+    """Replica ``ring-NUMBER`` of a StatefulSet, on node ``where`` with three GPUs, or waiting."""
+    pod_ = made(f"ring-{number}", "StatefulSet/ring", where=where)
+    name = pod_["metadata"]["name"]
+    held = allocation(where, *((DRIVER, f"gpu-{n}") for n in range(3)), pod=name) if where else {}
+    own = {"uid": f"{name}-g", "ownerReferences": [{"kind": "Pod", "name": name, "uid": f"uid-{name}"}]}
+    return pod_, claim(f"{name}-g", request("r", DRIVER, 3), metadata=own, status=held)
+
+
+def test_a_stateful_set_without_the_replicas_after_this_one() -> None:
+    four = [f"gpu-{n}" for n in range(4)]
+    nodes = *(node(n) for n in "ab"), *(gpus(n, *four) for n in "ab")
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "ring", "namespace": "ml", "uid": "ring"},
+        "spec": {"replicas": 3, "template": {"spec": {"containers": [{"name": "main", "image": "x"}]}}},
+    }
+    replicas = *ring(0, "a"), *ring(1), *ring(2, "b")
+    answer = explain("pod/ring-1", GPU, *nodes, template("t", request("r", DRIVER, 3)), owner, *replicas)
+    assert "no node has more than 1 of 4 matching devices free, 3 wanted" in answer.headline
+    assert titles(answer) == [
+        "lower count of request r from 3 to 2 in all 3 pods of StatefulSet ml/ring",
+        "scale StatefulSet ml/ring from 3 to 2 replicas",
+    ]
+    assert answer.fixes[1].effect == "ends pod ml/ring-2"
+
+
+def test_devices_that_are_all_in_use_are_counted_over_their_nodes() -> None:
+    held = [
+        claim(f"held-{n}", request("r", DRIVER), status=allocation(n, (DRIVER, "gpu-0"), pod=f"hog-{n}")) for n in "ab"
+    ]
+    hogs = [
+        pod(f"hog-{n}", {"name": "g", "resourceClaimName": f"held-{n}"}, spec={"nodeName": n}, status={}) for n in "ab"
+    ]
+    nodes = *(node(n) for n in ("a", "b", "cpu")), *(gpus(n, "gpu-0") for n in "ab")
+    answer = explain("pod/p", GPU, *nodes, ONE, *held, *hogs, waiting())
+    assert answer.headline == "fits on none of 3 nodes: request r: all 2 matching devices are in use"
+
+
+def test_what_the_node_of_a_shared_claim_has_against_the_pod() -> None:
+    status = allocation("a", (DRIVER, "gpu-0"), pod="train")
+    status["allocation"]["allocationTimestamp"] = "2026-01-01T00:00:00Z"
+    shared = claim("shared", request("r", DRIVER), status=status)
+    train = pod("train", {"name": "g", "resourceClaimName": "shared"}, spec={"nodeName": "a"}, status={})
+    nodes = node("a", unschedulable=True), node("b"), gpus("a", "gpu-0"), gpus("b", "gpu-0")
+    answer = explain("pod/p", GPU, *nodes, shared, train, pod("p", {"name": "g", "resourceClaimName": "shared"}))
+    assert (
+        "claim ml/shared (used by pod train) is already allocated on a, so the pod must go there; that node refuses "
+        "it: the node is cordoned" in answer.headline
+    )
+    assert titles(answer)[0] == "uncordon a"
+
+
+def test_the_zone_of_a_volume_stands_beside_that_of_the_nodes() -> None:
+    zone = "topology.kubernetes.io/zone"
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "v"},
+        "spec": {
+            "nodeAffinity": {
+                "required": {
+                    "nodeSelectorTerms": [{"matchExpressions": [{"key": zone, "operator": "In", "values": ["a"]}]}]
+                }
+            }
+        },
+    }
+    bound = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "ml", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+        "spec": {"volumeName": "v"},
+        "status": {"phase": "Bound"},
+    }
+    subject = waiting(spec={"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]})
+    nodes = node("node-1", labels={zone: "b"}), gpus("node-1", "gpu-0")
+    answer = explain("pod/p", GPU, *nodes, ONE, volume, bound, subject)
+    assert f"PersistentVolumeClaim data can be used on nodes with {zone}=a; the node has {zone}=b" in answer.headline

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @value
 class ClaimMissing(OfClaim):
-    """The pod names a claim that does not exist. ``elsewhere`` are claims of that name in other namespaces;
-    ``none_known``: the input has no claim at all; ``unlabelled`` is the namespace, if its missing label for adminAccess
-    may be why the claim was refused."""
+    """The pod names a claim that does not exist, or had one made from ``template``. ``elsewhere`` are claims of that
+    name in other namespaces; ``none_known``: the input has no claim at all; ``unlabelled`` is the namespace, if its
+    missing label for adminAccess may be why the claim was refused."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "claim-missing",
@@ -33,6 +33,7 @@ class ClaimMissing(OfClaim):
     elsewhere: tuple[str, ...] = ()
     none_known: bool = False
     unlabelled: str | None = None
+    template: str | None = None
 
 
 @value

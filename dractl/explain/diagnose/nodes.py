@@ -131,10 +131,10 @@ def _by_request(requests: Iterable[RequestSurvey]) -> list[list[RequestSurvey]]:
 
 
 def over_nodes(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> Cause:
-    """A selector that no device of several nodes meets, or taints of their devices, with the values of all of their
-    devices."""
+    """A selector that no device of several nodes meets, taints of their devices, or devices that are all in use, with
+    the values and numbers of all of their devices."""
     tainted = isinstance(cause, Tainted)
-    if not tainted and (not isinstance(cause, SelectorFalse) or cause.have):
+    if not tainted and (not isinstance(cause, SelectorFalse | DeviceInUse) or cause.have):
         return cause
     there = [
         (case.surveys[node.name], node.count)
@@ -146,6 +146,8 @@ def over_nodes(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> Cause
     request = next((r for r in whole(there) if r.ref in cause.about), None)
     for stage in request.stages if request is not None else ():
         if isinstance(cause, SelectorFalse) and (stage.expression != cause.selector or stage.kept):
+            continue
+        if isinstance(cause, DeviceInUse) and (stage.name != "in-use" or stage.kept):
             continue
         if request is None or not stage.lost or (tainted and stage.name != "taints"):
             continue

@@ -134,6 +134,7 @@ def _missing_claim(stop: stops.NoSuchClaim, state: ClusterState) -> Cause:
         elsewhere=tuple(sorted("/".join(k) for k in state.all("ResourceClaim") if k[1] == claim)),
         none_known=not state.has("ResourceClaim"),
         unlabelled=namespace if unlabelled else None,
+        template=None if stop.template is None else f"{namespace}/{stop.template}",
     )
 
 

@@ -123,7 +123,7 @@ class Candidate:
     ``changes`` are what a person applies; empty where nobody can: it is up to a driver, or to time. ``tried`` is what
     follows from it, where that is not ``changes`` themselves. ``features`` are what the scheduler would have to run
     with, where that is the change. ``degree`` orders candidates of one preference that touch the same. It is not shown
-    where a fix of a topic in ``unless`` is.
+    where a fix of a topic or slot in ``unless`` is.
 
     ``corrects``: it removes the cause that is named first. Where such a correction is not enough by itself, the answer
     says so, and offers nothing of its slot that goes around the cause. ``reluctant``: never shown first, since most
@@ -137,7 +137,7 @@ class Candidate:
     effect: str = ""
     degree: int = 0
     features: Features | None = None
-    unless: tuple[Topic, ...] = ()
+    unless: tuple[Slot | Topic, ...] = ()
     tried: tuple[Change, ...] = ()
     corrects: bool = False
     reluctant: bool = False

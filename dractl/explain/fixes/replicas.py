@@ -1,16 +1,17 @@
-"""Fixes for workloads whose replicas want the same and do not all fit: less for each of them."""
+"""Fixes for workloads whose replicas want the same and do not all fit: less for each of them, or fewer of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.cluster.changes import Delete, apply
-from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.changes import Delete, Patch, apply
+from dractl.cluster.state import at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.causes import ConstraintConflict, Held, NotEnoughTogether
+from dractl.explain.causes import ConstraintConflict, Held, NotEnoughTogether, OwnReplicas
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.holders import holders_of
-from dractl.explain.fixes.registry import fix_once_for
+from dractl.explain.fixes.registry import fix_for, fix_once_for
+from dractl.explain.fixes.requests import equal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,11 +54,47 @@ def equal_counts(problem: Problem) -> Iterator[Candidate]:
                 f"lower count of {problem.called(ref)} from {count} to {left} in all {len(users) + 1} pods of {kind} "
                 f"{name}",
                 changes,
-                Slot(Topic.COUNT, f"{ref!r} all"),
+                equal(ref),
                 Preference.LESS,
                 effect="the running pods restart",
             )
             return
+
+
+@fix_for(OwnReplicas)
+def fewer(problem: Problem, cause: OwnReplicas) -> Iterator[Candidate]:
+    """A StatefulSet without the replicas after this one, which hold the devices: it ends the pods of the highest
+    ordinals first (kubernetes pkg/controller/statefulset)."""
+    kind, _, name = cause.owner.partition(" ")
+    own = _ordinal(problem.question.key[1])
+    value = problem.state.get(kind, _key(name))
+    replicas, start = at(value, "spec", "replicas"), at(value, "spec", "ordinals", "start") or 0
+    if kind != "StatefulSet" or own is None or not isinstance(replicas, int) or not isinstance(start, int):
+        return
+    later = {n: pod for pod in cause.pods if (n := _ordinal(pod)) is not None and n > own}
+    for first in sorted(later, reverse=True):
+        left = first - start
+        gone = tuple(Delete(f"Pod/{pod}") for n, pod in later.items() if n >= first)
+        yield Candidate(
+            f"scale {cause.owner} from {replicas} to {left} replica{'' if left == 1 else 's'}",
+            (Patch(f"{kind}/{name}", ({"op": "replace", "path": "/spec/replicas", "value": left},)),),
+            Slot(Topic.ENDING, cause.owner),
+            Preference.END,
+            effect=f"ends pod {', '.join(sorted(pod for n, pod in later.items() if n >= first))}",
+            degree=replicas - left,
+            tried=gone,
+        )
+
+
+def _ordinal(pod: str) -> int | None:
+    """The number at the end of the name of a StatefulSet's pod."""
+    number = pod.rpartition("-")[2]
+    return int(number) if number.isdecimal() else None
+
+
+def _key(full_name: str) -> Key:
+    namespace, _, name = full_name.partition("/")
+    return namespace, name
 
 
 def _uses(problem: Problem, key: Key, template: str) -> bool:

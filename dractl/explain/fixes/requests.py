@@ -54,7 +54,13 @@ def counts(problem: Problem) -> Iterator[Candidate]:
                     Slot(Topic.COUNT, repr(ref)),
                     Preference.ADAPT if alike else Preference.LESS,
                     degree=wanted - count,
+                    unless=(equal(ref),) if alike else (),
                 )
+
+
+def equal(ref: RequestRef) -> Slot:
+    """What fixes compete for that lower a count in all replicas of a workload alike."""
+    return Slot(Topic.COUNT, f"{ref!r} all")
 
 
 def _instead_of_all(problem: Problem, written: Written[Request], ref: RequestRef, most: int) -> Iterator[Candidate]:

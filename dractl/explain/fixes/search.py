@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dractl.cluster.changes import Change
     from dractl.cluster.state import ClusterState
     from dractl.explain.answer import Explanation
+    from dractl.explain.next_steps import NextStep
     from dractl.model import DeviceTaint
     from dractl.scheduler.verdict import Attempt, NodeVerdict
 
@@ -41,10 +42,12 @@ _PAIRED = 8  # changes that are tried two at a time
 
 @record
 class Found:
-    """Fixes, and notes about changes that are not enough."""
+    """Fixes, and notes about changes that are not enough; ``next`` are the next steps after such a change, where there
+    is no fix."""
 
     fixes: tuple[Fix, ...] = ()
     notes: tuple[str, ...] = ()
+    next: tuple[NextStep, ...] = ()
 
 
 def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
@@ -58,7 +61,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     candidates = [c for c in candidates if only in (None, c.slot.topic)]
     done: set[Slot | Topic] = set()
     tried: set[str] = set()
-    failed: dict[Slot, tuple[Candidate, str]] = {}  # corrections that are not enough, and notes about them
+    failed: dict[Slot, tuple[Candidate, Explanation]] = {}  # corrections that are not enough, and what is left then
     around: set[Slot] = set()  # slots of which only corrections are left
     fixes: list[tuple[Candidate, tuple[str, ...]]] = []  # with the nodes that fit
     for candidate in candidates:
@@ -80,7 +83,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
             then = _after(problem, candidate, explain)
             if then is None or then.fits:
                 continue
-            failed[candidate.slot] = candidate, f"{candidate.title}: not enough by itself, then: {then.headline}"
+            failed[candidate.slot] = candidate, then
             if not then.reasons or then.reasons[0].code not in _SELECTOR:
                 around.add(candidate.slot)  # the selector is right then, and something else is in the way
     shown = [(c, nodes) for c, nodes in fixes if not done.intersection(c.unless)]
@@ -91,11 +94,13 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     if all(c.preference >= Preference.RELAX for c, _ in shown):  # what was meant comes before giving it up
         found = (*_one_after_the_other(problem, [c for c, _ in failed.values()], explain), *found)
     found = found or _two_at_once(problem, [c for c in candidates if c.slot not in around and not c.corrects])
-    wrong = tuple(note for slot, (_, note) in failed.items() if slot not in done)
+    left = {slot: item for slot, item in failed.items() if slot not in done}
+    wrong = tuple(f"not enough by itself: {c.title}. Then {then.headline}" for c, then in left.values())
     frees = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
     held = () if frees & done else holders.recreated_anyway(problem)
     others = () if found else _besides(problem, explain)
-    return Found(found, (*wrong, *held, *others))
+    after = () if found else tuple(step for _, then in left.values() for step in then.next)
+    return Found(found, (*wrong, *held, *others), after)
 
 
 def _fix(problem: Problem, candidate: Candidate, nodes: tuple[str, ...], rank: int) -> Fix:
