@@ -75,6 +75,12 @@ _MODELS = {
     "0xe223": ("B70", "Arc Pro B-Series"),
 }
 
+
+def _named(column: int) -> tuple[str, ...]:
+    """The names in a column of the table, and what the driver calls other GPUs."""
+    return (*sorted({names[column] for names in _MODELS.values()}), "Unknown")
+
+
 _KNOWN_IN_0_10 = re.compile(r"0x(a7a0|56(a0|a1|a2|b1|c0|c1)|0b(69|d0|d5|d6|d9|da|db))\Z")  # pkg/gpu/device/device.go
 
 CATALOGUE = Catalogue(
@@ -83,8 +89,8 @@ CATALOGUE = Catalogue(
     versions=("0.10", "0.11"),
     released="0.11",
     attributes=(
-        Attribute("model", "string", "such as Flex 170, Max 1100, B580; Unknown"),
-        Attribute("family", "string", "such as Data Center Flex; Unknown"),
+        Attribute("model", "string", "model as the driver's table names it", values=_named(0)),
+        Attribute("family", "string", "family in that table", values=_named(1)),
         Attribute(
             "driver",
             "string",

@@ -206,6 +206,7 @@ def test_a_constraint_on_an_attribute_that_is_gone() -> None:
         ("gpu.nvida.com", "gpu.nvidia.com"),
         ("gpu.nvidia.co", "gpu.nvidia.com"),
         ("mig.nvidia.con", "mig.nvidia.com"),
+        ("nvidia.com", "gpu.nvidia.com"),
         ("imex.nvidia.com", "ComputeDomain"),
         ("gpu.example.com", None),
         ("dra.hugepages-4m", None),

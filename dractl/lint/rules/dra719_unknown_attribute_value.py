@@ -3,8 +3,8 @@
 ## What it does
 
 Compares the literals of `==` and `in` with the values that the driver can publish, if its catalogue has all of them
-(`architecture`, `type`, `addressingMode`), and product names with the known ones: `"H100"` is not a product name but
-part of `NVIDIA H100 80GB HBM3`.
+(`architecture`, `type`, `addressingMode`), product names with the known ones (`"H100"` is not a product name but part
+of `NVIDIA H100 80GB HBM3`), and MIG profiles with the form that NVML gives them: `1g.5gb`, not `mig-1g.5gb`.
 
 ## Why is this bad
 
@@ -46,11 +46,13 @@ spec:
 
 ## Source
 
-The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
+The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`; of MIG profiles NVIDIA/go-nvlib
+pkg/nvlib/device/mig_profile.go (MigProfileInfo.String)
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Replacement
@@ -68,6 +70,8 @@ if TYPE_CHECKING:
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 FIELDS = ("selectors",)
+_PROFILE = re.compile(r"([1-8]c\.)?[1-8]g\.[0-9]+gb([+-](me|me\.all|gfx)(,(me|me\.all|gfx))*)*")
+_LIKE_PROFILE = re.compile(r"(?i)(?:mig[- ._]?)?([1-8])g[ ._-]?([0-9]+)\s*gb?")
 
 
 def check(run: Run) -> Iterator[Advice]:
@@ -93,6 +97,13 @@ def _value(read: Read, row: Row, literal: Literal) -> Iterator[Advice]:
         yield _placed(read, literal, meant)(
             f'{row.name} is never "{value}"{near}',
             help=f"{read.driver.name} publishes {', '.join(values)}",
+        )
+    elif row.name == "gpu.nvidia.com/profile" and not _PROFILE.fullmatch(value):
+        alike = _LIKE_PROFILE.fullmatch(value)
+        meant = f"{alike[1]}g.{alike[2]}gb" if alike else None
+        yield _placed(read, literal, meant)(
+            f'{row.name} is never "{value}"' + (f"; did you mean {meant}?" if meant else ""),
+            help="MIG profiles look like 1g.5gb, 3g.40gb or 1g.10gb+me",
         )
     elif row.name == f"{read.driver.name}/productName" and (products := PRODUCTS.get(read.driver.name, ())):
         part = [known for known in products if value.lower() in known.lower() and value != known]

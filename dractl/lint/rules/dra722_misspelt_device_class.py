@@ -95,7 +95,9 @@ def check(run: Run) -> Iterator[Advice]:
 
 @lru_cache(1024)
 def _meant(name: str) -> str | None:
-    """The one installed class that a name is a misspelling of."""
+    """The one installed class that a name is a misspelling of, or lacks the first part of."""
+    if f"gpu.{name}" in CLASSES:
+        return f"gpu.{name}"
     near = [known for known in nearest_names(name, CLASSES, 0.9, 2) if _shape(known) == _shape(name)]
     return near[0] if len(name) >= _SHORTEST and near else None
 

@@ -31,6 +31,25 @@ def test_part_of_a_product_name() -> None:
     assert '.contains("H100")' in (finding.help or "")
 
 
+@pytest.mark.parametrize(("written", "meant"), [("1g5gb", "1g.5gb"), ("mig-3g.40gb", "3g.40gb"), ("small", None)])
+def test_mig_profiles_have_one_form(written: str, meant: str | None) -> None:
+    # NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go MigProfileInfo.String
+    (finding,) = found(selecting(f'{GPU}.profile == "{written}"', "mig.nvidia.com"), "DRA719")
+    assert [edit.text for edit in finding.fix.edits] == [meant] if finding.fix else meant is None
+
+
+@pytest.mark.parametrize("profile", ["1g.5gb", "1c.2g.10gb", "1g.10gb+me", "1g.12gb-me", "1g.24gb+me.all", "7g.80gb"])
+def test_mig_profiles(profile: str) -> None:
+    assert found(selecting(f'{GPU}.profile == "{profile}"', "mig.nvidia.com"), "DRA719") == []
+
+
+def test_models_of_intel_are_those_of_its_table() -> None:
+    gpu = 'device.attributes["gpu.intel.com"]'
+    (finding,) = found(selecting(f'{gpu}.model == "0x56c0"', "gpu.intel.com"), "DRA719")
+    assert "Flex 170" in (finding.help or "")
+    assert found(selecting(f'{gpu}.model == "B580" && {gpu}.family == "Arc B-Series"', "gpu.intel.com"), "DRA719") == []
+
+
 @pytest.mark.parametrize(
     "expression",
     [
