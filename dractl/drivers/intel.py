@@ -90,7 +90,12 @@ CATALOGUE = Catalogue(
     released="0.11",
     attributes=(
         Attribute("model", "string", "model as the driver's table names it", values=_named(0)),
-        Attribute("family", "string", "family in that table", values=_named(1)),
+        Attribute(
+            "family",
+            "string",
+            "family in that table; Arc and Arc Pro up to 0.10",
+            values=(*_named(1), "Arc", "Arc Pro"),
+        ),
         Attribute(
             "driver",
             "string",
@@ -243,6 +248,8 @@ def _as_in_0_10(device: dict[str, Any], pci: PciDevice) -> dict[str, Any]:
         attributes["pciRoot"] = {"string": root.partition(":")[2]}
     if not _KNOWN_IN_0_10.match(pci.device or ""):
         attributes |= {"model": {"string": "Unknown"}, "family": {"string": "Unknown"}}
+    family = attributes["family"]["string"]
+    attributes["family"] = {"string": family.removesuffix(" A-Series")}  # Arc and Arc Pro had one series
     return {**device, "attributes": attributes}
 
 

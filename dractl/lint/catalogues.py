@@ -108,7 +108,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
         ('0.10', '0.11'), '0.11',
         (
             ('gpu.intel.com/model', 'string', None, None, '', (), ('A30M', 'A310', 'A380', 'A40/A50', 'A580', 'A60', 'A60M', 'A750', 'A770', 'Alder Lake-P', 'Arrow Lake-S', 'B370', 'B390', 'B50', 'B570', 'B580', 'B60', 'B65', 'B70', 'Flex 140', 'Flex 170', 'Max 1100', 'Max 1450', 'Max 1550', 'Raptor Lake-P', 'Unknown')),
-            ('gpu.intel.com/family', 'string', None, None, '', (), ('Arc A-Series', 'Arc B-Series', 'Arc Pro A-Series', 'Arc Pro B-Series', 'Data Center Flex', 'Data Center Max', 'Intel Graphics', 'Iris Xe', 'Unknown')),
+            ('gpu.intel.com/family', 'string', None, None, '', (), ('Arc A-Series', 'Arc B-Series', 'Arc Pro A-Series', 'Arc Pro B-Series', 'Data Center Flex', 'Data Center Max', 'Intel Graphics', 'Iris Xe', 'Unknown', 'Arc', 'Arc Pro')),
             ('gpu.intel.com/driver', 'string'),
             ('gpu.intel.com/sriov', 'bool'),
             ('gpu.intel.com/type', 'string', '0.11', None, '', (), ('gpu', 'vf')),

@@ -354,8 +354,10 @@ def test_intel_gpus_of_0_10() -> None:
     asked = options(versions={"gpu.intel.com": "0.10"})
     newer = replace(FLEX, bdf="0000:3b:00.0", device="0xe20b", driver="xe", path="LNXSYSTM:00/x/0000:3b:00.0")
     unbound = replace(FLEX, bdf="0000:3c:00.0", driver=None)
-    found = find("gpu.intel.com").inventory(Machine(pci_devices=(FLEX, newer, unbound)), asked)
-    flex, unknown = (device["attributes"] for device in found.devices)
+    arc = replace(FLEX, bdf="0000:3d:00.0", device="0x56b1")
+    found = find("gpu.intel.com").inventory(Machine(pci_devices=(FLEX, newer, unbound, arc)), asked)
+    flex, unknown, pro = (device["attributes"] for device in found.devices)
+    assert (pro["model"], pro["family"]) == ({"string": "A40/A50"}, {"string": "Arc Pro"})  # ModelDetails
     assert "type" not in flex
     assert (flex["model"], flex["pciRoot"]) == ({"string": "Flex 170"}, {"string": "38"})
     assert (unknown["model"], unknown["pciRoot"]) == ({"string": "Unknown"}, {"string": "00"})
