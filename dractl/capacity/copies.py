@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.kinds import kind_of, not_found
-from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.podgroups import shared_claim
+from dractl.cluster.state import at, map_at, maps_at
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -122,8 +123,7 @@ def _fresh(pod: Raw, namespace: str, name: str) -> dict[str, Any]:
     }
 
 
-def claims_by_name(pod: Raw) -> list[str]:
-    """The existing claims that a pod names; all copies share them."""
-    return [
-        text_at(r, "resourceClaimName") for r in maps_at(pod, "spec", "resourceClaims") if r.get("resourceClaimName")
-    ]
+def shares_claims(state: ClusterState, pod: Raw) -> bool:
+    """True if all copies share a claim: one that the pod names, or one of its PodGroup."""
+    entries = maps_at(pod, "spec", "resourceClaims")
+    return any(entry.get("resourceClaimName") or shared_claim(state, pod, entry) is not None for entry in entries)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.capacity.copies import claims_by_name
+from dractl.capacity.copies import shares_claims
 from dractl.cluster.pods import ended
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.model import Quantity
@@ -37,7 +37,7 @@ class Islands:
     @classmethod
     def of(cls, scheduler: Scheduler, pod: Raw, first: Attempt) -> Islands | None:
         """The islands of a cluster; None if copies of ``pod`` on one node matter for another."""
-        if _looks_around(scheduler, pod) or claims_by_name(pod):
+        if _looks_around(scheduler, pod) or shares_claims(scheduler.state, pod):
             return None
         slices: dict[str, dict[Key, Raw]] = {}
         homes: dict[tuple[str, str], str] = {}

@@ -92,6 +92,18 @@ def together(
     return found
 
 
+def first_of(state: ClusterState, name: str, pods: Sequence[Raw], features: Features, most: int) -> Together:
+    """Places up to ``most`` of ``pods``, which wait for a node, each tried once: what one scheduling cycle of their
+    group does."""
+    base = _without(state, pods)
+    if len({kind_of(pod) for pod in pods}) > 1:
+        again = not features.has("groups-in-one-cycle")
+        return _in_order(base, pods, features, lambda _: None, most=most, again=again)
+    found = place(_copies(base, name, pods), features, most=most)
+    pending = pods[found.fits] if found.fits < min(most, len(pods)) else None
+    return Together(found.fits, found.state, pending, found.stopped, undecided=found.undecided)
+
+
 def kind_of(pod: Raw) -> Hashable:
     """Equal for pods that the scheduler cannot tell apart."""
     spec = {key: value for key, value in map_at(pod, "spec").items() if key not in _OF_ONE}
@@ -109,6 +121,7 @@ def _without(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
         for status in maps_at(pod, "status", "resourceClaimStatuses")
     }
     claims = state.all("ResourceClaim")
+    made -= {key for key in made if _of_group(claims.get(key))}
     if not where:
         return state
     return state.only(
@@ -119,6 +132,11 @@ def _without(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
     )
 
 
+def _of_group(claim: Raw | None) -> bool:
+    """True for a claim that the pods of a PodGroup share."""
+    return any(owner.get("kind") == "PodGroup" for owner in maps_at(claim, "metadata", "ownerReferences"))
+
+
 def _fresh(pod: Raw) -> dict[str, Any]:
     """The pod as its owner creates it."""
     metadata = {k: v for k, v in map_at(pod, "metadata").items() if k in ("name", "namespace", "labels", "annotations")}
@@ -127,13 +145,18 @@ def _fresh(pod: Raw) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
+def _copies(base: ClusterState, name: str, pods: Sequence[Raw]) -> Subject:
+    """Equal pods as copies of one, which are called NAME-1 and so on."""
+    pod = _fresh(pods[0])
+    del pod["metadata"]["uid"]
+    pod["metadata"]["name"] = name
+    return Subject(name, base, pod)
+
+
 def _equal(
     base: ClusterState, name: str, pods: Sequence[Raw], features: Features, tell: Callable[[str], None]
 ) -> Together:
-    pod = _fresh(pods[0])
-    del pod["metadata"]["uid"]
-    pod["metadata"]["name"] = name  # copies are called NAME-1 and so on
-    subject = Subject(name, base, pod)
+    subject = _copies(base, name, pods)
     found = place(subject, features, most=len(pods), tell=tell)
     if found.fits >= len(pods):
         return Together(found.fits, found.state)
@@ -170,8 +193,17 @@ def _choices(subject: Subject, count: int, features: Features, tell: Callable[[s
     return found
 
 
-def _in_order(base: ClusterState, pods: Sequence[Raw], features: Features, tell: Callable[[str], None]) -> Together:
-    """Each pod in turn; what was refused is tried again after others were placed, as the scheduler's queue does."""
+def _in_order(
+    base: ClusterState,
+    pods: Sequence[Raw],
+    features: Features,
+    tell: Callable[[str], None],
+    *,
+    most: int | None = None,
+    again: bool = True,
+) -> Together:
+    """Each pod in turn, until ``most`` have a node; what was refused is tried ``again`` after others were placed, as
+    the scheduler's queue does."""
     scheduler = Scheduler(base, features)
     waiting, placed = list(pods), 0
     on: dict[str, int] = {}
@@ -179,6 +211,8 @@ def _in_order(base: ClusterState, pods: Sequence[Raw], features: Features, tell:
         left: list[Raw] = []
         failed: dict[Hashable, Attempt] = {}
         for pod in waiting:
+            if most is not None and placed >= most:
+                return Together(placed, scheduler.state)
             if kind_of(pod) in failed:
                 left.append(pod)
                 continue
@@ -194,7 +228,7 @@ def _in_order(base: ClusterState, pods: Sequence[Raw], features: Features, tell:
             scheduler = scheduler.after(bound(scheduler, fresh, chosen)[2])
             placed += 1
             tell(f"placing pods ({placed} of {len(pods)})")
-        if len(left) == len(waiting):
+        if left and (len(left) == len(waiting) or not again):
             return Together(placed, scheduler.state, left[0], failed[kind_of(left[0])])
         waiting = left
     return Together(placed, scheduler.state)

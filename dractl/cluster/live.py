@@ -153,7 +153,7 @@ def read(
         named |= {word.lower(): text_at(item, "kind") for item in found[:1]}
     reading.owners(scope, tell)
     for resource in dict.fromkeys(filter(None, map(resource_of, reading.kinds.get("Pod", {}).values()))):
-        reading.optional(resource, scope)
+        reading.optional(resource, scope, "Workload" if resource.startswith("workloads") else "PodGroup")
     notes = dict.fromkeys((*_notes(rights, partly=partly), *reading.notes))
     state = ClusterState(reading.kinds, release=_release(version.output), rights=rights)
     return Live(state, where, tuple(notes), named)
@@ -287,8 +287,9 @@ class _Reading:
                 hint="kubectl api-resources --api-group=resource.k8s.io lists what it serves",
             )
 
-    def optional(self, resource: str, scope: str | None) -> list[dict[str, Any]]:
-        """Reads all objects of a resource; none if the cluster does not have it or it may not be read."""
+    def optional(self, resource: str, scope: str | None, kind: str = "") -> list[dict[str, Any]]:
+        """Reads all objects of a resource; none if the cluster does not have it or it may not be read. With ``kind``
+        it is known afterwards that there is none of it."""
         (result,) = kubectl.run(self.login, kubectl.get_command(resource, scope))
         if result.unknown_type:
             return []
@@ -298,6 +299,8 @@ class _Reading:
         if result.code != 0:
             raise kubectl.failed(f"read {resource.partition('.')[0]}", result.errors)
         found = kubectl.items(resource, result)
+        if kind:
+            self.kinds.setdefault(kind, {})
         self._add(found)
         return found
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.pods import ended
+from dractl.cluster.state import DEFAULT_NAMESPACE, at, map_at, maps_at, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dractl.cluster.state import ClusterState
+    from dractl.cluster.state import ClusterState, Key
 
     Raw = Mapping[str, Any]
 
@@ -42,6 +43,49 @@ def resource_of(pod: Raw) -> str:
     if text_at(pod, "spec", "schedulingGroup", "podGroupName"):
         return "podgroups.scheduling.k8s.io"
     return "podgroups.scheduling.x-k8s.io" if group else ""
+
+
+def object_of(pod: Raw) -> tuple[str, Key] | None:
+    """Kind and key of the object that kube-scheduler reads for a pod's group; None for a pod without a group, and for
+    groups of other schedulers."""
+    group = group_of(pod)
+    if not group or not (map_at(pod, "spec", "schedulingGroup") or map_at(pod, "spec", "workloadRef")):
+        return None
+    kind = "Workload" if len(group) > 1 else "PodGroup"
+    return kind, (text_at(pod, "metadata", "namespace") or DEFAULT_NAMESPACE, group[0])
+
+
+def members(state: ClusterState, pod: Raw) -> list[Raw]:
+    """Pods of the same group that have not ended, ``pod`` included, the oldest first; each with its namespace."""
+    namespace, group = text_at(pod, "metadata", "namespace") or DEFAULT_NAMESPACE, group_of(pod)
+    found = [
+        (text_at(other, "metadata", "creationTimestamp"), key, other)
+        for key, other in state.all("Pod").items()
+        if key[0] == namespace and group_of(other) == group and not ended(other)
+    ]
+    return [
+        {**other, "metadata": {**map_at(other, "metadata"), "namespace": namespace}}
+        for _, _, other in sorted(found, key=lambda item: item[:2])
+    ]
+
+
+def shared_claim(state: ClusterState, pod: Raw, entry: Raw) -> tuple[str, Raw] | None:
+    """Name of the claim that all pods of a PodGroup share in place of one each, and the PodGroup; None if the pod's
+    ``entry`` of ``spec.resourceClaims`` is its own. An entry is the group's if name and template are the same (gate
+    DRAWorkloadResourceClaims; dynamic-resource-allocation/resourceclaim BindTo)."""
+    found = object_of(pod)
+    group = state.get(*found) if found is not None else None
+    own = ("name", "resourceClaimName", "resourceClaimTemplateName")
+    for claim in maps_at(group, "spec", "resourceClaims"):
+        if group is not None and all(claim.get(key) == entry.get(key) for key in own):
+            name = text_at(claim, "name")
+            made = {text_at(s, "name"): text_at(s, "resourceClaimName") for s in _claim_statuses(group)}
+            return made.get(name) or f"{text_at(group, 'metadata', 'name')}-{name}", group
+    return None
+
+
+def _claim_statuses(group: Raw) -> list[Raw]:
+    return maps_at(group, "status", "resourceClaimStatuses")
 
 
 def belongs(state: ClusterState, pod: Raw, kind: str, name: str) -> bool:

@@ -70,6 +70,7 @@ class Reason:
     plugin: str | None = None
     resource: str | None = None
     gate: str | None = None
+    group: str | None = None  # PodGroup namespace/name
     issue: str | None = None  # kubernetes#NNN
     nodes: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()

@@ -11,12 +11,14 @@ from dractl.explain.answer import FITS
 from dractl.explain.causes import (
     STOPPED,
     DeviceInUse,
+    GangTooSmall,
     Mixed,
     NoConsumer,
     NodeFilter,
     NotReadable,
     OtherScheduler,
     PinnedNode,
+    PodGroupMissing,
     SelectorFalse,
     Tainted,
     Unchecked,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from dractl.explain.ask import Question
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
+    from dractl.explain.diagnose.gangs import Group
     from dractl.explain.diagnose.nodes import NodeFindings
     from dractl.explain.unread import Blind
     from dractl.scheduler.claims import PodClaim
@@ -199,14 +202,16 @@ def with_underlying(case: Case, found: Sequence[NodeFindings], conclusion: Concl
     return replace(conclusion, headline=headline, causes=(*conclusion.causes[:1], *behind, *conclusion.causes[1:]))
 
 
-def with_pod(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) -> Conclusion:
-    """Conclusion with what the pod itself shows: another scheduler, binding conditions, an outdated condition."""
+def with_pod(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion, group: Group) -> Conclusion:
+    """Conclusion with what the pod itself shows: another scheduler, binding conditions, the group that it waits for, an
+    outdated condition."""
     pod = case.question.value
     notes = [
         *conclusion.notes,
         *pods.outranked(case, conclusion.causes),
         *pods.undeclared_features(case),
         *placed.unused(pod, case.attempt.claims),
+        *group.notes,
     ]
     conclusion = replace(conclusion, notes=tuple(notes))
     refused = _without_pod(case, conclusion)
@@ -221,7 +226,18 @@ def with_pod(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) 
     binding = pods.awaited(case) if conclusion.fits else None
     if binding is not None:
         return Conclusion("blocked", case.say(binding), (binding,), conclusion.scheduler_message, tuple(notes))
+    if group.causes and (conclusion.fits or isinstance(group.causes[0], PodGroupMissing)):
+        return _with_group(case, group, conclusion)
     return _conditioned(case, found, replace(conclusion, notes=(*notes, *pods.unchecked_volumes(case))))
+
+
+def _with_group(case: Case, group: Group, conclusion: Conclusion) -> Conclusion:
+    """Conclusion for a pod that waits for its group."""
+    own = group.causes[0]
+    lacks = isinstance(own, GangTooSmall) and group.case is not None and _verdict(group.case.attempt) == "unallocatable"
+    message = text_at(pods.condition_of(case.question.value), "message") or None
+    causes = group.causes if conclusion.fits else (own, *conclusion.causes)
+    return Conclusion("unallocatable" if lacks else "blocked", case.say(own), causes, message, conclusion.notes)
 
 
 def _without_pod(case: Case, conclusion: Conclusion) -> Conclusion | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dractl.cluster.podgroups import object_of
 from dractl.cluster.pods import is_pending
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload
@@ -44,10 +45,16 @@ def explain_each(explainer: Explainer, questions: Sequence[Question], *, alike: 
         answer = _safely(explainer, group[0])
         names = tuple(question.key[1] for question in group[1:])
         if names:
-            kind, name = workload(group[0].value) or ("", "")
+            kind, name = _together(group[0].value) or ("", "")
             answer = replace(answer, alike=names, workload=f"{kind.lower()} {group[0].key[0]}/{name}")
         answers.append(answer)
     return worst_first(answers)
+
+
+def _together(pod: Raw) -> tuple[str, str] | None:
+    """Kind and name of the workload of a pod, or else of its PodGroup."""
+    found = object_of(pod)
+    return workload(pod) or (None if found is None else (found[0], found[1][1]))
 
 
 def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
@@ -77,7 +84,7 @@ def _safely(explainer: Explainer, question: Question) -> Explanation:
 def _likeness(state: ClusterState, question: Question) -> Hashable:
     """Equal for pending pods of one workload that differ in nothing that matters; None for what stands alone."""
     pod = question.value
-    owner = workload(pod)
+    owner = _together(pod)
     if question.kind != "Pod" or owner is None or not is_pending(pod):
         return None
     claims = []

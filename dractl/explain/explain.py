@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.devices import Devices
+from dractl.cluster.podgroups import object_of
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import at, maps_at, text_at
 from dractl.errors import InputError
@@ -26,10 +27,13 @@ from dractl.explain.conclude import (
     with_unread,
 )
 from dractl.explain.diagnose import pods
+from dractl.explain.diagnose.gangs import NO_GROUP, Group, group_of
 from dractl.explain.diagnose.nodes import allocation_of, findings, over_nodes
 from dractl.explain.fixes import Found, Problem, find_fixes
+from dractl.explain.fixes.candidates import Company
+from dractl.explain.fixes.gangs import of_other_pod
 from dractl.explain.fixes.owners import Owners
-from dractl.explain.next_steps import of_leaving, of_placed
+from dractl.explain.next_steps import of_group, of_leaving, of_placed
 from dractl.explain.rank import rank
 from dractl.explain.refused import refused
 from dractl.explain.unread import blind_to, both, compares_devices, founded, sentences
@@ -42,10 +46,10 @@ from dractl.scheduler.preenqueue import enter
 from dractl.scheduler.verdict import Attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dractl.allocation import Features
-    from dractl.cluster.state import ClusterState
+    from dractl.cluster.state import ClusterState, Key
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
     from dractl.explain.diagnose.nodes import NodeFindings
@@ -78,6 +82,7 @@ class Explainer:
         self.options = options or Options()
         self.scheduler = Scheduler(state, features)
         self.devices = Devices(state, self.scheduler.slices)
+        self.groups: dict[tuple[str, Key], Group] = {}
 
     def explain(self, question: Question, attempt: Attempt | None = None) -> Explanation:
         """The answer to one question: a pod, a claim, a template, or a node. ``attempt`` is the scheduler's attempt to
@@ -110,12 +115,15 @@ class Explainer:
         case = case_of(self.scheduler, self.devices, question, self._on_node(attempt))
         found = findings(case)
         conclusion = of_attempt(case, found, self._ranked(case, found), one_node=self.options.node is not None)
-        conclusion = with_pod(case, found, with_underlying(case, found, conclusion))
+        group = self.group(question)
+        if not (group.causes and conclusion.fits):
+            conclusion = with_underlying(case, found, conclusion)
+        conclusion = with_pod(case, found, conclusion, group)
         if about is not None:
             conclusion = about_claim(case, conclusion, "/".join((about.namespace, about.name)))
         blind = self._blind(question, attempt)
         conclusion = with_unread(case, found, conclusion, blind)
-        fixes = self._fixes(case, found, conclusion)
+        fixes = self._fixes(case, found, conclusion, group)
         return self._answer(
             question,
             subject_of(question, case.attempt.claims) if about is None else about,
@@ -125,6 +133,7 @@ class Explainer:
                 found=found,
                 fixes=fixes.fixes,
                 then=fixes.next,
+                steps=of_group(question, group, conclusion.causes, fixes.fixes),
                 notes=(*notes, *conclusion.notes, *fixes.notes),
                 blind=blind,
             ),
@@ -334,17 +343,65 @@ class Explainer:
         first = named.causes[:1] if named else ()
         return (*first, *(c for c in ranked if c.code != first[0].code)) if first else ranked
 
-    def _fixes(self, case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) -> Found:
-        """Changes after which the subject fits."""
+    # -- groups --
+
+    def group(self, question: Question) -> Group:
+        """The group that kube-scheduler places a pod with; looked at once for all its pods."""
+        pod = self.state.get("Pod", question.key)
+        named = None if pod is None else object_of(_named(pod, question.key))
+        if pod is None or named is None:
+            return NO_GROUP
+        if named not in self.groups:
+            self.groups[named] = self._looked_at(_named(pod, question.key))
+        return self.groups[named]
+
+    def _looked_at(self, member: Raw) -> Group:
+        from dractl.capacity.gangs import unchecked, waiting  # placing pods: few runs get here
+
+        waits = waiting(self.state, member, self.features)
+        if waits is None:
+            return Group(notes=tuple(unchecked(self.state, member)))
+        pod, attempt = getattr(waits, "pod", None), getattr(waits, "attempt", None)
+        if pod is not None and attempt is not None:
+            there = Explainer(getattr(waits, "state", self.state), self.features)
+            stopped = Question("Pod", (text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")), pod)
+            case = case_of(there.scheduler, there.devices, stopped, attempt)
+            found = findings(case)
+            conclusion = of_attempt(case, found, there._ranked(case, found), one_node=False)
+            return group_of(waits, self.state, case, conclusion.causes, conclusion.headline)
+        return group_of(waits, self.state)
+
+    def _starts(self, question: Question) -> Callable[[ClusterState, Features], bool]:
+        from dractl.capacity.gangs import waiting
+
+        def starts(state: ClusterState, features: Features) -> bool:
+            pod = state.get("Pod", question.key)
+            return pod is None or waiting(state, _named(pod, question.key), features, recreated=True) is None
+
+        return starts
+
+    def _fixes(
+        self, case: Case, found: Sequence[NodeFindings], conclusion: Conclusion, group: Group = NO_GROUP
+    ) -> Found:
+        """Changes after which the subject fits, and its group starts."""
         unchecked = bool(conclusion.causes) and conclusion.causes[0].code == "node-filter"
         unchecked = unchecked and any(node.verdict == "allocatable" for node in found)
         if conclusion.fits or not self.options.fixes or unchecked:
             return Found()
         causes = tuple(dict.fromkeys((*conclusion.causes, *(cause for node in found for cause in node.causes))))
-        problem = Problem(case, causes, Owners(self.state, case.question.key, case.question.value))
+        asked = case.question
+        company = None
+        if object_of(asked.value) is not None and asked.kind == "Pod":
+            company = Company(self.state, asked, self._starts(asked))
+        if group.case is not None and conclusion.causes[0] is group.causes[0]:
+            case = group.case
+        stopped = case.question
+        problem = Problem(case, causes, Owners(self.state, stopped.key, stopped.value), company)
         result = find_fixes(problem, self.options.fixes, self._afterwards)
         here = self.options.node
         fixes = tuple(f for f in result.fixes if here is None or here in f.nodes)
+        if stopped.key != asked.key:
+            fixes = tuple(of_other_pod(fix, stopped.key) for fix in fixes)
         return replace(result, fixes=tuple(replace(f, rank=rank) for rank, f in enumerate(fixes, 1)))
 
     def _afterwards(self, state: ClusterState, question: Question, fixes: int) -> Explanation:
@@ -362,3 +419,8 @@ class Explainer:
         return build(
             self.scheduler, self.devices, question, subject, conclusion, every, assumed=self.options.release_assumed
         )
+
+
+def _named(pod: Raw, key: Key) -> Raw:
+    """A pod with its namespace, which a manifest may leave out."""
+    return {**pod, "metadata": {**pod["metadata"], "namespace": key[0]}}

@@ -10,8 +10,10 @@ from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, text_at
 from dractl.cluster.workloads import owned_pods
 from dractl.explain.ask import Question, made_pods
+from dractl.explain.causes import GangTooSmall
 from dractl.explain.explain import Explainer, Options
 from dractl.explain.unread import decided
+from dractl.explain.wording import Names, say
 from dractl.records import record
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ class Group:
     ``pod`` is the first that stays pending, for ``reasons``. ``most`` is what the best order reaches, those that are
     placed included, if that is known; it is ``proven`` that none reaches more. In ``order``, which names a pod of each
     kind, all fit. ``choices`` are the numbers that each alternative of ``firstAvailable`` alone would reach. Of a gang
-    ``minimum`` pods start together or none does.
+    ``minimum`` pods start together or none does. ``domain`` (``key=value``) is where they fit, if a topology constraint
+    keeps them together; ``waits`` says what keeps all of them besides.
     """
 
     name: str  # Kind/namespace/name
@@ -51,6 +54,8 @@ class Group:
     choices: tuple[Choice, ...] = ()
     minimum: int | None = None
     undecided: bool = False
+    domain: str = ""
+    waits: str = ""
 
     @property
     def complete(self) -> bool:
@@ -59,8 +64,8 @@ class Group:
 
     @property
     def starts(self) -> bool:
-        """True unless too few of a gang fit."""
-        return self.minimum is None or self.placed + self.fits >= self.minimum
+        """True unless too few of a gang fit, or something else keeps all of its pods."""
+        return not self.waits and (self.minimum is None or self.placed + self.fits >= self.minimum)
 
 
 def groups(
@@ -159,13 +164,19 @@ def _group(
     tell: Callable[[str], None],
 ) -> Group:
     from dractl.capacity import together
+    from dractl.capacity.gangs import domains, topology_of
 
     waiting = [*(pod for pod in pods if is_pending(pod)), *made]
     placed, replicas = len(pods) + len(made) - len(waiting), len(pods) + len(made)
     least = minimum(explainer.state, namespace, gang)
     if not waiting:
         return Group(name, replicas, placed, 0, minimum=least)
-    found = together(explainer.state, name.rpartition("/")[2], waiting, explainer.features, tell)
+    topology = topology_of(explainer.state, waiting[0])
+    on_nodes = [pod for pod in pods if not is_pending(pod)]
+    own = name.rpartition("/")[2]
+    places = domains(explainer.state, topology, on_nodes) or {"": explainer.state}
+    reached = {where: together(nodes, own, waiting, explainer.features, tell) for where, nodes in places.items()}
+    where, found = max(reached.items(), key=lambda item: item[1].fits)
     return Group(
         name,
         replicas,
@@ -180,7 +191,16 @@ def _group(
         found.choices,
         least,
         found.undecided,
+        where,
+        _waits(explainer, waiting[0], namespace),
     )
+
+
+def _waits(explainer: Explainer, pod: Raw, namespace: str) -> str:
+    """What keeps all pods of a gang, but for the number that fits."""
+    key = namespace, text_at(pod, "metadata", "name")
+    causes = explainer.group(Question("Pod", key, pod)).causes
+    return say(causes[0], Names()) if causes and not isinstance(causes[0], GangTooSmall) else ""
 
 
 def _stops(explainer: Explainer, found: Together) -> tuple[Reason, ...]:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dractl.explain.answer import Fix
+    from dractl.explain.ask import Question
     from dractl.explain.causes import Cause
+    from dractl.explain.diagnose.gangs import Group
 
     Raw = Mapping[str, Any]
 
@@ -66,6 +68,13 @@ def next_steps(
     return tuple(steps.values())[:_MOST]
 
 
+def of_group(question: Question, group: Group, found: Sequence[Cause], fixes: Sequence[Fix]) -> tuple[NextStep, ...]:
+    """The next steps for a pod that waits for its group, about the group alone; none for others."""
+    if not group.causes or not found or found[0] is not group.causes[0]:
+        return ()
+    return next_steps(Asked(question.kind, *question.key), found[:1], fixes)
+
+
 _STEPS: dict[type[Any], Callable[[Any, Asked], Iterator[NextStep]]] = {}
 _SPANNING = (causes.NoNodeHasAll, causes.PublishedTwice, causes.OwnReplicas)  # what others only follow from
 _BESIDE_FIXES = (
@@ -75,6 +84,9 @@ _BESIDE_FIXES = (
     causes.LostNodes,
     causes.NotTriedYet,
     causes.SchedulingGated,
+    causes.GangHeldBack,
+    causes.GangIncomplete,
+    causes.GangTooSmall,
     causes.ClaimNotCreated,
     causes.BindingFailed,
     causes.PublishedTwice,
@@ -298,6 +310,50 @@ def _gated(cause: causes.SchedulingGated, asked: Asked) -> Iterator[NextStep]:
             f"ask the owner of the gate {cause.gates[0]}: it removes the gate when it releases the pod",
             f"kubectl get pod {asked.name} -n {asked.namespace} -o yaml",
         )
+
+
+@_for(causes.GangTooSmall)
+def _gang(cause: causes.GangTooSmall, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(
+        f"see how many pods of {cause.group} fit, and whether another order or shape would place all",
+        f"dractl explain {_word(cause.group)} -n {asked.namespace}",
+    )
+
+
+@_for(causes.GangIncomplete)
+def _gang_incomplete(cause: causes.GangIncomplete, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(
+        f"find what creates the pods of {cause.group}, and why {cause.want - cause.have} are missing",
+        f"kubectl get events -n {asked.namespace} --field-selector reason=FailedCreate",
+    )
+
+
+@_for(causes.GangHeldBack)
+def _gang_held_back(cause: causes.GangHeldBack, asked: Asked) -> Iterator[NextStep]:
+    yield NextStep(f"see what holds back pod {cause.pod}", f"dractl explain pod/{cause.pod} -n {asked.namespace}")
+
+
+@_for(causes.PodGroupMissing)
+def _podgroup_missing(cause: causes.PodGroupMissing, asked: Asked) -> Iterator[NextStep]:
+    resource = _word(cause.group).partition("/")[0]
+    yield NextStep(
+        f"create {cause.group}, or see why its controller has not",
+        f"kubectl get {resource}s.scheduling.k8s.io -n {asked.namespace}",
+    )
+
+
+@_for(causes.PodGroupRefused)
+def _podgroup_refused(cause: causes.PodGroupRefused, asked: Asked) -> Iterator[NextStep]:
+    name = cause.group.rpartition("/")[2]
+    yield NextStep(
+        "compare the group with its pods",
+        f"kubectl get podgroups.scheduling.k8s.io {name} -n {asked.namespace} -o yaml",
+    )
+
+
+def _word(group: str) -> str:
+    """``podgroup/NAME`` of ``PodGroup namespace/NAME``."""
+    return f"{group.partition(' ')[0].lower()}/{group.rpartition('/')[2]}"
 
 
 @_for(causes.OtherScheduler)

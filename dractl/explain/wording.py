@@ -255,6 +255,41 @@ def _scheduling_gated(cause: causes.SchedulingGated, names: Names, scope: Scope)
     return f"scheduling is held back by the pod's scheduling gates: {', '.join(cause.gates)}"
 
 
+@_says(causes.GangTooSmall)
+def _gang_too_small(cause: causes.GangTooSmall, names: Names, scope: Scope) -> str:
+    more = cause.have - cause.placed
+    here = f" ({cause.placed} on nodes, {more} more)" if cause.placed else ""
+    together = f" on nodes with {cause.domain}" if cause.domain else ""
+    fit = "fits" if cause.have == 1 else "fit"
+    if cause.want == 1:
+        lead = f"no pod of {cause.group} fits{together}"
+    else:
+        lead = f"{cause.group} starts with {cause.want} pods at once or none, and {cause.have} {fit}{together}{here}"
+    return f"{lead}; the next one, {cause.pod}: {cause.why}"
+
+
+@_says(causes.GangIncomplete)
+def _gang_incomplete(cause: causes.GangIncomplete, names: Names, scope: Scope) -> str:
+    exist = f"only {cause.have} exist{'s' if cause.have == 1 else ''}"
+    return f"{cause.group} starts with {cause.want} pods at once or none, and {exist}; the scheduler tries none before"
+
+
+@_says(causes.GangHeldBack)
+def _gang_held_back(cause: causes.GangHeldBack, names: Names, scope: Scope) -> str:
+    return f"{cause.group} waits for its pod {cause.pod}, which is held back before scheduling: {cause.why}"
+
+
+@_says(causes.PodGroupMissing)
+def _podgroup_missing(cause: causes.PodGroupMissing, names: Names, scope: Scope) -> str:
+    near = f"; there is {cause.nearest}" if cause.nearest else ""
+    return f"{cause.group} does not exist, so the scheduler tries none of its pods{near}"
+
+
+@_says(causes.PodGroupRefused)
+def _podgroup_refused(cause: causes.PodGroupRefused, names: Names, scope: Scope) -> str:
+    return f"the scheduler tries no pod of {cause.group}: {cause.text}"
+
+
 @_says(causes.QuotaExceeded)
 def _quota_exceeded(cause: causes.QuotaExceeded, names: Names, scope: Scope) -> str:
     if cause.event:

@@ -97,6 +97,12 @@ CHANGES: Final[Mapping[str, Change]] = {
     ),
     "declared-features": Change("1.36", "NodeDeclaredFeatures is on", "pkg/features/kube_features.go"),
     "implicit-extended-names": Change("1.35", "deviceclass.resource.kubernetes.io/NAME is a resource", _PLUGIN),
+    "groups-checked": Change("1.37", "pods of a PodGroup must have its priority and one scheduler", _SCHEDULER),
+    "groups-held-by-one": Change(
+        "1.37", "a pod that PreEnqueue holds back holds back its PodGroup", f"{_SCHEDULER}/backend/queue"
+    ),
+    "groups-in-one-cycle": Change("1.36", "the pods of a group are tried in one cycle, each once", _SCHEDULER),
+    "minimum-mutable": Change("1.37", "minCount of a PodGroup can be changed", "pkg/apis/scheduling/v1beta1"),
     # what the allocator does
     "shares-take-counters": Change("1.36", "a device that is only shared takes its counters", _ALLOCATOR),
     "shares-known-by-id": Change("1.37", "shares of stored claims are known by their ID: kubernetes#139034", _PLUGIN),

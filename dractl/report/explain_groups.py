@@ -42,7 +42,7 @@ def title(group: Group) -> str:
 
 def is_good(group: Group) -> bool:
     """True if all fit, or enough for a gang to start."""
-    return group.complete or (group.minimum is not None and group.starts)
+    return group.starts and (group.complete or group.minimum is not None)
 
 
 def sentences(group: Group) -> list[str]:
@@ -55,8 +55,11 @@ def _sentences(group: Group) -> Iterator[str]:
     reached, unit = group.placed + group.fits, "pods" if kind in ("PodGroup", "Workload") else "replicas"
     here = f" ({group.placed} on nodes, {group.fits} more)" if group.placed else ""
     least = "at least " if group.undecided else ""
-    yield f"{least}{reached} of {group.replicas} {unit} fit{here}"
-    if group.minimum is not None:
+    together = f" on nodes with {printable(group.domain)}" if group.domain else ""
+    yield f"{least}{reached} of {group.replicas} {unit} fit{together}{here}"
+    if group.waits:
+        yield printable(group.waits)
+    elif group.minimum is not None:
         needs = f"the gang starts with {group.minimum} of them at once"
         yield f"{needs}, so none starts" if not group.starts else needs
     if group.complete:
@@ -103,6 +106,8 @@ def as_json(group: Group) -> dict[str, Any]:
         "fits": group.fits,
         "undecided": group.undecided,
         "minimum": group.minimum,
+        "domain": group.domain or None,
+        "waits": group.waits or None,
         "pod": group.pod or None,
         "stops": plain(group.reasons),
         "schedulerMessage": group.scheduler_message,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from dractl.cluster.podgroups import shared_claim
 from dractl.cluster.pods import event_about
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.records import record
@@ -81,6 +82,10 @@ def _resolve(
         return None, [UnnamedClaim(name, old_form)]
     statuses = {status.name: status.resource_claim_name for status in pod.status.resource_claim_statuses}
     if creates_claims:
+        entry = next((e for e in maps_at(value, "spec", "resourceClaims") if e.get("name") == name), {})
+        shared = shared_claim(state, value, entry)
+        if shared is not None:
+            return _of_group(state, namespace, reference, *shared)
         return _instantiate(state, pod, namespace, name, template)
     if name not in statuses:
         return None, [_not_made(state, value, pod, namespace, name, template)]
@@ -127,6 +132,25 @@ def _instantiate(
     editable = (f"ResourceClaimTemplate/{namespace}/{template}", ("spec", "spec"))
     stops: list[Stop] = [*admission(state, claim, namespace, name, replaces=key)]
     return PodClaim(name, key, made, claim, template, editable), stops
+
+
+def _of_group(
+    state: ClusterState, namespace: str, reference: PodResourceClaim, claim_name: str, group: Raw
+) -> tuple[PodClaim | None, list[Stop]]:
+    """The claim that all pods of a PodGroup share, as its controller has made it or would make it."""
+    template = reference.resource_claim_template_name or ""
+    if state.get("ResourceClaim", (namespace, claim_name)) is not None:
+        return _named(state, namespace, reference.name, claim_name)
+    value = state.get("ResourceClaimTemplate", (namespace, template))
+    if value is None:
+        return None, [NoSuchTemplate(reference.name, (namespace, template))]
+    made = _made(value, namespace, claim_name)
+    owner = {"apiVersion": group.get("apiVersion"), "kind": "PodGroup", "controller": True}
+    metadata = {key: at(group, "metadata", key) for key in ("name", "uid") if at(group, "metadata", key)}
+    made["metadata"]["ownerReferences"] = [{**owner, **metadata}]
+    claim = cast("ResourceClaim", state.decode(made))
+    editable = (f"ResourceClaimTemplate/{namespace}/{template}", ("spec", "spec"))
+    return PodClaim(reference.name, (namespace, claim_name), made, claim, None, editable), []
 
 
 def _made(template: Raw, namespace: str, name: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dractl.objects import Claim, Constraint, Request
 from dractl.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from dractl.allocation import Features
     from dractl.allocation.survey import RequestSurvey
@@ -68,6 +68,7 @@ class Topic(Enum):
     ENDING = auto()
     ENDINGS = auto()
     EXTENDED = auto()
+    GANG = auto()
     GATE = auto()
     GATES = auto()
     LABEL = auto()
@@ -111,6 +112,7 @@ _TOUCHES = {
     "ResourceSlice": POLICY,
     "ResourceQuota": POLICY,
     "Namespace": POLICY,
+    "PodGroup": POD,
     "Node": NODE,
     **dict.fromkeys(WORKLOADS, OTHER),
 }
@@ -170,13 +172,25 @@ def touches(change: Change) -> int:
 
 
 @record
+class Company:
+    """The group of a pod that kube-scheduler places with others: ``state`` is the cluster as it is, ``question`` is
+    about the pod, and ``starts`` says whether the group would start in another cluster."""
+
+    state: ClusterState
+    question: Question
+    starts: Callable[[ClusterState, Features], bool]
+
+
+@record
 class Problem:
     """What makers of fixes are given: a case that does not fit, and its causes, what matters most first. ``owners`` are
-    the workloads of the cluster."""
+    the workloads of the cluster. Where a pod waits for its ``group``, the case is that of the pod at which the group
+    stops, in the cluster with those of the group that fit."""
 
     case: Case
     causes: tuple[Cause, ...]
     owners: Owners
+    group: Company | None = None
 
     @property
     def question(self) -> Question:
@@ -201,7 +215,12 @@ class Problem:
     @property
     def state(self) -> ClusterState:
         """The cluster."""
-        return self.case.state
+        return self.case.state if self.group is None else self.group.state
+
+    @property
+    def asked(self) -> Question:
+        """What has to fit after a fix: what was asked, also where the case is that of another pod of its group."""
+        return self.case.question if self.group is None else self.group.question
 
     @property
     def claims(self) -> tuple[PodClaim, ...]:

@@ -232,6 +232,8 @@ def verify(problem: Problem, candidate: Candidate) -> tuple[str, ...]:
     attempt = _again(problem, scheduler, candidate)
     if attempt is None or not attempt.fits or written(problem, candidate) is None:
         return ()
+    if problem.group is not None and not problem.group.starts(state, scheduler.features):
+        return ()
     evictors = evicting(scheduler.slices)
     return tuple(n.name for n in attempt.nodes if n.fits and not (evictors and _evicted(n, evictors)))
 
@@ -244,7 +246,7 @@ def _evicted(verdict: NodeVerdict, taints: Mapping[DeviceID, tuple[DeviceTaint, 
 
 def _again(problem: Problem, scheduler: Scheduler, candidate: Candidate) -> Attempt | None:
     """The verdict on the subject as it is after the change: the pod is created again, its templates make new claims."""
-    question = problem.question
+    question = problem.asked
     if question.kind in ("ResourceClaim", "ResourceClaimTemplate"):
         value = scheduler.state.get(question.kind, question.key)
         if value is None:

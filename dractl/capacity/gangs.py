@@ -1,0 +1,220 @@
+"""Groups of pods that kube-scheduler places together, and why one of them waits although its pods fit one by one.
+
+kubernetes pkg/scheduler/schedule_one_podgroup.go, pkg/scheduler/framework/plugins/gangscheduling and topologyaware. A
+gang's pods are placed one after the other; if fewer than ``minCount`` have a node in the end, none gets one. A group
+with a topology constraint is tried on the nodes of one domain after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dractl.capacity.replicas import first_of
+from dractl.cluster.podgroups import group_of, members, minimum, object_of
+from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.preenqueue import enter
+from dractl.scheduler.verdict import Attempt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from dractl.allocation import Features
+    from dractl.capacity.replicas import Together
+    from dractl.cluster.state import ClusterState
+
+    Raw = Mapping[str, Any]
+
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class NoGroup:
+    """The object that the pods name as their ``group`` (``Kind/namespace/name``) does not exist."""
+
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class TooFewPods:
+    """The gang has fewer pods than start together, so PreEnqueue keeps them."""
+
+    group: str
+    minimum: int
+    pods: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """PreEnqueue holds back ``pod`` with the stops of ``attempt``, and the group waits for it."""
+
+    group: str
+    minimum: int | None
+    pod: Raw
+    attempt: Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Unequal:
+    """Pods of the group differ in what must be the same; ``text`` is the scheduler's message."""
+
+    group: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoDomain:
+    """No node has the label ``key`` of the group's topology constraint, or none with the value that pods of the group
+    that are on nodes have."""
+
+    group: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class TooFewFit:
+    """Of ``pods`` in all ``placed`` have a node and ``fits`` more get one, which is less than ``minimum``.
+
+    ``attempt`` is kube-scheduler's for ``pod``, the next one, in ``state``, the cluster with those that fit. ``domain``
+    (``key=value``) is where most of them fit, if a topology constraint keeps them together.
+    """
+
+    group: str
+    minimum: int
+    pods: int
+    placed: int
+    fits: int
+    pod: Raw
+    attempt: Attempt
+    state: ClusterState
+    domain: str = ""
+
+
+Waiting = NoGroup | TooFewPods | HeldBack | Unequal | NoDomain | TooFewFit
+
+
+def waiting(state: ClusterState, pod: Raw, features: Features, *, recreated: bool = False) -> Waiting | None:
+    """Why the group of a pod of ``state`` waits; None if kube-scheduler would start it now, if the pod is in none, or
+    if the group's object is not in the input. With ``recreated`` its pods are created again, with new claims."""
+    found = object_of(pod)
+    if found is None:
+        return None
+    kind, key = found
+    name, value = "/".join((kind, *key)), state.get(kind, key)
+    if value is None:
+        return NoGroup(name) if kind in state.kinds else None
+    least = minimum(state, key[0], group_of(pod))
+    own = members(state, pod)
+    if least is not None and len(own) < least:
+        return TooFewPods(name, least, len(own))
+    placed = [member for member in own if text_at(member, "spec", "nodeName")]
+    queued = [
+        member
+        for member in own
+        if not text_at(member, "spec", "nodeName") and not text_at(member, "metadata", "deletionTimestamp")
+    ]
+    entries = [(member, enter(state, member, recreated=recreated)) for member in queued]
+    held = next(((member, entry) for member, entry in entries if entry.stops), None)
+    tried = [member for member, entry in entries if not entry.stops]
+    if held is not None and (features.has("groups-held-by-one") or len(placed) + len(tried) < (least or 0)):
+        member, entry = held
+        return HeldBack(name, least, member, Attempt(entry.claims, entry.stops, message=entry.condition))
+    text = _unequal(value, [*queued, *placed]) if features.has("groups-checked") else ""
+    if text:
+        return Unequal(name, text)
+    topology = topology_of(state, pod)
+    missing = max((least or 1) - len(placed), 1 if topology else 0)
+    if not tried or missing <= 0 or (least is None and not topology):
+        return None
+    places = domains(state, topology, placed)
+    if not places:
+        return NoDomain(name, topology)
+    best: tuple[Together, str] | None = None
+    for domain, nodes in places.items():
+        reached = first_of(nodes, key[1], tried, features, missing)
+        if reached.fits >= missing or reached.undecided:
+            return None
+        if best is None or reached.fits > best[0].fits:
+            best = reached, domain
+    assert best is not None
+    short, where = best
+    next_pod, attempt = short.pending, short.attempt
+    if next_pod is None or attempt is None:
+        next_pod = tried[-1]
+        attempt = Scheduler(short.state, features).pod(next_pod, recreated=True)
+    return TooFewFit(name, least or 1, len(own), len(placed), short.fits, next_pod, attempt, short.state, where)
+
+
+def unchecked(state: ClusterState, pod: Raw) -> Iterator[str]:
+    """What is not looked at in the group of a pod that does not wait for it, as sentences."""
+    found = object_of(pod)
+    if found is None:
+        return
+    kind, key = found
+    name, value = f"{kind} {'/'.join(key)}", state.get(kind, key)
+    if value is None:
+        yield f"{name} is not in the input: whether its pods start together or not at all was not checked"
+    parent = text_at(value, "spec", "parentCompositePodGroupName")
+    if parent:
+        yield f"{name} is part of CompositePodGroup {parent}, which is not checked here"
+    topology = topology_of(state, pod)
+    if topology:
+        least = minimum(state, key[0], group_of(pod)) or 1
+        yield (
+            f"{name} keeps its pods on nodes with one value of {topology}: that was checked for "
+            f"{least} of them, not for each node that is named here"
+        )
+
+
+def _unequal(group: Raw, pods: Sequence[Raw]) -> str:
+    """What the scheduler says of pods that may not be in one group; empty if they may (validatePodGroup)."""
+    first = text_at(pods[0], "spec", "schedulerName") or DEFAULT_SCHEDULER if pods else ""
+    never = text_at(pods[0], "spec", "preemptionPolicy") or _PREEMPTS if pods else ""
+    wanted = _number(at(group, "spec", "priority"))
+    for pod in pods:
+        scheduler = text_at(pod, "spec", "schedulerName") or DEFAULT_SCHEDULER
+        if scheduler != first:
+            return (
+                "all pods in a single pod group should have the same .spec.schedulerName set, "
+                f'got: "{scheduler}" and "{first}"'
+            )
+        priority = _number(at(pod, "spec", "priority"))
+        if priority != wanted and text_at(pod, "metadata", "uid") and text_at(group, "metadata", "uid"):
+            return (
+                "all pods in a single pod group should have the same priority as the pod group's priority, "
+                f"got {priority} and {wanted}"
+            )
+        policy = text_at(pod, "spec", "preemptionPolicy") or _PREEMPTS
+        if policy != never:
+            return f"all pods in a single pod group should have the same preemption policy, got {policy} and {never}"
+    return ""
+
+
+_PREEMPTS = "PreemptLowerPriority"
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def topology_of(state: ClusterState, pod: Raw) -> str:
+    """The node label of which the pods of a PodGroup must have one value; empty without a topology constraint."""
+    found = object_of(pod)
+    value = state.get(*found) if found is not None else None
+    return text_at(next(iter(maps_at(value, "spec", "schedulingConstraints", "topology")), {}), "key")
+
+
+def domains(state: ClusterState, topology: str, placed: Sequence[Raw]) -> dict[str, ClusterState]:
+    """For each value of a node label (``key=value``) the cluster with its nodes alone; if pods of the group are
+    ``placed``, for the value of their nodes. Without a label the whole cluster."""
+    if not topology:
+        return {"": state}
+    nodes: dict[str, dict[tuple[str, str], Raw]] = {}
+    for name, node in state.all("Node").items():
+        value = map_at(node, "metadata", "labels").get(topology)
+        if value is not None:
+            nodes.setdefault(str(value), {})[name] = node
+    hosts = {("", text_at(pod, "spec", "nodeName")) for pod in placed}
+    found = {value: there for value, there in sorted(nodes.items()) if not hosts or hosts <= there.keys()}
+    return {f"{topology}={value}": state.only({"Node": there}) for value, there in found.items()}

@@ -1,0 +1,85 @@
+"""What keeps the group of a pod, although its pods fit one by one, as causes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.cluster.state import text_at
+from dractl.explain.causes import GangHeldBack, GangIncomplete, GangTooSmall, PodGroupMissing, PodGroupRefused
+from dractl.model.nearest import nearest
+from dractl.records import record, replace
+
+if TYPE_CHECKING:
+    from dractl.capacity.gangs import Waiting
+    from dractl.cluster.state import ClusterState
+    from dractl.explain.case import Case
+    from dractl.explain.causes import Cause
+
+
+@record
+class Group:
+    """What keeps the group that kube-scheduler places a pod with: its own cause, then those of the pod at which it
+    stops, whose case is ``case``. No causes: nothing does, but for what ``notes`` say."""
+
+    causes: tuple[Cause, ...] = ()
+    case: Case | None = None
+    notes: tuple[str, ...] = ()
+
+
+NO_GROUP = Group()
+
+
+def group_of(
+    waiting: Waiting,
+    state: ClusterState,
+    case: Case | None = None,
+    causes: tuple[Cause, ...] = (),
+    why: str = "",
+) -> Group:
+    """The group, from why it waits, and the case, the causes and the headline of the pod at which it stops."""
+    own = tuple(_in_cluster(cause, state) for cause in causes)
+    return Group((_of_waiting(waiting, state, why), *own), case)
+
+
+def _in_cluster(cause: Cause, state: ClusterState) -> Cause:
+    """The cause without holders that are only assumed: the pods of the group that fit."""
+    holders = getattr(cause, "holders", ())
+    real = tuple(h for h in holders if state.get("ResourceClaim", _key(h.claim)) is not None)
+    changed: dict[str, object] = {} if len(real) == len(holders) else {"holders": real}
+    return replace(cause, **changed)
+
+
+def _key(full_name: str) -> tuple[str, str]:
+    namespace, _, name = full_name.partition("/")
+    return namespace, name
+
+
+def _of_waiting(waiting: Waiting, state: ClusterState, why: str) -> Cause:
+    """The cause for a group that waits. ``why`` is the sentence about the pod at which it stops."""
+    from dractl.capacity import gangs
+
+    kind, _, name = waiting.group.partition("/")
+    group = f"{kind} {name}"
+    match waiting:
+        case gangs.NoGroup():
+            namespace, _, own = name.partition("/")
+            known = sorted(other for where, other in state.all(kind) if where == namespace)
+            return PodGroupMissing(group=group, nearest=nearest(own, known), known=tuple(known))
+        case gangs.TooFewPods():
+            return GangIncomplete(group=group, want=waiting.minimum, have=waiting.pods)
+        case gangs.HeldBack():
+            return GangHeldBack(group=group, pod=text_at(waiting.pod, "metadata", "name"), why=why)
+        case gangs.Unequal():
+            return PodGroupRefused(group=group, text=waiting.text)
+        case gangs.NoDomain():
+            return PodGroupRefused(group=group, text=f"no node for them has the label {waiting.key}")
+        case gangs.TooFewFit():
+            return GangTooSmall(
+                group=group,
+                want=waiting.minimum,
+                have=waiting.placed + waiting.fits,
+                placed=waiting.placed,
+                pod=text_at(waiting.pod, "metadata", "name"),
+                why=why,
+                domain=waiting.domain,
+            )

@@ -1,0 +1,43 @@
+"""Fixes for pods that start together or not at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.cluster.changes import Patch, pointer
+from dractl.explain.causes import GangIncomplete, GangTooSmall
+from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.registry import fix_for
+from dractl.records import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.cluster.state import Key
+    from dractl.explain.answer import Fix
+    from dractl.explain.fixes.candidates import Problem
+
+_MINIMUM = ("spec", "schedulingPolicy", "gang", "minCount")
+
+
+@fix_for(GangTooSmall, GangIncomplete)
+def minimum(problem: Problem, cause: GangTooSmall | GangIncomplete) -> Iterator[Candidate]:
+    """Fewer pods that start together: as many as fit."""
+    kind, _, name = cause.group.partition(" ")
+    if kind != "PodGroup" or not cause.have or not problem.scheduler.features.has("minimum-mutable"):
+        return
+    lower = {"op": "replace", "path": pointer(*_MINIMUM), "value": cause.have}
+    yield Candidate(
+        f"lower minCount of {cause.group} from {cause.want} to {cause.have}",
+        (Patch(f"{kind}/{name}", (lower,)),),
+        Slot(Topic.GANG),
+        Preference.RELAX,
+        effect="if its pods can work with so few of them",
+    )
+
+
+def of_other_pod(fix: Fix, pod: Key) -> Fix:
+    """A fix that says which pod it changes, where that is another one of the group that is asked about."""
+    target = "/".join(("Pod", *pod))
+    changed = {c.target for c in (*fix.changes, *fix.tried) if isinstance(c, Patch)}
+    return replace(fix, effect="; ".join(filter(None, (f"of pod {pod[1]}", fix.effect)))) if target in changed else fix

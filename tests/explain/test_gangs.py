@@ -1,0 +1,121 @@
+"""explain about pods that fit one by one and wait for their group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.allocation import Features
+from dractl.cluster.changes import apply
+from dractl.explain import Explainer, Question, explain_each
+from tests.capacity.test_gangs import NODES, ONE, USES, gang, podgroup, ring
+from tests.capacity.test_placing import GPU
+from tests.explain.cluster import allocation, claim, pod, request, state_of
+
+if TYPE_CHECKING:
+    from dractl.cluster.state import ClusterState
+    from dractl.explain.answer import Explanation
+
+TRIED = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "pod group is unschedulable"}
+
+
+def asked(state: ClusterState, name: str = "ring-0", release: str = "1.37") -> Explanation:
+    value = state.get("Pod", ("ml", name))
+    assert value is not None
+    return Explainer(state, Features.for_release(release)).explain(Question("Pod", ("ml", name), value))
+
+
+def tried(count: int) -> list[dict[str, Any]]:
+    return [{**p, "status": {"phase": "Pending", "conditions": [TRIED]}} for p in ring(count)]
+
+
+def test_a_pod_that_fits_without_its_gang_waits_for_it() -> None:
+    found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(8)), *tried(8)))
+    assert (found.verdict, [r.code for r in found.reasons]) == ("unallocatable", ["gang-waits", "device-in-use"])
+    assert found.headline.startswith("PodGroup ml/ring starts with 8 pods at once or none, and 5 fit; the next one, ")
+    assert (found.reasons[0].group, found.reasons[0].want, found.reasons[0].have) == ("PodGroup ml/ring", 8, 5)
+    assert found.reasons[1].holders == ()  # the others of the gang hold nothing yet
+
+
+def test_a_gang_that_fits_is_tried_again() -> None:
+    found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(5)), *tried(5)))
+    assert [r.code for r in found.reasons] == ["would-fit-now"]
+
+
+def test_fewer_pods_at_once_are_a_fix_where_the_minimum_can_be_changed() -> None:
+    state = state_of(GPU, ONE, *NODES, podgroup(gang(8)), *tried(8))
+    (fix,) = asked(state).fixes
+    assert fix.title == "lower minCount of PodGroup ml/ring from 8 to 5"
+    assert asked(apply(state, fix.changes)).reasons[0].code == "would-fit-now"
+    assert asked(state, release="1.36").fixes == ()  # where it is immutable
+
+
+def test_a_fix_starts_the_whole_gang() -> None:
+    """Two devices are missing: the end of one holder of one device is not enough, that of a holder of two is."""
+    held = [
+        claim("one", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="single")),
+        claim(
+            "two",
+            request("r", "gpu", 2),
+            status=allocation("b", ("gpu.example.com", "gpu-0"), ("gpu.example.com", "gpu-1"), pod="double"),
+        ),
+    ]
+    holders = [
+        pod(name, {"name": "r", "resourceClaimName": own}, spec={"nodeName": node}, metadata={"uid": f"uid-{name}"})
+        for name, own, node in (("single", "one", "a"), ("double", "two", "b"))
+    ]
+    state = state_of(GPU, ONE, *NODES, *held, *holders, podgroup(gang(4)), *tried(4))
+    fixes = asked(state).fixes
+    assert any("pod ml/double" in fix.title for fix in fixes)
+    assert not any(fix.title.startswith("delete pod ml/single (") for fix in fixes)
+
+
+def test_the_fix_of_another_pod_of_the_gang_names_that_pod() -> None:
+    other = ring(1, 3, nodeSelector={"zone": "none"})
+    found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(4)), *tried(3), *other))
+    assert "ring-3: fits on none of 2 nodes: nodeSelector wants zone=none" in found.headline
+    assert [(f.title, f.effect) for f in found.fixes if "nodeSelector" in f.title] == [
+        ("remove nodeSelector zone=none from the pod", "of pod ring-3")
+    ]
+
+
+def test_a_gang_without_its_pods_is_not_tried() -> None:
+    state = state_of(GPU, ONE, *NODES, podgroup(gang(5)), *ring(3))
+    found = asked(state)
+    assert found.headline == (
+        "PodGroup ml/ring starts with 5 pods at once or none, and only 3 exist; the scheduler tries none before"
+    )
+    assert (found.verdict, found.notes) == ("blocked", ())
+
+
+def test_a_missing_group_comes_before_claims_that_wait_for_it() -> None:
+    waits = [{**p, "metadata": {**p["metadata"], "uid": "u"}} for p in ring(1, group="rnig")]
+    found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(2)), *waits))
+    assert [r.code for r in found.reasons][:2] == ["podgroup-missing", "claim-missing"]
+    assert found.headline == "PodGroup ml/rnig does not exist, so the scheduler tries none of its pods; there is ring"
+
+
+def test_what_cannot_be_looked_at_is_said() -> None:
+    lost = asked(state_of(GPU, ONE, *NODES, *ring(1)))
+    assert lost.notes == (
+        "PodGroup ml/ring is not in the input: whether its pods start together or not at all was not checked",
+    )
+    child = asked(state_of(GPU, ONE, *NODES, podgroup(gang(1), parentCompositePodGroupName="all"), *ring(1)))
+    assert child.notes == ("PodGroup ml/ring is part of CompositePodGroup all, which is not checked here",)
+    by_zone = {"topology": [{"key": "zone"}]}
+    near = asked(state_of(GPU, ONE, *NODES, podgroup(gang(2), schedulingConstraints=by_zone), *ring(2)))
+    assert near.notes[0].startswith("PodGroup ml/ring keeps its pods on nodes with one value of zone")
+
+
+def test_pods_of_one_gang_have_one_answer() -> None:
+    state = state_of(GPU, ONE, *NODES, podgroup(gang(8)), *tried(8))
+    questions = [Question("Pod", key, value) for key, value in state.all("Pod").items()]
+    answers = explain_each(Explainer(state, Features.for_release("1.37")), questions, alike=True)
+    assert [answer.title for answer in answers] == ["podgroup ml/ring (8 pods)"]
+
+
+def test_groups_of_other_schedulers_are_left_alone() -> None:
+    labels = {"scheduling.x-k8s.io/pod-group": "ring"}
+    pods = [pod(f"w{i}", USES, metadata={"labels": labels}) for i in range(8)]
+    crd = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "spec": {"minMember": 8}}
+    crd["metadata"] = {"name": "ring", "namespace": "ml"}
+    assert asked(state_of(GPU, ONE, *NODES, crd, *pods), "w0").verdict == "allocatable"
