@@ -217,6 +217,7 @@ def _versions(given: list[str] | tuple[str, ...], drivers: list[str]) -> dict[st
 
 def _settings(given: list[str] | tuple[str, ...]) -> dict[str, dict[str, str]]:
     from dractl.drivers import find
+    from dractl.model.nearest import nearest_names
 
     settings: dict[str, dict[str, str]] = {}
     for text in given:
@@ -227,7 +228,9 @@ def _settings(given: list[str] | tuple[str, ...]) -> dict[str, dict[str, str]]:
         known = [setting.name for setting in find(name).catalogue.settings]
         if key not in known:
             hint = f"its options are {', '.join(known)}" if known else "none of its options change its slices"
-            raise UsageError(f"{name} has no option {key!r}", hint=hint)
+            near = nearest_names(key, known, most=1)
+            suggestion = f"; did you mean {near[0]}?" if near else ""
+            raise UsageError(f"{name} has no option {key!r}{suggestion}", hint=hint)
         settings.setdefault(name, {})[key] = value
     return settings
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dractl.drivers import nvidia_start
 from dractl.drivers.agent import shared, steps
 from dractl.drivers.profile import (
     Attribute,
@@ -72,6 +73,9 @@ class _Hami:
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
         version_index(CATALOGUE, NAME, options.versions.get(NAME))
+        why = nvidia_start.unreachable(machine)
+        if why is not None:
+            return Inventory(unpublished=f"it does not start: {why}")
         gpus = [gpu for gpu in machine.gpus if gpu.vendor == "0x10de" and gpu.minor is not None]
         return Inventory(one_slice(_device(gpu, machine) for gpu in gpus))
 

@@ -93,6 +93,9 @@ def _text(key: str, row: Attribute, value: Any) -> str:
         if row.type == "string" and isinstance(value, str):
             wanted = f"at most {_MAX_TEXT} bytes"
         raise Misfit((key,), f"{key} must be {wanted}, not {value!r}")
+    if row.values and value not in row.values:
+        allowed = ", ".join(str(one) or "empty" for one in row.values)
+        raise Misfit((key,), f"{key} must be one of {allowed}, not {value!r}")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -116,6 +116,15 @@ def test_a_spyre_card_that_is_not_passed_through() -> None:
     assert found.left_out == {"0000:1a:00.0": "it is bound to no driver, not to vfio-pci"}
 
 
+def test_hami_does_not_start_beside_a_lost_gpu() -> None:
+    """cmd/hami-kubelet-plugin/nvlib.go VisitDevices: the first error ends it, as it does NVIDIA's driver."""
+    node = hardware.machine("2xH100")
+    lost = replace(node, gpus=(replace(node.gpus[0], health="lost"), node.gpus[1]))
+    found = find("hami-core-gpu.project-hami.io").inventory(lost, Options("node-1", Target.of("1.37")))
+    assert found.devices == ()
+    assert "GPU_IS_LOST" in (found.unpublished or "")
+
+
 def test_hami_shares_gpus_by_cores_and_memory() -> None:
     driver = "hami-core-gpu.project-hami.io"
     found = find(driver).inventory(hardware.machine("dgx-h100"), Options("node-1", Target.of("1.37")))

@@ -18,7 +18,12 @@ def machine(spec: str) -> Machine:
     """The machine that ``--hardware`` describes. Raises UsageError, and InputError for what is wrong in a file."""
     from dractl.drivers.hardware import build, described
     from dractl.drivers.hardware.spec import is_file, parse
+    from dractl.errors import InputError, UsageError
 
-    if is_file(spec):
-        return build.machine(described.read(spec))
-    return build.machine(parse(spec))
+    if not is_file(spec):
+        return build.machine(parse(spec))
+    layout = described.read(spec)
+    try:
+        return build.machine(layout)
+    except UsageError as error:  # of the machine as a whole, so of no line
+        raise InputError(error.message.removeprefix("--hardware: "), place=spec, hint=error.hint) from error

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.hardware.layout import KEYS, MAX_DEVICES, Layout, Root, Slot, numbers
+from dractl.drivers.hardware.layout import KEYS, MAX_DEVICES, Layout, Root, Slot, numbers, size
 from dractl.drivers.hardware.products import Product, mig_layout, mig_layouts, products
 from dractl.errors import UsageError
 from dractl.topology import cpulist
@@ -210,20 +210,7 @@ def _memory(value: object, numa: int) -> int | None:
     """Bytes of each node, in whole pages."""
     if value is None:
         return None
-    size = _quantity(value)
-    if not 1 << 20 <= size <= 1 << 50:
-        raise UsageError(f"--hardware: memory must be a quantity such as 512Gi, from 1Mi to 1Pi, not {value!r}")
-    return size // numa // _PAGE * _PAGE
-
-
-def _quantity(value: object) -> int:
-    """A quantity's value, 0 for what is none."""
-    from dractl.model import Quantity
-
-    try:
-        return Quantity.parse(str(value)).value()
-    except ValueError:
-        return 0
+    return size(value) // numa // _PAGE * _PAGE
 
 
 def _processors(cpus: int, numa: int, threads: int) -> tuple[list[str], Cpus]:
@@ -270,7 +257,7 @@ def _nvidia(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
     facts, settings = product.facts, plan.settings
     layout = mig_layout(product)
     number = plan.take("gpu")
-    size = settings.get("gpuMemory")
+    memory = settings.get("gpuMemory")
     fabric = settings.get("fabric") or ({} if facts.get("addressing") == "ATS" else None)
     gpu = Gpu(
         bdf=function.bdf,
@@ -285,7 +272,7 @@ def _nvidia(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
         brand=facts.get("brand", "Nvidia"),
         architecture=facts["architecture"],
         cuda_compute_capability=facts["compute"],
-        memory_bytes=_quantity(size) if size is not None else product.memory_bytes,
+        memory_bytes=size(memory) if memory is not None else product.memory_bytes,
         addressing_mode=settings.get("addressingMode", facts.get("addressing")),
         driver_version=str(settings.get("driver", _DRIVER)),
         mig_mode=settings.get("mig") in ("on", True) if layout is not None else None,

@@ -24,6 +24,7 @@ from dractl.drivers.hardware.layout import (
     Slot,
     counted,
     numbers,
+    unknown_key,
     unknown_product,
 )
 from dractl.errors import InputError, UsageError
@@ -37,10 +38,6 @@ if TYPE_CHECKING:
 _ROOT = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}\Z")
 _ROOT_KEYS = ("root", "numa", "devices", "behind")
 _TOP = (*KEYS, *FILE_KEYS, "title", "evidence", "reported")
-_HINTS = {
-    "addressingMode": "the modes of NVML are ATS, HMM and None",
-    "cloud": "dranet knows alibaba, aws, azure, gce and oke",
-}
 
 
 class _At:
@@ -52,6 +49,12 @@ class _At:
     def error(self, path: tuple[str | int, ...], message: str, hint: str | None = None) -> InputError:
         return InputError(message, place=str(self.document.locate(path)), hint=hint)
 
+    def unknown(self, path: tuple[str | int, ...], known: tuple[str, ...]) -> InputError:
+        """An unknown key, at the key itself."""
+        error = unknown_key(str(path[-1]), known)
+        message = error.message.removeprefix("--hardware: ")
+        return InputError(message, place=str(self.document.locate(path, key=True)), hint=error.hint)
+
 
 def read(path: str) -> Layout:
     """The layout that a file describes. Raises InputError with the line of what is wrong, and what is allowed."""
@@ -59,14 +62,16 @@ def read(path: str) -> Layout:
 
     inputs = load([path], relevant_only=False)
     for broken in inputs.broken:
-        raise InputError(broken.message, place=str(broken.position), hint=broken.hint)
+        message = broken.message.replace("not a Kubernetes object", "not a map of a machine's settings")
+        hint = broken.hint if message == broken.message else f"keys are {', '.join(_TOP)}"
+        raise InputError(message, place=str(broken.position), hint=hint)
     if len(inputs.documents) != 1:
         raise InputError(f"has {len(inputs.documents)} documents; a machine file must have exactly one", place=path)
     document = inputs.documents[0]
     at, value = _At(document), document.value
     for key in value:
         if key not in _TOP:
-            raise at.error((key,), f"unknown key {key!r}", hint=f"keys are {', '.join(_TOP)}")
+            raise at.unknown((key,), _TOP)
     settings = {key: item for key, item in value.items() if key in (*KEYS, *FILE_KEYS) and key != "roots"}
     for key, item in settings.items():
         _check_setting(at, key, item)
@@ -92,11 +97,6 @@ def _check_setting(at: _At, key: str, item: Any) -> None:
         numbers({key: item})
     except UsageError as error:
         raise at.error((key,), error.message.removeprefix("--hardware: "), error.hint) from error
-    allowed = {"addressingMode": ("ATS", "HMM", "None"), "cloud": ("alibaba", "aws", "azure", "gce", "oke")}.get(key)
-    if allowed is not None and item not in allowed:
-        raise at.error((key,), f"{key} must be one of {', '.join(allowed)}, not {item!r}", _HINTS.get(key))
-    if key == "fabric" and not (isinstance(item, dict) and {"cluster", "clique"} >= set(item)):
-        raise at.error((key,), "fabric must be a map with cluster, a UUID, and clique, a number")
 
 
 def _roots(at: _At, value: Any) -> tuple[Root, ...]:
@@ -110,7 +110,7 @@ def _roots(at: _At, value: Any) -> tuple[Root, ...]:
             raise at.error(path, "a root must be a map such as {numa: 0, devices: [2xH100, nic]}")
         for key in item:
             if key not in _ROOT_KEYS:
-                raise at.error((*path, key), f"unknown key {key!r}", f"a root has {', '.join(_ROOT_KEYS)}")
+                raise at.unknown((*path, key), _ROOT_KEYS)
         node, name = item.get("numa", 0), item.get("root")
         if node is not None and (type(node) is not int or not 0 <= node < 1024):
             raise at.error((*path, "numa"), f"numa must be a NUMA node from 0 to 1023, or null, not {node!r}")
@@ -122,10 +122,12 @@ def _roots(at: _At, value: Any) -> tuple[Root, ...]:
             seen[name] = path
         slots = _slots(at, (*path, "devices"), item.get("devices", []))
         found.append(Root(slots, node, name, str(item.get("behind", "")).strip("/")))
-    addresses = [slot.address for root in found for slot in root.slots if slot.address is not None]
-    for address in addresses:
-        if addresses.count(address) > 1:
-            raise at.error(("roots",), f"address {address} is given to two devices")
+    taken: set[str] = set()
+    for number, root in enumerate(found):
+        for slot in root.slots:
+            if slot.address in taken:
+                raise at.error(("roots", number, "devices"), f"address {slot.address} is given to two devices")
+            taken |= {slot.address} if slot.address is not None else set()
     return tuple(found)
 
 

@@ -24,12 +24,19 @@ KEYS = ("roots", "numa", "cpus", "threads", "memory", "vfs", "driver", "cuda", "
 """The settings of a line. A file has them too, and :data:`FILE_KEYS`."""
 
 FILE_KEYS = ("gpuMemory", "addressingMode", "fabric", "cloud", "instanceType")
+CHOICES = {"addressingMode": ("ATS", "HMM", "None"), "cloud": ("alibaba", "aws", "azure", "gce", "oke")}
+"""NVML's addressing modes, and the clouds that dranet knows."""
+
+MIN_MEMORY, MAX_MEMORY = 1 << 20, 1 << 50
 
 Sure = Literal["recorded", "documented", "derived"]
 SURE: tuple[Sure, ...] = ("recorded", "documented", "derived")
 """How sure a value is: printed by a real machine or its driver, documented by the vendor, or concluded from those."""
 
-_ITEM = re.compile(r"(?:(\d{1,4})\s*[xX×]\s*)?(.+)\Z")
+_ITEM = re.compile(r"(?:(\d+)\s*[xX×]\s*)?(.+)\Z")
+_VERSION = re.compile(r"\d{1,5}(\.\d{1,5}){0,3}\Z")
+_NO_UUID = "00000000-0000-0000-0000-000000000000"
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,28 +88,56 @@ class Layout:
 
 
 def numbers(settings: Mapping[str, Any]) -> dict[str, int]:
-    """The settings that are numbers. Raises UsageError for unknown keys, and for values out of range."""
+    """The settings that are numbers. Raises UsageError for unknown keys, and for impossible values."""
     found: dict[str, int] = {}
     for key, value in settings.items():
-        if key not in KEYS and key not in FILE_KEYS:
-            raise unknown_key(key)
-        if key == "mig" and value not in ("on", "off", True, False):
-            raise UsageError(f"--hardware: mig must be on or off, not {value!r}")
         if key in NUMBERS:
             most = NUMBERS[key]
             if not str(value).isdecimal() or not 1 <= int(value) <= most:
                 raise UsageError(f"--hardware: {key} must be a number from 1 to {most}, not {value!r}")
             found[key] = int(value)
+        elif key not in KEYS and key not in FILE_KEYS:
+            raise unknown_key(key)
+        elif (wanted := _unfit(key, value)) is not None:
+            raise UsageError(f"--hardware: {key} must be {wanted}, not {value!r}")
     return found
 
 
-def unknown_key(key: str) -> UsageError:
-    """The error for a setting that does not exist."""
+def _unfit(key: str, value: Any) -> str | None:
+    """What the value of a setting must be, unless it is."""
+    if key in CHOICES:
+        return None if value in CHOICES[key] else f"one of {', '.join(CHOICES[key])}"
+    if key == "mig":
+        return None if value in ("on", "off", True, False) else "on or off"
+    if key in ("memory", "gpuMemory"):
+        return None if MIN_MEMORY <= size(value) <= MAX_MEMORY else "a quantity such as 512Gi, from 1Mi to 1Pi"
+    if key in ("driver", "cuda"):
+        return None if _VERSION.match(str(value)) else f"a version such as {'13.0' if key == 'cuda' else '580.65.06'}"
+    if key == "instanceType":
+        return None if isinstance(value, str) and value else "a string such as p5.48xlarge"
+    fits = isinstance(value, dict) and {"cluster", "clique"} >= set(value)
+    if not fits or not _UUID.match(str(value.get("cluster", _NO_UUID))) or not str(value.get("clique", 1)).isdecimal():
+        return "a map of cluster, a UUID, and clique, a number"
+    return None
+
+
+def size(value: object) -> int:
+    """A quantity's value in bytes, 0 for what is none."""
+    from dractl.model import Quantity
+
+    try:
+        return Quantity.parse(str(value)).value()
+    except ValueError:
+        return 0
+
+
+def unknown_key(key: str, known: tuple[str, ...] = KEYS) -> UsageError:
+    """The error for a key that does not exist: the nearest one, and all of them."""
     from dractl.model.nearest import nearest_names
 
-    near = nearest_names(key, KEYS, most=1)
+    near = nearest_names(key, known, most=1)
     suggestion = f"; did you mean {near[0]}?" if near else ""
-    return UsageError(f"--hardware: unknown key {key!r}{suggestion}", hint=f"keys are {', '.join(KEYS)}")
+    return UsageError(f"--hardware: unknown key {key!r}{suggestion}", hint=f"keys are {', '.join(known)}")
 
 
 def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
@@ -128,4 +163,7 @@ def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
     found = find(match[2]) if match is not None else None
     if match is None or found is None:
         raise unknown_product(match[2] if match is not None else text, machines)
-    return found, int(match[1] or 1)
+    count = (match[1] or "1").lstrip("0")
+    if not count or len(count) > len(str(MAX_DEVICES)) or int(count) > MAX_DEVICES:
+        raise UsageError(f"--hardware: the count of {found.name} must be from 1 to {MAX_DEVICES}, not {match[1][:20]}")
+    return found, int(count)

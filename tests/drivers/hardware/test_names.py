@@ -63,6 +63,10 @@ def test_a_machine_takes_settings() -> None:
         ("p5.48xlarge,colour=red", "unknown key 'colour'"),
         ("8xH100,numaa=2", "did you mean numa?"),
         ("H10O", "did you mean H100"),
+        ("513xH100", "the count of H100 must be from 1 to 512, not 513"),
+        ("0xnic", "the count of nic must be from 1 to 512"),
+        ("H100,driver=new", "driver must be a version such as 580.65.06"),
+        ("H100,memory=12Qi", "memory must be a quantity such as 512Gi"),
     ],
 )
 def test_names_that_do_not_fit(spec: str, words: str) -> None:
@@ -122,6 +126,17 @@ def test_mig_profiles_fit_their_gpu(layout: str) -> None:
     ("text", "line", "words"),
     [
         ("title: a\ncolour: red\n", 2, "unknown key 'colour'"),
+        ("rootz:\n- {devices: [H100]}\n", 1, "unknown key 'rootz'; did you mean roots?"),
+        ("- H100\n", 1, "the document is a list, not a map of a machine's settings"),
+        ("roots:\n- {devices: [1000xH100]}\n", 2, "the count of H100 must be from 1 to 512, not 1000"),
+        ("title: a\nmemory: 12Qi\n", 2, "memory must be a quantity such as 512Gi, from 1Mi to 1Pi, not '12Qi'"),
+        ("title: a\ngpuMemory: lots\n", 2, "gpuMemory must be a quantity"),
+        ("title: a\ncuda: thirteen\n", 2, "cuda must be a version such as 13.0, not 'thirteen'"),
+        ("title: a\nfabric: {cluster: nope, clique: 1}\n", 2, "fabric must be a map of cluster, a UUID, and clique"),
+        ("title: a\nfabric: {clique: x}\n", 2, "fabric must be a map of cluster, a UUID, and clique, a number"),
+        ("title: a\ninstanceType: [1]\n", 2, "instanceType must be a string such as p5.48xlarge"),
+        ("title: a\ncloud: awz\n", 2, "cloud must be one of alibaba, aws, azure, gce, oke, not 'awz'"),
+        ("reported:\n  tenstorrent.com:\n  - {name: tt-0, boardName: p151}\n", 3, "boardName must be one of e75, e150"),
         ("roots:\n- {numa: 0, devices: [H1000]}\n", 2, "unknown machine or product 'H1000'; did you mean H100"),
         ("roots:\n- {root: pci0, devices: [H100]}\n", 2, "root must be a host bridge such as pci0000:44"),
         ("roots:\n- {devices: {H100: ['53:00.0']}}\n", 2, "an address must have the form 0000:53:00.0"),
@@ -142,6 +157,14 @@ def test_a_file_with_a_mistake_is_answered_with_its_line(tmp_path: Path, text: s
         machine(str(path))
     assert words in caught.value.message
     assert (caught.value.place or "").startswith(f"{path}:{line}:")
+
+
+def test_a_file_whose_whole_is_impossible_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "node.yaml"
+    path.write_text("cpus: 4\nthreads: 3\n")
+    with pytest.raises(InputError, match="4 CPUs do not make whole cores of 3 threads") as caught:
+        machine(str(path))
+    assert caught.value.place == str(path)
 
 
 def test_the_list_says_what_is_derived(capsys: pytest.CaptureFixture[str]) -> None:
