@@ -1,8 +1,9 @@
 """Sets the address that dractl is published at, everywhere: ``python tools/set_address.py OWNER/NAME [--site URL]``.
 
-Until it is run, ``OWNER/dractl`` stands in its place. It becomes the repository of the README's and the site's snippets,
-of the krew manifest, the Homebrew formula and the checks of a release; the project's URLs in pyproject.toml, which PyPI
-shows and whose Documentation lint's reports link to; and the address of the site in mkdocs.yml. Run it again to move.
+Until it is run, ``OWNER/dractl`` stands in its place. It becomes the repository of the README's and the site's
+snippets, of the krew manifest, the Homebrew formula and the checks of a release; the project's URLs in pyproject.toml,
+which PyPI shows and whose Documentation lint's reports link to; and the site's address in mkdocs.yml. Run it again to
+move.
 """
 
 from __future__ import annotations
