@@ -200,12 +200,13 @@ def _report(machine: Machine, output: str, target: Target, verbose: int) -> str:
 
         return machine_html.render(machine, publication)
     from dractl.report import machine_matrix, machine_table, machine_tree
+    from dractl.report.plain import inert
 
     if output == "matrix":
-        return machine_matrix.render(machine, _canvas(), publication=publication)
+        return inert(machine_matrix.render(machine, _canvas(), publication=publication))
     if output == "table":  # a program that reads it gets every column
-        return machine_table.render(machine, _canvas(_UNLIMITED), publication=publication, verbose=verbose > 0)
-    return machine_tree.render(machine, _canvas(), publication=publication, verbose=verbose > 0)
+        return inert(machine_table.render(machine, _canvas(_UNLIMITED), publication=publication, verbose=verbose > 0))
+    return inert(machine_tree.render(machine, _canvas(), publication=publication, verbose=verbose > 0))
 
 
 def _data(machine: Machine, publication: Publication, output: str) -> str:

@@ -380,8 +380,11 @@ class _Output:
     def write(self, report: Report, *, to_stderr: bool = False) -> None:
         import sys
 
+        from dractl.report.plain import harmless
+
         text = _render(report, self)
         if to_stderr and self.file is None:
+            text = harmless(text)
             sys.stderr.write(text if text.endswith("\n") or not text else text + "\n")
         else:
             common.write_report(text, self.file)

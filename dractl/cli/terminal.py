@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Literal, TextIO
 
-from dractl.report.plain import harmless
+from dractl.report.plain import printable
 
 ColorChoice = Literal["auto", "always", "never"]
 
@@ -82,14 +82,15 @@ def paint(text: str, style: str, stream: TextIO) -> str:
 
 def complain(message: str, *, hint: str | None = None) -> None:
     """An error on standard error, with what to do about it."""
-    _say(f"{paint('error:', '1;31', sys.stderr)} {message}")
+    _say("error:", "1;31", message)
     if hint:
-        _say(f"{paint('hint:', '36', sys.stderr)} {hint}")
+        _say("hint:", "36", hint)
 
 
-def _say(line: str) -> None:
+def _say(label: str, style: str, message: str) -> None:
+    lines = "\n".join(map(printable, message.split("\n")))
     try:
-        print(harmless(line), file=sys.stderr, flush=True)
+        print(f"{paint(label, style, sys.stderr)} {lines}", file=sys.stderr, flush=True)
     except OSError:  # a full disk, a closed terminal: there is nobody to tell, and Python is not to try again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
@@ -97,7 +98,7 @@ def _say(line: str) -> None:
 def notice(message: str) -> None:
     """Something worth knowing that is no error, on standard error; silent with ``--quiet``."""
     if not _Choices.quiet:
-        _say(f"{paint('note:', '36', sys.stderr)} {message}")
+        _say("note:", "36", message)
 
 
 def progress(message: str) -> None:

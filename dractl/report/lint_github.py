@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.report.paths import relative
+from dractl.report.plain import printable
 
 if TYPE_CHECKING:
     from dractl.lint.finding import Finding, Report
@@ -34,7 +35,7 @@ def _command(finding: Finding) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return "%0A".join(printable(line).replace("%", "%25") for line in text.split("\n"))
 
 
 def _property(text: str) -> str:

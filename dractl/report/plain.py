@@ -8,10 +8,22 @@ _CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2
 _HARMFUL = "\x1b(?!\\[[0-9;]*m)|\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
+# What a CI system's log takes for a command: GitHub's ``::error::`` at the start of a line, and lines are wrapped at
+# blanks; its ``##[error]`` anywhere (actions/runner src/Runner.Common/ActionCommand.cs), as Azure's ``##vso[`` is.
+_COMMAND = r"(?<!\S):(?=:[A-Za-z].*::)|#(?=#[a-z]*\[)"
+_COMMAND_IN_JSON = r"#(?=#[a-z]*\[)"
+
+
 def printable(text: str) -> str:
-    """``text`` on one line, without characters that move the cursor, set colours or turn the writing direction."""
-    line = text.replace("\n", " ").replace("\t", " ")
+    """``text`` on one line, without characters that move the cursor, set colours or turn the writing direction, and
+    without what a CI system's log would take for a command."""
+    line = inert(text.replace("\n", " ").replace("\t", " "))
     return line if line.isprintable() else re.sub(_CONTROL, _escaped, line)
+
+
+def inert(text: str) -> str:
+    """``text`` without what a CI system's log would take for a command."""
+    return re.sub(_COMMAND, _escaped, text) if "::" in text or "##" in text else text
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -22,6 +34,8 @@ def _escaped(match: re.Match[str]) -> str:
 def harmless(text: str) -> str:
     """A report, of whatever format, without control characters other than line breaks, tabs and ANSI styles: the last
     gate for what came from a file, a node or a cluster. JSON and YAML read the escapes back."""
+    if "##" in text and text[0] in "{[":
+        text = re.sub(_COMMAND_IN_JSON, r"\\u0023", text)
     return re.sub(_HARMFUL, lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

@@ -14,8 +14,14 @@ import yaml
 from dractl.cli.main import main
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-PAYLOAD = "\x1b]0;title\x07\x1b[31mred\r\x9b31m\u202egpj\n::error::injected\n<script>alert(1)</script>"
+PAYLOAD = (
+    "\x1b]0;title\x07\x1b[31mred\r\x9b31m\u202egpj\n::error::injected\n\u2003::set-output name=sarif::/etc/passwd "
+    "##[error]injected ##vso[task.setvariable]x\n<script>alert(1)</script>"
+)
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# What GitHub's runner takes for a command (actions/runner src/Runner.Common/ActionCommand.cs: a line's start without
+# blanks, or ``##[`` anywhere), and Azure's agent.
+COMMAND = re.compile(r"^\s*::(error::injected|set-output)|##(vso)?\[", re.MULTILINE)
 KEPT = ("apiVersion", "kind", "expression", "effect", "operator", "type", "version", "allocationMode")
 
 
@@ -96,7 +102,7 @@ def test_values_reach_neither_the_terminal_nor_the_log(
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": poisoned(items, names(items))}))
     text = report(capsys, *(str(file) if word == "FILE" else word for word in command), "--isolated")
     assert (found := CONTROL.search(text)) is None, text[max(0, found.start() - 80) : found.end()]
-    assert not re.search("^::error::injected", text, re.MULTILINE)
+    assert not COMMAND.search(text) or "--patch" in command  # kubectl reads what that prints
 
 
 @pytest.mark.parametrize("command", MARKUP, ids=" ".join)
@@ -138,5 +144,36 @@ def test_a_snapshot_is_as_harmless(
     (tmp_path / "node.json").write_text(json.dumps(machine))
     text = report(capsys, "discover", "--from", str(tmp_path / "node.json"), "-o", form, "--isolated")
     assert CONTROL.search(text) is None
-    assert form in ("json", "yaml") or not re.search("^::error::injected", text, re.MULTILINE)
+    assert form in ("svg", "html", "yaml") or not COMMAND.search(text)  # those are for files
     assert form not in ("svg", "html") or "<script>alert" not in text
+
+
+def test_names_of_files_are_as_harmless(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stranger's pull request names files, charts and settings, and says why a chart cannot be rendered."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bin").mkdir()
+    helm = tmp_path / "bin" / "helm"
+    helm.write_text("#!/bin/sh\nprintf 'Error: \\033[31m\\n::error::injected ##[error]x\\n' >&2; exit 1\n")
+    helm.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    claim = (EXAMPLES / "lint" / "claim.yaml").read_text()
+    chart = tmp_path / "chart\n::error::injected\x1b[1m"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("name: c\nversion: 1.0.0\n")
+    (chart / "templates" / "claim.yaml").write_text(claim + "{{ .Values.x }}\n")
+    names = ["::error::injected,x.yaml", "a\n::error::injected.yaml", "b\x1b[31m##[error].yaml", "-o.yaml"]
+    for name in names:
+        (tmp_path / name).write_text(claim)
+    (tmp_path / "c\n::error::injected.yaml").write_text("kind: ResourceClaim\napiVersion: resource.k8s.io/v1\na: [\n")
+    (tmp_path / "missing\n::error::injected.yaml").symlink_to("nowhere")
+    for form in ("full", "concise", "github", "json", "junit", "gitlab"):
+        for paths in (["."], names[:3]):
+            text = report(capsys, "lint", "--isolated", "-o", form, *paths)
+            assert CONTROL.search(text) is None
+            assert not COMMAND.search(text) or form == "junit"
+    (tmp_path / "dractl.toml").write_text('"x\\n::error::injected\\u001b[31m" = 1\n')
+    text = report(capsys, "lint", names[0], codes=(2,))
+    assert CONTROL.search(text) is None
+    assert not COMMAND.search(text)
