@@ -38,7 +38,7 @@ DEFAULT_BUDGET = 300_000
 
 _REMEMBERED = 10_000  # searches
 
-# A call of allocateOne in 1.37, measured over 16 to 128 devices: it looks at them one after the other.
+# Duration of one allocateOne call in 1.37, measured with 16 to 128 devices, which it checks one after the other.
 _SECONDS_A_STEP = 0.5e-6
 _SECONDS_A_DEVICE = 0.03e-6
 
@@ -59,8 +59,8 @@ class Allocator:
         features: Features,
         before: Allocator | None = None,
     ) -> None:
-        """``before`` is an allocator with the same features, whose knowledge of selectors, devices and searches this
-        one shares."""
+        """``before``: an allocator with the same features, from which this one inherits results for selectors, devices
+        and searches."""
         self.features = features
         self.state = state or AllocatedState()
         self.classes = _by_name(classes)
@@ -84,7 +84,7 @@ class Allocator:
         classes: Iterable[DeviceClass] | Mapping[str, DeviceClass] | None = None,
         state: AllocatedState | None = None,
     ) -> Allocator:
-        """An allocator for a changed cluster that shares what is known of selectors, devices and searches."""
+        """An allocator for a changed cluster that inherits results for unchanged selectors, devices and searches."""
         return Allocator(
             self.slices if slices is None else slices,
             self.classes if classes is None else classes,
@@ -96,8 +96,8 @@ class Allocator:
     def allocate(self, node: Node, claims: Sequence[ResourceClaim], budget: int | None = None) -> Verdict:
         """The verdict on a pod's unallocated claims, in the order of the pod, on one node.
 
-        ``budget`` limits the work (:data:`DEFAULT_BUDGET`); when it ends the verdict is Exhausted. UsageError for
-        mappings instead of the objects that :func:`dractl.model.decode` makes of them.
+        ``budget`` limits the work (:data:`DEFAULT_BUDGET`); a search that exceeds it is Exhausted. UsageError for
+        mappings instead of the objects that :func:`dractl.model.decode` returns.
         """
         _check(node, claims)
         if self.behaviour is None or self._index is None or self._matcher is None:
@@ -109,7 +109,7 @@ class Allocator:
         return self._verdict(built, self._search(built.problem, DEFAULT_BUDGET if budget is None else budget), node)
 
     def survey(self, node: Node, claims: Sequence[ResourceClaim]) -> Survey:
-        """The node's offer to each request: every stage with the devices that it keeps and loses, and why."""
+        """A node's devices for each request: every stage with the devices that it keeps and loses, and why."""
         from dractl.allocation.survey import Survey
         from dractl.allocation.surveyor import survey
 
@@ -128,7 +128,7 @@ class Allocator:
         return Builder(matcher, self.classes, devices)
 
     def _search(self, problem: Problem, budget: int) -> Outcome:
-        """Nodes whose devices differ only in what nothing reads share one search."""
+        """Searches once for all nodes whose devices differ only in parts that nothing reads."""
         key = (problem, budget)
         outcome = self._outcomes.get(key)
         if outcome is None:
@@ -181,7 +181,7 @@ def _by_name(classes: Iterable[DeviceClass] | Mapping[str, DeviceClass]) -> dict
 
 
 def _abort_fault(built: Built, abort: Abort) -> Fault:
-    """What ended a search, in upstream's words."""
+    """The reason why a search was aborted, in upstream's words."""
     asked = built.asked[abort.slot]
     ref = asked.ref
     match abort.reason:

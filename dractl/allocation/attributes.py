@@ -30,7 +30,7 @@ class AttributeReader:
         self.matcher = matcher
 
     def value(self, candidate: PoolDevice, attribute: str, *, lists: bool, identity: bool) -> Value:
-        """``identity``: values are equal only if they are the same device's (1.34 compares pointers)."""
+        """``identity``: values are equal only if they belong to the same device (1.34 compares pointers)."""
         found = lookup(candidate, attribute)
         if found is None:
             return None
@@ -39,7 +39,7 @@ class AttributeReader:
         return as_value(found, lists=lists)
 
     def derived(self, candidate: PoolDevice, expression: str, *, lists: bool) -> Value:
-        """The value of a derived attribute; FAULT where it cannot be evaluated."""
+        """The value of a derived attribute; FAULT if it cannot be evaluated."""
         from dractl.allocation.derived import DerivedFault
 
         try:
@@ -69,7 +69,7 @@ class AttributeReader:
 
 
 def as_value(attribute: DeviceAttribute, *, lists: bool) -> Value:
-    """With ``lists`` every value is a set; without, a list cannot be compared."""
+    """With ``lists``, every value is a set; without, a list cannot be compared."""
     kind, value = attribute.type, attribute.value
     if kind is None:
         return None if lists else OPAQUE

@@ -35,7 +35,7 @@ class _Values:
         self.constraint = constraint
         self.index = index  # among the constraints of the claim
         self.by_slot: dict[int, dict[Hashable, int]] = {}
-        self.same: dict[int, int] = {}  # by slot a number; the same for slots that see the same values
+        self.same: dict[int, int] = {}  # slot to number; slots that see the same values share one
         for number in numbers:
             values = constraint.values[number]
             if values is None:
@@ -52,7 +52,7 @@ class _Values:
 
 
 class Bounds:
-    """Everything that looking ahead needs to know of a problem; built at the first failure of a search."""
+    """The problem's data for looking ahead; built at the first failure of a search."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -76,11 +76,11 @@ class Bounds:
             self.relevant[request] = mask
         columns = self._columns()
         self.symmetry = Symmetry(problem, _numbered(columns))
-        # by device a number; devices with the same number can stand for each other in the whole search
+        # device to number; devices with the same number are interchangeable in the whole search
         self.kinds = _numbered(columns if problem.charges is None else [*columns, problem.charges])
         self.counted = problem.charges is not None
         self.charges = self._charge_groups()
-        # of whose counters more is taken than there is, before the search takes any: nothing can be charged there
+        # overdrawn before the search takes any, so nothing can be charged to them
         self.overdrawn = {
             number
             for number, ledger in enumerate(problem.ledgers)
@@ -106,7 +106,8 @@ class Bounds:
         ]
 
     def _charge_groups(self) -> list[tuple[Charge, int]]:
-        """Each way to consume counters, and the devices that do; shared ones are charged once at most, and left out."""
+        """Each way to consume counters, and the devices that do; shared devices are charged at most once and left
+        out."""
         groups: dict[Charge, int] = {}
         for device, charge in enumerate(self.problem.charges or ()):
             if charge is not None and charge.amounts and not self.problem.multi >> device & 1:
@@ -116,8 +117,8 @@ class Bounds:
     def _sums(self) -> list[tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
         """Sums of counters that bound all requests together.
 
-        The first counter of every device, the second, ...: (ledger, counter) of those that are summed, and by amount
-        the devices that consume so much of one of them, least first.
+        The first counter of every device, the second, and so on: the (ledger, counter) pairs that are summed, and by
+        amount the devices that consume that much of one of them, smallest first.
         """
         found = []
         for place in range(max((len(charge.amounts) for charge, _ in self.charges), default=0)):
@@ -132,7 +133,7 @@ class Bounds:
         return found
 
     def _columns(self) -> list[Sequence[Hashable]]:
-        """All that the search looks at of each device, but its counters."""
+        """Everything that the search looks at for each device, except its counters."""
         problem = self.problem
         columns: list[Sequence[Hashable]] = []
         for number, slot in enumerate(problem.slots):
@@ -195,7 +196,7 @@ class Bounds:
     def _rest(self, search: Holdings, number: int, need: int, todo: int) -> Iterator[tuple[int, int, int, bool]]:
         """(slot, devices wanted, devices left, whether it is the only way to meet the request) from the slot on.
 
-        Where a request has alternatives that are not ruled out, none of them is certain.
+        If a request has several alternatives that are not ruled out, none of them is certain.
         """
         problem = self.problem
         slot = problem.slots[number]
@@ -253,7 +254,7 @@ class Bounds:
         return mask
 
     def _chargeable(self, search: Holdings, mask: int) -> int:
-        """Without the devices whose counters do not suffice any more."""
+        """The devices whose counters still suffice."""
         for charge, devices in self.charges:
             if devices & mask and not self._affordable(search, charge):
                 mask &= ~devices
@@ -281,7 +282,7 @@ class Bounds:
         return True
 
     def _affords(self, search: Holdings, need: int, mask: int) -> bool:
-        """True if the counters suffice for that many devices, considering only the first counter of each."""
+        """True if the counters suffice for that many devices, considering only each device's first counter."""
         rest = mask
         by_first: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for charge, devices in self.charges:
@@ -329,7 +330,7 @@ class Bounds:
         return _flow(groups)
 
     def _aligned(self, search: Holdings, tables: dict[int, list[tuple[int, int, int]]]) -> bool:
-        """True if equal claims, each of which needs a value of its own, find enough values."""
+        """True if equal claims, each of which needs its own value, find enough values."""
         alike: dict[Hashable, tuple[_Values, list[tuple[int, int, int]], set[int]]] = {}
         for claim, rest in tables.items():
             for table in self.values[claim]:
@@ -356,7 +357,7 @@ class Bounds:
         return True
 
     def _constrained(self, search: Holdings, claim: int, rest: list[tuple[int, int, int]]) -> bool:
-        """True if what is left for its certain requests can meet each constraint of a claim."""
+        """True if the remaining devices for a claim's certain requests can satisfy each of its constraints."""
         for table in self.values[claim]:
             covered = [(n, need, mask) for n, need, mask in rest if n in table.by_slot and need]
             if not covered:
@@ -399,7 +400,7 @@ class Bounds:
     # -- how large would it be? ---------------------------------------------------------------------------------------
 
     def size(self, search: Holdings, number: int, need: int, todo: int) -> float:
-        """An estimate of how often upstream calls allocateOne in a part of the search that fails."""
+        """An estimate of how often upstream calls allocateOne in a failing part of the search."""
         problem = self.problem
         start = problem.slots[number]
         total, ways = 0.0, 1.0
@@ -466,7 +467,8 @@ class Bounds:
         return [(mask, 1.0)]
 
     def _typical_part(self, number: int, mask: int) -> int:
-        """The devices that a match leaves to the rest of its claim once a slot is served: of the commonest value."""
+        """The devices that a match leaves to the rest of its claim once a slot is served, assuming the most common
+        value."""
         slot = self.problem.slots[number]
         part = -1
         for table in self.values[slot.claim]:
@@ -479,7 +481,7 @@ class Bounds:
         return part
 
     def companions(self, number: int, device: int) -> int:
-        """The devices that have a matched attribute's value in common with one."""
+        """The devices that share a matched attribute's value with this one."""
         mask = -1
         for table in self.values[self.problem.slots[number].claim]:
             masks = table.by_slot.get(number)
@@ -488,7 +490,8 @@ class Bounds:
         return mask
 
     def scaled(self, steps: float, then: int, now: int, wanted: int) -> float:
-        """The steps for a device like one that took ``steps`` when more devices were left to go with it."""
+        """Steps for a device, scaled from a similar one that took ``steps`` when more devices were left to combine with
+        it."""
         ways = self._ways(then, wanted)
         return max(1.0, steps * self._ways(now, wanted) / ways) if ways else steps
 
@@ -503,13 +506,13 @@ class Bounds:
 
 
 def _numbered(columns: Sequence[Sequence[Hashable]]) -> list[int]:
-    """By row of a table a number, the same for equal rows."""
+    """A number for each row of a table, equal for equal rows."""
     numbers: dict[Hashable, int] = {}
     return [numbers.setdefault(row, len(numbers)) for row in zip(*columns, strict=True)]
 
 
 def _least(by_amount: list[tuple[int, int]], need: int, mask: int) -> int:
-    """The least that this many devices of a set consume; devices in no group consume nothing."""
+    """The smallest amount that this many devices of a set consume; devices in no group consume nothing."""
     wanted, rest, total = need, mask, 0
     for _, devices in by_amount:
         rest &= ~devices
@@ -538,7 +541,7 @@ def _union(masks: dict[Hashable, int], values: frozenset[Scalar] | frozenset[Has
 
 
 def _flow(groups: dict[int, int]) -> bool:
-    """True if every group can get its number of devices, no device twice (augmenting paths)."""
+    """True if every group can get its number of devices, with no device used twice (augmenting paths)."""
     needs = list(groups.items())
     owner: dict[int, int] = {}
 

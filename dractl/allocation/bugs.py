@@ -1,4 +1,4 @@
-"""Bugs of released allocators that can flip a verdict, as data.
+"""Bugs of released allocators that can change a verdict, as data.
 
 The user's scheduler has them, so :class:`dractl.allocation.Features` has them too unless ``upstream_bugs`` is false.
 """
@@ -11,7 +11,7 @@ from dractl.records import NamedTuple
 
 
 class Bug(NamedTuple):
-    """``name`` is what the code asks for; ``first`` to ``last`` are releases, both included."""
+    """``name`` identifies it in the code; ``first`` to ``last`` are releases, both included."""
 
     name: str
     issue: str  # of kubernetes/kubernetes

@@ -1,7 +1,7 @@
-"""From objects to a :class:`dractl.allocation.problem.Problem`: which of a node's devices each request may get.
+"""Turns objects into a :class:`dractl.allocation.problem.Problem`: the devices of a node that each request may get.
 
 Allocate and validateDeviceRequest in k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go: requests
-are checked in order, and the first that cannot be handled ends the attempt.
+are checked in order, and the first invalid one ends the attempt.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Asked:
 
     @property
     def place(self) -> str:
-        """The beginning of upstream's messages; of an alternative they give its own name only."""
+        """The beginning of upstream's messages; for an alternative, they use only its own name."""
         return _place(self.ref)
 
     def failed(self, kind: FaultKind, text: str, **about: Any) -> AttemptFailed:
@@ -127,7 +127,7 @@ class Built:
     asked: list[Asked]
     problem: Problem
     node_operations: bool
-    obstacles: dict[tuple[int, int], Obstacle]  # (slot, device) -> what stops the search there
+    obstacles: dict[tuple[int, int], Obstacle]  # (slot, device) -> the obstacle there
     attributes: AttributeReader
     unordered: bool = False
 
@@ -136,7 +136,7 @@ class Built:
         return self.devices.candidate(device)
 
     def fault(self, slot: int, device: int) -> Fault:
-        """What ends the search at a device that it tries for a slot."""
+        """The fault that ends the search at a device tried for a slot."""
         asked, offer = self.asked[slot], self.devices.offers[device]
         if offer.candidate is None:
             assert offer.pool.invalid is not None
@@ -177,7 +177,7 @@ class Builder:
     # -- all claims ---------------------------------------------------------------------------------------------------
 
     def build(self, claims: Sequence[ResourceClaim]) -> Built:
-        """Raises AttemptFailed where the attempt ends before the search."""
+        """Raises AttemptFailed if the attempt ends before the search."""
         requests: list[tuple[int, ...]] = []
         choices: list[bool] = []
         constraints: list[tuple[DeviceConstraint, ...]] = []
@@ -368,7 +368,7 @@ class Builder:
         return slot
 
     def _selectable(self, slot: int, asked: Asked) -> tuple[int, int]:
-        """The devices that the selectors accept, and those at which the search ends."""
+        """The devices that the selectors accept, and those that end the search."""
         question = asked.question()
         selectable = faults = 0
         for position, pool in enumerate(self.devices.pools):
@@ -388,7 +388,7 @@ class Builder:
         return selectable, faults
 
     def _answers(self, question: Question, pool: Pool) -> list[Answer | str]:
-        """What selectors, binding conditions and the devices' own node selection answer for a pool's devices."""
+        """Results of selectors, binding conditions and the devices' own node selection for a pool's devices."""
         answers: list[Answer | str] = list(self.matcher.ask_pool(question, pool))
         for offset, candidate in enumerate(pool.devices):
             if self.devices.hiding_gate(candidate.device) is not None:
@@ -408,7 +408,7 @@ class Builder:
     ) -> tuple[tuple[int, ...], int, tuple[Vector | None, ...] | None]:
         """Mode All: all devices that the selectors accept, of all pools."""
         if "alternative-forgotten" in self.behaviour.bugs and position == 1:
-            # The memory of selectors is kept under the alternative before, so this one sees the first one's answers.
+            # Results of selectors are cached under the previous alternative, so this one reuses them.
             before = self.asked[slot - 1]
             asked = before if before.mode == "All" else asked
         question = asked.question()
@@ -433,7 +433,7 @@ class Builder:
         return tuple(every), selectable, self._wants(slot, self.asked[slot], selectable)
 
     def _large_enough(self, asked: Asked, device: int) -> bool:
-        """True if a device has the capacity for All: from 1.37 on in total, earlier in what is left of it."""
+        """True if a device has the capacity for mode All: from 1.37 on in total, earlier in what is left of it."""
         if not self.devices.consumable:
             return True
         candidate = self.devices.candidate(device)
@@ -538,7 +538,7 @@ class Builder:
         return self.attributes.derived(offer.candidate, expression, lists=lists)
 
     def _several_pools(self) -> bool:
-        """True if the order of pools can matter: some request may get devices of several, or it cannot be known."""
+        """True if the order of pools can matter: some request may get devices of several pools, or that is unknown."""
         if (
             any(pool.incomplete or pool.invalid is not None for pool in self.devices.pools)
             and len(self.devices.pools) > 1
@@ -556,7 +556,7 @@ class Builder:
 
 
 def obstacle_fault(asked: Asked, device: DeviceID, obstacle: Failure | str | CapacityFault) -> Fault:
-    """What stops the search at a device, in upstream's words."""
+    """The obstacle at a device, in upstream's words."""
     ref = asked.ref
     if isinstance(obstacle, Failure):
         return Fault("selector", obstacle.message(ref.claim), ref.claim, ref, device)

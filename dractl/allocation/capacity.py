@@ -35,7 +35,7 @@ class Unfit:
 
 @record
 class Arithmetic:
-    """``milli``: thousandths are used where possible; ``strict``: what int64 cannot hold is a fault."""
+    """``milli``: thousandths are used if possible; ``strict``: a number too large for int64 is a fault."""
 
     milli: bool
     strict: bool
@@ -44,9 +44,9 @@ class Arithmetic:
 def consumption(
     requests: Mapping[str, Quantity] | None, capacity: Mapping[str, DeviceCapacity], arithmetic: Arithmetic
 ) -> dict[str, Quantity] | Unfit:
-    """A share's consumption of every capacity of a device, whether or not that much is left.
+    """A share's consumption of every capacity of a device, even if less is left.
 
-    Raises CapacityFault where the scheduler aborts the attempt.
+    Raises CapacityFault if the scheduler aborts the attempt.
     """
     wanted = requests or {}
     for name in sorted(wanted):
@@ -67,7 +67,7 @@ def consumption(
 
 
 def nano(quantity: Quantity) -> int:
-    """A quantity as a whole number of billionths, the finest that the API keeps."""
+    """A quantity in billionths, as an integer: the finest unit of the API."""
     unscaled, exponent = quantity.exact()
     shift = exponent + 9
     return unscaled * int(10**shift) if shift >= 0 else -(-unscaled // int(10**-shift))
@@ -119,7 +119,7 @@ def _round_up_milli(requested: Quantity, least: Quantity, step: Quantity) -> Qua
 
 
 def _steps(distance: int, step: int) -> int:
-    """Go's division truncates; a remainder makes one step more."""
+    """Go's division truncates; a remainder adds one step."""
     distance = _wrap(distance)
     times = abs(distance) // abs(step) * (1 if (distance >= 0) == (step > 0) else -1)
     return times + (distance % step != 0)

@@ -1,4 +1,4 @@
-"""The state of a claim's constraints while devices are added and taken away.
+"""The state of a claim's constraints while devices are added and removed.
 
 The rules are those of matchAttributeConstraint and distinctAttributeConstraint in
 k8s.io/dynamic-resource-allocation/structured/internal/*/{allocator_*,constraint}.go.
@@ -32,7 +32,7 @@ class Tracker(Protocol):
         ...
 
     def key(self) -> Hashable:
-        """All that the future depends on."""
+        """Everything that later results depend on."""
         ...
 
 
@@ -78,7 +78,7 @@ class _Match:
 
 
 class _MatchUnrestored(_Match):
-    """kubernetes#140326: the common values stay narrowed when a device is taken away."""
+    """kubernetes#140326: the common values stay narrowed when a device is removed."""
 
     __slots__ = ("common", "count")
 

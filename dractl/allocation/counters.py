@@ -28,7 +28,7 @@ NO_GROUP = frozenset({""})
 
 @record
 class Counters:
-    """The parts of a problem that describe counters. ``names``: by ledger the (set, counter) of each of its numbers."""
+    """The parts of a problem that describe counters. ``names``: for each ledger, the (set, counter) of each number."""
 
     charges: tuple[Charge | None, ...] | None
     ledgers: tuple[Ledger, ...]
@@ -38,7 +38,7 @@ class Counters:
 
 
 def is_allocated(device: DeviceID, state: AllocatedState, *, shares: bool) -> bool:
-    """True if a device takes its counters; ``shares``: one that is only shared does too (from 1.36 on)."""
+    """True if a device takes its counters; ``shares``: so does one that is only shared (from 1.36 on)."""
     return device in state.devices or (shares and (device in state.shared or device in state.capacity))
 
 
@@ -50,7 +50,7 @@ def shares_count(behaviour: Behaviour, *, since_136: bool) -> bool:
 def available_counters(
     pool: Pool, slice_: ResourceSlice | None, state: AllocatedState, *, shares: bool
 ) -> dict[tuple[str, str], int]:
-    """The rest of each counter of a pool, or of one slice (``slice_``), in billionths; may be negative."""
+    """The remaining amount of each counter of a pool, or of one slice (``slice_``), in billionths; may be negative."""
     sets: Mapping[str, Mapping[str, Quantity]]
     sources: Iterable[ResourceSlice]
     if slice_ is not None:
@@ -81,7 +81,7 @@ def amounts_of(device: Device) -> list[tuple[tuple[str, str], int]]:
 
 
 def build_counters(devices: NodeDevices) -> Counters:
-    """Charges and ledgers of all devices, and the groups where the gate is on."""
+    """Charges and ledgers of all devices, and compatibility groups if the gate is on."""
     if not devices.partitionable or not devices.charging:
         return Counters(None, (), None, ())
     behaviour = devices.behaviour

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class DerivedFault(ValueError):
-    """An expression that gives no value; the text is upstream's."""
+    """An expression that yields no value; the text is upstream's."""
 
 
 class DerivedAttributes:

@@ -1,7 +1,7 @@
-"""The devices that one node offers, numbered in the order of the search, and what concerns each of them.
+"""The devices that one node offers, numbered in the order of the search, and everything that affects each of them.
 
 The stages of :mod:`dractl.allocation.survey` and the search are decided here, once: a set of devices is an int with one
-bit a device, and the survey says in words what a bit means.
+bit per device, and the survey puts the meaning of a bit into words.
 """
 
 from __future__ import annotations
@@ -107,12 +107,12 @@ class NodeDevices:
 
     @property
     def uncharged(self) -> int:
-        """Devices that consume counters while DRAPartitionableDevices is off: they are refused."""
+        """Devices that consume counters while DRAPartitionableDevices is off: they are rejected."""
         return 0 if self.partitionable else self.charging
 
     @cached_property
     def undeclared(self) -> int:
-        """Devices that skip node operations where the gate is off or the node does not declare it (from 1.37 on)."""
+        """Devices that skip node operations while the gate is off or undeclared by the node (from 1.37 on)."""
         if not (self.experimental and self.operating and self.features.has("node-operations")):
             return 0
         declared = NODE_OPERATIONS in self.node.status.declared_features
@@ -121,7 +121,7 @@ class NodeDevices:
     # -- taints -------------------------------------------------------------------------------------------------------
 
     def taint(self, number: int, tolerations: Sequence[DeviceToleration]) -> DeviceTaint | None:
-        """The first taint of a device that keeps a request from it."""
+        """The first taint of a device that excludes it for a request."""
         candidate = self.offers[number].candidate
         if candidate is None or not candidate.device.mapping.get("taints"):
             return None
@@ -158,7 +158,7 @@ class NodeDevices:
 
     @cached_property
     def free(self) -> tuple[Vector, ...]:
-        """By device what is left of each of its capacities by name, in billionths."""
+        """For each device, the remaining amount of each capacity by name, in billionths."""
         free: list[Vector] = []
         for candidate, _ in self.offers:
             if candidate is None or not candidate.device.mapping.get("capacity"):

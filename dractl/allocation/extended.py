@@ -37,9 +37,9 @@ EXTENDED_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim"
 
 @record
 class ExtendedResources:
-    """The needs of a pod's extended resources on one node.
+    """What a pod's extended resources need on one node.
 
-    ``claim`` is None where devices back none of them there. ``mappings`` say which container uses which request.
+    ``claim`` is None if devices back none of them there. ``mappings`` name the request that each container uses.
     ``misfit`` is a resource that neither the node has nor a class backs: the scheduler says ``cannot fit resource``.
     """
 
@@ -49,7 +49,7 @@ class ExtendedResources:
 
 
 def backing_classes(classes: Iterable[DeviceClass], features: Features) -> dict[str, DeviceClass]:
-    """By extended resource the class that backs it: of several the newest, then the first by name.
+    """The class that backs each extended resource: of several, the newest, then the first by name.
 
     The implicit names are understood from 1.35 on.
     """
@@ -69,8 +69,9 @@ def backing_classes(classes: Iterable[DeviceClass], features: Features) -> dict[
 def delegated_resources(classes: Iterable[DeviceClass], features: Features) -> frozenset[str]:
     """The extended resources that NodeResourcesFit leaves to DRA on nodes without a device plugin for them.
 
-    1.34 leaves the implicit names of classes without ``extendedResourceName`` too, although no claim is made for them:
-    a pod that asks for one is scheduled without any device (dynamicresources/extended/util.go DeviceClassMapping).
+    1.34 also leaves it the implicit names of classes without ``extendedResourceName``, although no claim is made for
+    them: a pod that requests one is scheduled without any device (dynamicresources/extended/util.go
+    DeviceClassMapping).
     """
     classes = tuple(classes)
     names = set(backing_classes(classes, features))
@@ -123,7 +124,7 @@ def _claim(pod: Pod, requests: Sequence[DeviceRequest]) -> ResourceClaim:
 
 
 def _requests(container: Container) -> dict[str, int]:
-    """A container's requests in whole numbers; a limit counts as a request that is not written, as API servers do."""
+    """A container's requests in whole numbers; as in the API server, a limit is the default of an unset request."""
     amounts: Mapping[str, Quantity] = {**container.resources.limits, **container.resources.requests}
     return {name: amount.value() for name, amount in amounts.items() if amount.is_int64()}
 
@@ -138,7 +139,7 @@ def is_extended(name: str) -> bool:
 def _requests_for(
     resource: str, device_class: str, pod: Pod, containers: Sequence[Container]
 ) -> tuple[list[DeviceRequest], list[ContainerExtendedResourceRequest]]:
-    """The requests for one resource. Init containers use what later containers have anyway, and share one request."""
+    """The requests for one resource. Init containers reuse the devices of later containers and share one request."""
     init = len(pod.spec.init_containers)
     short = [n for n, c in enumerate(containers) if n < init and c.restart_policy != "Always"]
     kept: list[DeviceRequest | None] = [None] * len(containers)

@@ -1,4 +1,4 @@
-"""What ends an attempt, and what makes a pool invalid, as values.
+"""Reasons for aborting an attempt, and for the invalidity of a pool, as values.
 
 Each value has the fields that upstream's sentence is made of, and the sentence itself as ``text``: kube-scheduler
 prints it, so it is composed where the fault is found and never parsed afterwards.
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from dractl.model.names import RequestRef
 
 FaultKind = Literal[
-    "class-unnamed",  # the request names no device class, or is of a type that this release does not know
+    "class-unnamed",  # the request names no device class, or is of a type unknown to this release
     "class-missing",  # no DeviceClass of that name
     "gate-off",  # the request uses a field whose feature gate is off
     "selector-empty",  # a selector without a CEL expression
     "selector",  # a CEL expression does not compile, or fails on a device that the search reached
-    "mode",  # an allocation mode that this release does not know
+    "mode",  # an allocation mode unknown to this release
     "limit",  # more than 32 devices for one claim
     "pool-incomplete",  # mode All while the slices of a pool are being updated
     "pool-invalid",  # mode All, and a pool contradicts itself
     "pool-reached",  # the search reached a pool that contradicts itself (the stable variant of 1.34)
     "pools-invalid",  # nothing was found, and a pool of the node contradicts itself
-    "constraint-empty",  # a constraint of a type that this release does not know
+    "constraint-empty",  # a constraint of a type unknown to this release
     "constraint",  # mode All wants a device that a constraint excludes
     "capacity",  # the amount cannot be represented in the device's range arithmetic
     "derived",  # a derived attribute does not compile, or fails on a device
     "node-selector",  # the node selector of a slice or device cannot be parsed
-    "result",  # the allocation cannot be written down
+    "result",  # the allocation cannot be stored
     "panic",  # kube-scheduler itself crashes
     "unsupported",  # no allocator of the release has all enabled features
 ]
@@ -58,7 +58,7 @@ class Fault:
 
 
 class AttemptFailed(Exception):
-    """An attempt cannot go on; ``fault`` says why."""
+    """An attempt that cannot continue, because of ``fault``."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.text)

@@ -1,6 +1,6 @@
 """Which allocator runs: Kubernetes releases, feature gates, and how the variants of upstream's allocator differ.
 
-Upstream keeps three copies of the allocator (stable, incubating, experimental) and takes the first that supports every
+Upstream keeps three copies of the allocator (stable, incubating, experimental) and uses the first that supports every
 enabled feature (k8s.io/dynamic-resource-allocation/structured/allocator.go). Here a variant is a row of behaviours.
 """
 
@@ -101,16 +101,16 @@ def _number(release: str) -> int:
 
 @record
 class Behaviour:
-    """The differences of one variant of one release from the others, apart from features and bugs.
+    """How one variant of one release differs from the others, apart from features and bugs.
 
     ``ordered``: pools and slices are sorted and the devices of a request are taken in increasing order, so that only
-    combinations are tried; else pools come in random order and every permutation is tried.
-    ``counters_in_slice``: counter sets stand in the slice of the devices that use them, one ledger a slice.
+    combinations are tried; otherwise pools come in random order and every permutation is tried.
+    ``counters_in_slice``: counter sets are in the slice of the devices that use them, one ledger per slice.
     ``counter_slices_everywhere``: a slice with counter sets belongs to every node.
-    ``whole_cluster``: completeness of a pool counts its slices of the whole cluster.
-    ``lenient_pools``: devices of incomplete pools are used, an invalid pool aborts the attempt when it is reached.
+    ``whole_cluster``: a pool is complete if all its slices are somewhere in the cluster.
+    ``lenient_pools``: devices of incomplete pools are used; an invalid pool aborts the attempt when it is reached.
     ``limit_unwinds``: more than 32 devices for a claim skips all devices of the requests before.
-    ``shares``: the variant knows consumable capacity and distinctAttribute; ``binding`` device binding conditions.
+    ``shares``: the variant supports consumable capacity and distinctAttribute; ``binding``, device binding conditions.
     """
 
     variant: Variant
@@ -128,12 +128,12 @@ class Behaviour:
 
 @record
 class Features:
-    """A release, the feature gates that are on in its scheduler, and what follows from them.
+    """A release, the feature gates that are on in its scheduler, and their consequences.
 
-    ``on``: names of gates. ``cel_on``: those that CEL sees, None for the same. ``variant`` forces one of
-    upstream's allocators, None lets the features choose. ``upstream_bugs``: the known bugs of the release are kept.
-    UsageError for a release, a gate or a variant that there is not; whether the release has the gate, and what it needs
-    besides, is not looked at here: :meth:`for_release` does.
+    ``on``: names of gates. ``cel_on``: those that CEL sees; None for the same. ``variant`` forces one of upstream's
+    allocators; None lets the features choose. ``upstream_bugs``: keep the known bugs of the release. UsageError for an
+    unknown release, gate or variant; :meth:`for_release` also checks that the release has the gate and that the gates
+    it depends on are on.
     """
 
     release: str
@@ -153,10 +153,10 @@ class Features:
     def for_release(
         cls, release: str, gates: Mapping[str, bool] | None = None, *, upstream_bugs: bool = True
     ) -> Features:
-        """A release with its default gates but for ``gates``, wired as its kube-scheduler wires them.
+        """A release with its default gates except for ``gates``, wired as in its kube-scheduler.
 
-        A release that is newer than dractl knows is taken for the newest: ``release`` says which it is. UsageError for
-        a release or gate that is not known. Unsupported for a release whose allocator is not modelled.
+        A release newer than dractl knows is treated as the newest known one, which ``release`` names. UsageError for an
+        unknown release or gate; Unsupported for a release whose allocator is not modelled.
         """
         from dractl.errors import Unsupported
 
@@ -196,7 +196,7 @@ class Features:
 
     @property
     def behaviour(self) -> Behaviour | None:
-        """Of the variant that runs; None where none supports all features."""
+        """The behaviour of the selected variant; None if no variant supports all features."""
         for variant in (self.variant,) if self.variant else VARIANTS:
             if self.required <= _SUPPORTED[self.release][variant]:
                 return _behaviour(self.release, variant, self.upstream_bugs)

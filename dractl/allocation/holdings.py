@@ -47,7 +47,7 @@ class Undo(NamedTuple):
 
 
 class Holdings:
-    """The part of a problem that a search has taken so far."""
+    """The part of a problem that a search has allocated so far."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -188,7 +188,7 @@ class Holdings:
             self._discharge(undo.device)
 
     def _give_back_leaking(self, undo: Undo) -> None:
-        """Up to 1.35: shares keep their counters, and a share that consumes nothing stays for ever."""
+        """Up to 1.35: shares keep their counters, and a share that consumes nothing is never removed."""
         slot = self.slots[undo.slot]
         bit = 1 << undo.device
         for constraint in self.trackers[slot.claim]:
@@ -216,7 +216,7 @@ class Holdings:
     # -- counters and compatibility groups ----------------------------------------------------------------------------
 
     def _charge(self, device: int) -> bool:
-        """Reserves the device's counters if all counters of its pool then still suffice."""
+        """Reserves the device's counters if all counters of its pool still suffice afterwards."""
         assert self.problem.charges is not None
         charge = self.problem.charges[device]
         assert charge is not None
@@ -242,7 +242,7 @@ class Holdings:
             taken[counter] -= amount
 
     def _join_groups(self, device: int) -> tuple[tuple[int, frozenset[str] | None], ...] | None:
-        """Narrows the groups of each counter set of the device; None where it may not join the others."""
+        """Narrows the groups of each counter set of the device; None if it may not join the others."""
         assert self.problem.groups is not None
         saved: list[tuple[int, frozenset[str] | None]] = []
         for counter_set, groups in self.problem.groups[device]:

@@ -1,7 +1,7 @@
 """Selectors of classes and requests, evaluated on devices.
 
 isSelectable and selectorsMatch in k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go. An error is
-kept until the search reaches the device, which is when the scheduler meets it.
+kept until the search reaches the device, which is when the scheduler encounters it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HINT = (  # cel/errors.go EnhanceRuntimeError
 
 
 class Question(NamedTuple):
-    """The selectors of a class and of a request, in the order in which they are asked."""
+    """The selectors of a class and of a request, in the order of evaluation."""
 
     device_class: str
     class_selectors: tuple[str, ...]
@@ -61,7 +61,7 @@ class Matcher:
         self.target = Target(features.release, gates)
         self.environment = environment(self.target, "stored")
         self.names_device = features.has("errors-name-devices")
-        # A variant that knows no shares does not pass the field on: device.allowMultipleAllocations is always false.
+        # A variant without shares does not pass the field on: device.allowMultipleAllocations is always false.
         self.hides_sharing = not behaviour.shares
         self._programs: dict[str, Program] = {}
 
@@ -86,7 +86,7 @@ class Matcher:
         return True
 
     def one(self, text: str, candidate: PoolDevice, index: int, scope: str | None) -> Answer:
-        """The answer of one selector for a device."""
+        """The result of one selector on a device."""
         program = self.program(text)
         if not program.ok:
             return Failure(scope, index, None, f"CEL compile error: {program.error}", f"compile error: {program.error}")
@@ -105,7 +105,7 @@ class Matcher:
         return Failure(scope, index, "", f"CEL runtime error: {error}", plain)
 
     def ask_pool(self, question: Question, pool: Pool) -> tuple[Answer, ...]:
-        """The answers for all devices of a pool, kept with the pool."""
+        """The results for all devices of a pool, cached with the pool."""
         answers: tuple[Answer, ...] | None = pool.memory.get(question)
         if answers is None:
             answers = tuple([self.ask(question, candidate) for candidate in pool.devices])

@@ -24,7 +24,7 @@ class SelectorFault(ValueError):
 
 
 def node_matches(node: Node, node_name: str | None, all_nodes: bool | None, selector: NodeSelector | None) -> bool:
-    """True if a slice or device with these three fields is for the node; the first field that is set counts.
+    """True if a slice or device with these three fields is for the node; the first field that is set decides.
 
     Raises SelectorFault for a selector that cannot be parsed.
     """

@@ -32,7 +32,7 @@ PoolID = tuple[str, str]
 
 @record
 class PoolDevice:
-    """A device of a pool that the node can use."""
+    """A device in a pool that the node can use."""
 
     id: DeviceID
     device: Device
@@ -58,7 +58,8 @@ class Pool:
     invalid: PoolFault | None = None
     devices: tuple[PoolDevice, ...] = ()
     binding: bool = False
-    memory: dict[Hashable, Any] = field(default_factory=dict)  # answers about its devices, for all nodes that see it
+    # results for its devices, shared by all nodes that see it
+    memory: dict[Hashable, Any] = field(default_factory=dict)
 
     @property
     def id(self) -> PoolID:
@@ -114,9 +115,9 @@ class SliceIndex:
                 self._shared.append(number)
 
     def gather(self, node: Node) -> tuple[Pool, ...]:
-        """The pools in the scheduler's order; sorted where that is random.
+        """The pools in the scheduler's order; sorted if that is random.
 
-        Raises AttemptFailed where the scheduler fails.
+        Raises AttemptFailed if the scheduler fails.
         """
         own = self._by_node.get(node.metadata.name, [])
         numbers = [*own, *self._shared] if self.behaviour.ordered else sorted([*own, *self._shared])
@@ -133,7 +134,7 @@ class SliceIndex:
         return tuple(pools)
 
     def obsolete(self, node: Node) -> list[tuple[PoolID, int, int]]:
-        """Pools of the node that a newer generation elsewhere makes obsolete: (pool, generation, devices)."""
+        """Pools of the node that a newer generation elsewhere replaces: (pool, generation, devices)."""
         gathered = {pool.id for pool in self.gather(node)}
         gone: dict[PoolID, tuple[int, int]] = {}
         for number in [*self._by_node.get(node.metadata.name, []), *self._shared]:
@@ -207,7 +208,7 @@ class SliceIndex:
         return None if pool is _OBSOLETE else pool
 
     def _build(self, key: PoolID, numbers: list[int]) -> Pool | None:
-        """The pool, or None if a newer generation makes it obsolete."""
+        """The pool, or None if a newer generation replaces it."""
         first = self.slices[numbers[0]].spec.pool
         everywhere = numbers
         complete = len(numbers) == first.resource_slice_count

@@ -1,7 +1,7 @@
-"""What the search works on: devices, requests and constraints as numbers, without names, attributes or nodes.
+"""The input of the search: devices, requests and constraints as numbers, without names, attributes or nodes.
 
-Devices are numbered in the order in which the scheduler walks them; a set of devices is an int with one bit a device.
-Two nodes whose devices differ only in what nothing reads make equal problems, and share one search.
+Devices are numbered in the order in which the scheduler walks them; a set of devices is an int with one bit per device.
+Two nodes whose devices differ only in parts that nothing reads make equal problems, and share one search.
 """
 
 from __future__ import annotations
@@ -39,11 +39,10 @@ Value = Scalar | frozenset[Scalar] | Mark | None  # None: the device lacks the a
 class Slot:
     """A request, or an alternative of one.
 
-    ``every`` lists the devices of mode All in their order; it is None for ExactCount. ``selectable``: what the
-    selectors take; ``faults``: devices at which the attempt is aborted; ``refused``: devices that are rejected before
-    anything is reserved for them; ``tainted``: devices with a taint that is not tolerated. ``wants``: for each device
-    what a share consumes of each of its capacities, None where it never fits; None altogether where capacity plays no
-    part.
+    ``every`` lists the devices of mode All in their order; it is None for ExactCount. ``selectable``: the devices that
+    the selectors accept; ``faults``: devices at which the attempt is aborted; ``refused``: devices that are rejected
+    before anything is reserved for them; ``tainted``: devices with a taint that is not tolerated. ``wants``: for each
+    device, a share's consumption of each capacity, None if it never fits; None altogether if capacity plays no part.
     """
 
     claim: int
@@ -64,9 +63,9 @@ ConstraintKind = Literal["match", "match-unrestored", "distinct", "distinct-last
 
 @record
 class Constraint:
-    """A constraint of a claim. ``values``: by slot the value of each device, None for a slot that is not covered.
+    """A constraint of a claim. ``values``: for each slot the value of each device, None for a slot that is not covered.
 
-    With lists a value is a set: the sets of a match must have a value in common, those of a distinct none.
+    With lists, a value is a set: the sets of a match must have a value in common, those of a distinct none.
     """
 
     kind: ConstraintKind
@@ -87,8 +86,8 @@ class Charge:
 class Ledger:
     """Counters of a pool.
 
-    ``available``: by pool (several only where pools share a ledger) what is left of each counter, None for one that the
-    pool does not have.
+    ``available``: for each pool (several only if pools share a ledger) the remaining amount of each counter, None for a
+    counter that the pool does not have.
     """
 
     available: tuple[tuple[int | None, ...], ...]

@@ -1,4 +1,4 @@
-"""Verdicts, and the allocation that a solution of the search stands for."""
+"""Verdicts, and the allocation that a solution of the search represents."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ SHARE_ID = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"
 FILTER_TIMEOUT = 10.0
 """Seconds that kube-scheduler gives the search of one node (DynamicResourcesArgs.filterTimeout)."""
 
-_MARGIN = 2.0  # upstream_seconds is right to about this factor
+_MARGIN = 2.0  # the error of upstream_seconds, as a factor
 
 
 @record
 class Cost:
     """The cost of a verdict. ``work``: devices that our search examined.
 
-    ``upstream_steps``: how often upstream's search calls allocateOne, estimated where ours left parts out;
-    ``upstream_seconds``: about how long that takes it.
+    ``upstream_steps``: how often upstream's search calls allocateOne, estimated where ours was pruned;
+    ``upstream_seconds``: the approximate duration of that.
     """
 
     work: int = 0
@@ -47,9 +47,9 @@ class Cost:
 
 @record
 class Verdict:
-    """The scheduler's answer for one node.
+    """The scheduler's verdict on one node.
 
-    ``unordered``: upstream walks pools in random order here, and another order could give another answer.
+    ``unordered``: upstream walks pools in random order here, and another order could lead to another verdict.
     """
 
     cost: Cost = Cost()
@@ -57,12 +57,12 @@ class Verdict:
 
     @property
     def times_out(self) -> bool:
-        """True if the scheduler gives up before it has this answer, as surely as an estimate can say."""
+        """True if the scheduler gives up before it reaches this verdict, within the limits of the estimate."""
         return self.cost.upstream_seconds > FILTER_TIMEOUT * _MARGIN
 
     @property
     def nears_timeout(self) -> bool:
-        """True if the scheduler may give up first: its time limit lies within the error of the estimate."""
+        """True if the scheduler may give up first: its time limit is within the error of the estimate."""
         return not self.times_out and self.cost.upstream_seconds > FILTER_TIMEOUT
 
     @property
@@ -123,7 +123,7 @@ class Exhausted(Verdict):
 
     @property
     def times_out(self) -> bool:
-        """True: a search that takes this long takes the scheduler longer."""
+        """True: the scheduler takes longer for a search of this size."""
         return True
 
     @property
@@ -143,7 +143,7 @@ class Unsupported(Verdict):
 
 
 def allocation_results(built: Built, solution: Solution, node: Node) -> tuple[AllocationResult, ...]:
-    """The allocation of each claim. Raises AttemptFailed for one that upstream cannot write down."""
+    """The allocation of each claim. Raises AttemptFailed for one that upstream cannot store."""
     features = built.features
     results = []
     for index, claim in enumerate(built.claims):
@@ -184,7 +184,7 @@ def _device_result(built: Built, asked: Asked, device: int, slot: int) -> Device
 
 
 def _chosen(built: Built, solution: Solution, claim: int) -> list[Asked]:
-    """By request of a claim, the request itself or the alternative that was taken."""
+    """For each request of a claim, the request itself or the chosen alternative."""
     numbers = built.problem.requests
     return [
         built.asked[slots[solution.chosen[request]]]
@@ -197,7 +197,7 @@ def _config(claim: ResourceClaim, chosen: Sequence[Asked], *, once: bool) -> tup
     """Configuration of the classes, each class once, followed by that of the claim.
 
     ``once``: a configuration of the claim appears once however many requests it names (from 1.37 on), and the names are
-    left out where they cover all requests.
+    omitted if they cover all requests.
     """
     names_of_class: dict[str, list[str]] = {}
     for asked in chosen:

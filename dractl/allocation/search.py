@@ -1,10 +1,10 @@
-"""The scheduler's depth-first search, and what lets it be skipped.
+"""The scheduler's depth-first search, and the pruning that gives the same result.
 
 The walk is upstream's: requests in order, devices in order, the first full solution is taken (``allocateOne`` and
-``allocateDevice`` of k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go). Where nothing in the
-rest of the search can abort the attempt or leave a trace behind (the rest is *pure*), a part of it that holds no
-solution may be left out without a difference. Three things find such parts: bounds (:mod:`dractl.allocation.bounds`),
-the symmetry of devices of one kind, and the memory of states that failed. None of them costs anything before the first
+``allocateDevice`` of k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go). If nothing in the rest
+of the search can abort the attempt or leave a trace behind (the rest is *pure*), a part of it without a solution can be
+skipped without changing the result. Three techniques find such parts: bounds (:mod:`dractl.allocation.bounds`), the
+symmetry of devices of one kind, and the memory of states that failed. None of them costs anything before the first
 failure.
 """
 
@@ -37,7 +37,7 @@ class Solution:
 
 @record
 class NoSolution:
-    """Proven: there is none."""
+    """Proven: no solution exists."""
 
     work: int
     steps: float
@@ -75,7 +75,7 @@ class _BudgetEnded(Exception):
     pass
 
 
-# What entering a part of the search, or leaving it, ends with.
+# The outcome of entering a part of the search, or leaving it.
 _FAILED: Final = 0
 _EXCEEDED: Final = 1  # the limit of results: upstream's errAllocationResultMaxSizeExceeded
 _ENTERED: Final = 2
@@ -96,7 +96,7 @@ class _Devices:
         self.failed: dict[
             Hashable, tuple[float, int]
         ] = {}  # by kind: the steps it took, and how many devices were left
-        self.before = steps  # when the device in hand was taken
+        self.before = steps  # when the current device was taken
         self.key: Hashable = None
         self.start_steps = steps
 
@@ -113,7 +113,7 @@ class _Choice:
 
 
 class Search(Holdings):
-    """One search over a problem: the walk, over what it holds. Use :func:`search`."""
+    """One search over a problem. Use :func:`search`."""
 
     def __init__(self, problem: Problem, budget: int) -> None:
         super().__init__(problem)
@@ -163,7 +163,7 @@ class Search(Holdings):
         return self._only_device(frame)
 
     def _child_failed(self, frame: _Devices | _Choice, step: int) -> int:
-        """The next step after the part of the search below a frame has failed: go on (_ENTERED) or fail too."""
+        """The next step after the part of the search below a frame has failed: continue (_ENTERED) or fail too."""
         if isinstance(frame, _Choice):
             if step == _FAILED:
                 frame.all_exceeded = False
@@ -179,7 +179,7 @@ class Search(Holdings):
         return _ENTERED
 
     def _enter_request(self, request: int, claim: int | None) -> int:
-        """Goes on with a request; ``claim`` is that of the request before."""
+        """Continues with a request; ``claim`` is that of the previous request."""
         if request == len(self.problem.requests):
             self.steps += 1 + (claim is not None)
             return _DONE
@@ -220,7 +220,7 @@ class Search(Holdings):
         return _ENTERED
 
     def _foreseen(self, frame: _Devices, todo: int) -> float | None:
-        """The steps of a part of the search that is seen to fail before it is walked; None where it may succeed."""
+        """The steps of a part of the search that provably fails before it is walked; None if it may succeed."""
         assert self.bounds is not None
         slot = self.slots[frame.slot]
         if slot.every is None:
@@ -248,7 +248,7 @@ class Search(Holdings):
         return _EXCEEDED if frame.all_exceeded and self.rules.limit_unwinds else _FAILED
 
     def _only_device(self, frame: _Devices) -> int:
-        """Mode All: the devices are known, each is tried once."""
+        """Mode All: the devices are fixed, and each is tried once."""
         slot = self.slots[frame.slot]
         assert slot.every is not None
         if frame.todo:  # tried already
@@ -321,7 +321,7 @@ class Search(Holdings):
         return todo
 
     def _note_failure(self, frame: _Devices, device: int) -> None:
-        """Nothing can be reached with ``device``. After the first failure, looking ahead pays off."""
+        """Records that ``device`` leads nowhere. After the first failure, looking ahead pays off."""
         if not frame.pure:
             return
         if self.bounds is None:
@@ -330,7 +330,7 @@ class Search(Holdings):
         frame.failed.setdefault(self.bounds.kind(self, frame.slot, device), (steps, self._left(frame, device)))
 
     def _left(self, frame: _Devices, device: int) -> int:
-        """The number of devices left in the frame to go with one."""
+        """The number of devices left in the frame to combine with this one."""
         assert self.bounds is not None
         return (frame.todo & self.bounds.companions(frame.slot, device)).bit_count()
 
@@ -340,7 +340,7 @@ class Search(Holdings):
             raise _BudgetEnded
 
     def _key(self, slot: int, index: int, todo: int) -> Hashable:
-        """The state as far as the rest of the search depends on it."""
+        """The part of the state on which the rest of the search depends."""
         assert self.bounds is not None
         request, claim = self.slots[slot].request, self.slots[slot].claim
         relevant = self.bounds.relevant[request]
@@ -361,7 +361,8 @@ class Search(Holdings):
 
 
 def _pure_requests(problem: Problem) -> tuple[bool, ...]:
-    """By request: whether from it on nothing can abort the attempt, and nothing that is undone leaves a trace."""
+    """For each request, whether from there on nothing can abort the attempt, and nothing that is undone leaves a
+    trace."""
     pure = [True] * (len(problem.requests) + 1)
     contested = any(len(ledger.available) > 1 for ledger in problem.ledgers)
     for request in range(len(problem.requests) - 1, -1, -1):
@@ -403,10 +404,10 @@ def _pure_request(problem: Problem, request: int) -> bool:
 
 
 def search(problem: Problem, budget: int) -> Outcome:
-    """The first solution in upstream's order, a proof that there is none, or what ends the attempt.
+    """The first solution in upstream's order, a proof that none exists, or the reason for aborting.
 
-    ``work`` counts devices that were looked at; ``steps`` is how often upstream calls allocateOne, counted where the
-    search went and estimated where it was left out.
+    ``work`` counts examined devices; ``steps`` is how often upstream calls allocateOne: counted where the search went,
+    estimated where it was pruned.
     """
     run = Search(problem, budget)
     try:

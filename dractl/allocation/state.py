@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class DeviceID(NamedTuple):
-    """A device of the cluster. ``str()`` gives ``driver/pool/device``, as the scheduler's messages do.
+    """A device of the cluster. ``str()`` is ``driver/pool/device``, as in the scheduler's messages.
 
-    A pool's name may hold slashes itself, so :meth:`parse` takes the first and the last part off.
+    A pool's name may contain slashes, so :meth:`parse` splits off the first and the last part.
     """
 
     driver: str
@@ -54,11 +54,11 @@ class AllocatedState:
 
     @classmethod
     def from_claims(cls, claims: Iterable[ResourceClaim], features: Features) -> AllocatedState:
-        """The state that the allocations in ``claims`` make, whether or not their pods still run.
+        """The state that results from the allocations in ``claims``, whether or not their pods still run.
 
-        Results with adminAccess hold nothing. A result with a share ID holds a share where DRAConsumableCapacity is
-        on, and the whole device where it is off
-        (kubernetes pkg/scheduler/framework/plugins/dynamicresources/allocateddevices.go).
+        Results with adminAccess hold nothing. A result with a share ID holds a share if DRAConsumableCapacity is on,
+        and the whole device if it is off (kubernetes
+        pkg/scheduler/framework/plugins/dynamicresources/allocateddevices.go).
         """
         devices: set[DeviceID] = set()
         shared: set[DeviceID] = set()
@@ -75,7 +75,7 @@ class AllocatedState:
                     devices.add(device)
                     continue
                 if features.has("shares-known-by-id"):
-                    # Up to 1.36 the shares of stored claims are known by what they consume alone: kubernetes#139034.
+                    # Up to 1.36, shares of stored claims are identified by their consumption alone: kubernetes#139034.
                     shared.add(device)
                 if result.consumed_capacity:
                     total = capacity.setdefault(device, {})

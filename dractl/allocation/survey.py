@@ -1,8 +1,8 @@
 """The stages of a request: which devices each keeps, which it loses, and why.
 
-:meth:`dractl.allocation.Allocator.survey` makes one for a node and a pod's claims. It looks at every request as if it
-were alone: what requests do to each other is the verdict's business (:meth:`dractl.allocation.Allocator.allocate`).
-The order of the stages is the order in which the scheduler checks a device.
+:meth:`dractl.allocation.Allocator.survey` makes one for a node and a pod's claims. It looks at every request alone: how
+requests affect each other is decided by :meth:`dractl.allocation.Allocator.allocate`. The order of the stages is the
+order in which the scheduler checks a device.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ StageName = Literal[
     "node",  # perDeviceNodeSelection: the device is for another node
     "in-use",  # held by another claim
     "node-operations",  # skipNodeOperations that the node does not declare
-    "counters",  # shared counters that are left
+    "counters",  # shared counters: not enough left
     "taints",
     "capacity",  # consumable capacity: missing, against the policy, not enough left
     "constraint",  # the device has the attribute of a constraint of the claim
@@ -82,9 +82,9 @@ class Stage:
 class RequestSurvey:
     """The stages of one request, or of one alternative of a request with ``firstAvailable``.
 
-    ``wanted`` is the number of devices: the count, or for All as many as the selectors match. ``candidates`` are what
-    the last stage keeps. ``fault`` is set where the request itself cannot be handled (class missing, gate off ...); it
-    has no stages then.
+    ``wanted`` is the number of devices: the count, or for mode All the number that the selectors match. ``candidates``
+    are the devices after the last stage. ``fault`` is set if the request itself is invalid (class missing, gate off
+    ...); it has no stages then.
     """
 
     ref: RequestRef
@@ -109,7 +109,7 @@ class RequestSurvey:
 
     @property
     def enough(self) -> bool:
-        """True if the request, alone, has as many candidates as it wants."""
+        """True if the request, alone, has as many candidates as it needs."""
         if self.fault is not None:
             return False
         return len(self.candidates) >= max(self.wanted, 1 if self.mode == "All" else 0)
@@ -131,7 +131,7 @@ class PoolSurvey:
 
 @record
 class ValueGroup:
-    """The candidates of the constrained requests that have one value of the attribute."""
+    """The candidates of the constrained requests that share one value of the attribute."""
 
     value: str
     candidates: tuple[tuple[str, tuple[DeviceID, ...]], ...]  # request (or request/alternative) -> its candidates
@@ -140,7 +140,7 @@ class ValueGroup:
 
 @record
 class ConstraintSurvey:
-    """A constraint of a claim and what each value of its attribute holds among the candidates."""
+    """A constraint of a claim, and the candidates for each value of its attribute."""
 
     claim: str
     claim_index: int
@@ -152,13 +152,13 @@ class ConstraintSurvey:
 
     @property
     def satisfiable(self) -> bool:
-        """True if the constraint, alone, can be met."""
+        """True if the constraint, alone, can be satisfied."""
         return any(group.fits for group in self.groups)
 
 
 @record
 class Survey:
-    """A node's offer to a pod's claims, request by request."""
+    """A node's devices for a pod's claims, request by request."""
 
     node: str
     pools: tuple[PoolSurvey, ...]

@@ -1,4 +1,4 @@
-"""Takes the survey of a node: every device goes through every stage of every request (dractl.allocation.survey)."""
+"""Surveys a node: every device goes through every stage of every request (dractl.allocation.survey)."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ class _Surveyor:
         return build_counters(self.devices)
 
     def _left(self, charge: Charge) -> dict[tuple[str, str], int | None]:
-        """What is left of the counters of a device's pool, in billionths."""
+        """The remaining counters of a device's pool, in billionths."""
         key = (charge.ledger, charge.pool)
         left = self._known.get(key)
         if left is None:
@@ -305,7 +305,7 @@ class _Surveyor:
     def constraints(
         self, number: int, claim: ResourceClaim, requests: Sequence[tuple[Asked | None, RequestSurvey]]
     ) -> list[ConstraintSurvey]:
-        """The devices behind each value of a constrained attribute."""
+        """The devices for each value of a constrained attribute."""
         candidates = {c.id: c for c in map(self.devices.candidate, self.offers)}
         found = []
         for index, constraint in enumerate(claim.spec.devices.constraints):
@@ -406,7 +406,7 @@ def _short(device: DeviceID, counter_set: str, counter: str, want: Quantity, fre
 
 
 def _as_written(amount: Quantity, asked: Asked, capacity: str) -> str:
-    """An amount in the unit of the request, which the scheduler may change: 6G, which it makes 5859375Ki."""
+    """An amount in the unit of the request, which the scheduler may have changed: 6G becomes 5859375Ki."""
     written = (asked.capacity or {}).get(capacity)
     if written is None:
         return str(amount)

@@ -1,9 +1,9 @@
 """Devices that share counters, and equivalent states of a search: the GPUs of a node and their partitions.
 
-Devices of one kind stand for each other one by one (:meth:`dractl.allocation.bounds.Bounds.kind`). The partitions of
-two equal GPUs do not, since each charges the counters of its own GPU, but the two GPUs as a whole do. And of a GPU it
-matters only which of its partitions still fit, and what is left of the counters that these charge. So a state of the
-search that has failed need not be tried again where only this much is the same.
+Devices of one kind are interchangeable one by one (:meth:`dractl.allocation.bounds.Bounds.kind`). The partitions of two
+equal GPUs are not, since each charges the counters of its own GPU, but the two GPUs as a whole are. And for a GPU it
+only matters which of its partitions still fit, and what is left of the counters that these charge. So a failed state of
+the search need not be tried again if that much is equal.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ class Shape(NamedTuple):
 
 
 class Symmetry:
-    """The blocks of a problem by shape, and a key for states of the search that are equivalent."""
+    """The blocks of a problem by shape, and a key that is equal for equivalent states of the search."""
 
     __slots__ = ("_known", "_states", "blocks", "counters", "fixed", "places", "shapes")
 
     def __init__(self, problem: Problem, kinds: Sequence[int]) -> None:
-        """``kinds``: by device a number, equal for devices that differ in nothing but the counters that they charge.
+        """``kinds``: for each device a number, equal for devices that differ only in the counters that they charge.
 
-        ``places``: by device the number of its shape, the first device in the shape that is like it, and its block.
-        ``fixed``, ``counters``: the devices and (ledger, counter) that are in no block.
+        ``places``: for each device the number of its shape, the first equivalent device in the shape, and its block.
+        ``fixed``, ``counters``: the devices and (ledger, counter) pairs that are in no block.
         """
         blocks = _by_shape(problem, kinds)
         self.shapes = list(blocks)
@@ -70,10 +70,10 @@ class Symmetry:
         self._states: dict[Hashable, int] = {}
 
     def state(self, todo: int, later: int, charged: Sequence[Sequence[int]]) -> Hashable:
-        """The state of the devices in blocks and of the counters, as far as the rest of a search depends on it.
+        """The part of the state of devices in blocks, and of the counters, on which the rest of a search depends.
 
-        ``todo``, ``later``: the devices that are left for the request in hand and for those after it. ``charged``: what
-        the search has taken of each counter.
+        ``todo``, ``later``: the devices left for the current request and for those after it. ``charged``: what the
+        search has taken of each counter.
         """
         return (
             tuple([charged[ledger][counter] for ledger, counter in self.counters]),
@@ -94,7 +94,7 @@ class Symmetry:
         return number, place, self._state(number, block, todo, later, charged)
 
     def _state(self, number: int, block: Block, todo: int, later: int, charged: Sequence[Sequence[int]]) -> int:
-        """A number for what the rest of the search depends on in a block: the same for equivalent blocks."""
+        """A number for the part of a block on which the rest of the search depends: the same for equivalent blocks."""
         taken = charged[block.ledger]
         key = (
             number,
@@ -110,7 +110,8 @@ class Symmetry:
 
 
 def _left(shape: Shape, todo: int, later: int, taken: tuple[int, ...]) -> Hashable:
-    """Which devices still fit, and what is left of the counters that they charge, up to what all of them need."""
+    """The devices that still fit, and the remainder of the counters they charge, up to the amount that all of them
+    need."""
     fitting = 0
     needed = [0] * len(taken)
     left = [None if have is None else have - used for have, used in zip(shape.available, taken, strict=True)]

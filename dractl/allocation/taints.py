@@ -32,9 +32,9 @@ def tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
 
 
 def preventing(device: Device, tolerations: Iterable[DeviceToleration], *, any_effect: bool) -> DeviceTaint | None:
-    """The first taint of a device that keeps a request from it.
+    """The first taint of a device that excludes it for a request.
 
-    ``any_effect``: taints of effect None, and of effects not known, count too, as they did in 1.34.
+    ``any_effect``: taints with effect None or an unknown effect count too, as in 1.34.
     """
     for taint in device.taints:
         if (any_effect or taint.effect in _PREVENT) and not any(tolerates(t, taint) for t in tolerations):
@@ -48,8 +48,8 @@ class Uncompilable(Exception):
 
 @record
 class Reach:
-    """The devices that a DeviceTaintRule taints: of one driver, pool and name where these are not None, for which all
-    programs are true."""
+    """The devices that a DeviceTaintRule taints: those of one driver, pool and name, if these are not None, for which
+    all programs are true."""
 
     driver: str | None = None
     pool: str | None = None
@@ -78,8 +78,8 @@ def effective_taint_rules(
 ) -> list[tuple[DeviceTaintRule, Reach]]:
     """The DeviceTaintRules that can taint a device, in the order of their names, each with the devices it taints.
 
-    None where the gate is off. A rule without a selector taints every device up to 1.36, and none from 1.37 on. Only
-    1.34 reads ``deviceClassName`` and ``selectors``; there a rule whose class does not exist taints nothing.
+    None if the gate is off. A rule without a selector taints every device up to 1.36, and none from 1.37 on. Only 1.34
+    reads ``deviceClassName`` and ``selectors``; there, a rule whose class does not exist taints nothing.
     """
     gate = "DRADeviceTaintRules" if features.has("taint-rules-gate") else "DRADeviceTaints"
     if not (features.enabled(gate) and features.enabled("DRADeviceTaints")):
@@ -98,7 +98,7 @@ def effective_taint_rules(
 def _programs(
     selector: DeviceTaintSelector, classes: Mapping[str, DeviceClass], features: Features
 ) -> tuple[Program, ...] | None:
-    """The selectors of the class, then the rule's own; None where the class does not exist."""
+    """The selectors of the class, then the rule's own; None if the class does not exist."""
     if not features.has("rules-by-class"):
         return ()
     texts: list[str] = []
@@ -120,10 +120,10 @@ def apply_taint_rules(
     *,
     classes: Iterable[DeviceClass] = (),
 ) -> tuple[ResourceSlice, ...]:
-    """The slices as the scheduler sees them: with the taints that DeviceTaintRules add behind those of a device.
+    """The slices as the scheduler sees them: with the taints of DeviceTaintRules added after those of a device.
 
-    ``classes``: all DeviceClasses, which rules of 1.34 may name. A slice is left out where a device of it meets a
-    selector that does not compile: 1.34 then never takes it up.
+    ``classes``: all DeviceClasses, which rules of 1.34 may name. A slice is left out if one of its devices meets a
+    selector that does not compile: 1.34 never adds such a slice.
 
     Source: applyPatches and syncSlice in k8s.io/dynamic-resource-allocation/resourceslice/tracker/tracker.go.
     """

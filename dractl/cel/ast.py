@@ -56,7 +56,7 @@ class Ident(Node):
 
 
 class Select(Node):
-    """``operand.field``, or ``has(operand.field)`` when ``test``."""
+    """``operand.field``, or ``has(operand.field)`` if ``test``."""
 
     __slots__ = ("field", "operand", "test")
 
@@ -71,7 +71,7 @@ class Select(Node):
 
 
 class Call(Node):
-    """A function, member function or operator; ``target`` is what stands before the dot."""
+    """A function, member function or operator; ``target`` is the operand before the dot."""
 
     __slots__ = ("args", "function", "overloads", "target")
 
@@ -96,7 +96,7 @@ class Call(Node):
 
 
 class ListLiteral(Node):
-    """``optional`` holds the indices of the elements written ``?x``."""
+    """``optional`` has the indices of the elements written ``?x``."""
 
     __slots__ = ("elements", "optional")
 
@@ -145,7 +145,7 @@ class StructLiteral(Node):
 
 
 class Comprehension(Node):
-    """An expanded macro. ``second`` is the second loop variable, "" where there is one only."""
+    """An expanded macro. ``second`` is the second loop variable, "" if there is only one."""
 
     __slots__ = ("accumulator", "condition", "init", "range", "result", "second", "step", "variable")
 
@@ -166,7 +166,7 @@ class Comprehension(Node):
 
     @property
     def binds(self) -> bool:
-        """True if this is ``cel.bind``: no loop, a variable with a value."""
+        """True if this is ``cel.bind``, which is not a loop but a variable with a value."""
         return (
             isinstance(self.range, ListLiteral)
             and not self.range.elements
@@ -221,7 +221,7 @@ def parameters(kind: str) -> tuple[str, ...]:
 
 
 def decode(serialized: bytes, source: str, tests: dict[int, str] | None = None) -> Checked:
-    """Read what ``cel_expr_python.cel.Expression.serialize`` returned.
+    """Decodes the result of ``cel_expr_python.cel.Expression.serialize``.
 
     ``tests`` says at which offsets a ``!`` stands for ``has(device.FIELD)`` (see :mod:`dractl.cel.rewrite`).
     """
@@ -277,7 +277,7 @@ def _fields(data: bytes) -> list[tuple[int, Any]]:
 
 
 def _entry(data: bytes) -> tuple[int, Any]:
-    """An entry of a map with integer keys; the value is None where it is the default."""
+    """An entry of a map with integer keys; the value is None if it is the default."""
     if len(data) > 3 and data[0] == 8 and data[1] < 128:  # nearly all: a small key, and bytes or a small number
         if data[2] == 18 and data[3] < 128:
             return data[1], data[4:]

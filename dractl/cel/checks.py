@@ -1,7 +1,7 @@
-"""What upstream checks after parser and checker, and cel-cpp does not: cel-go's validators, and the folding of
-constants.
+"""Checks that upstream does after parsing and type-checking and cel-cpp does not: cel-go's validators, and the folding
+of constants.
 
-The validators that Kubernetes turns on: apiserver/pkg/cel/environment/base.go; their code: cel-go cel/validator.go and
+The validators that Kubernetes enables: apiserver/pkg/cel/environment/base.go; their code: cel-go cel/validator.go and
 ext/formatting.go. Constant folding: the planner's optimizations in cel-go
 interpreter/{planner,decorators,optimizations}.go.
 """
@@ -26,7 +26,7 @@ Found = Iterator[tuple[int, str]]
 
 
 def operand_types(nodes: Sequence[Node], source: str) -> tuple[Issue, ...]:
-    """``&&`` and ``||`` take bools: each operand of another type is an issue of its own."""
+    """``&&`` and ``||`` accept only bools: each operand of another type is an issue of its own."""
     found = [
         (argument.offset, expected_bool(argument.type))
         for node in nodes
@@ -62,8 +62,8 @@ def validators(nodes: Sequence[Node], source: str) -> tuple[Issue, ...]:
         if call.function in ("duration", "timestamp") and len(call.args) == 1 and call.target is None:
             found += _time_literal(call)
         elif call.function == "matches" and call.args:
-            # The first argument, even where that is the string of matches(string, pattern): upstream's validator does
-            # not tell them apart.
+            # The first argument, even if it is the string of matches(string, pattern): upstream's validator does
+            # not distinguish them.
             found += _pattern_literal(call.args[0])
         elif call.function == "format" and call.target is not None:
             found += _format_literal(call)
@@ -161,7 +161,7 @@ _FORMATTED = {
 
 
 def _format_literal(call: Call) -> Found:
-    """``"literal".format([literal])``: each clause exists and takes the static type of its argument."""
+    """``"literal".format([literal])``: each clause exists and accepts the static type of its argument."""
     from dractl.cel.functions.formatting import parse, wrong_type
 
     template, arguments = call.target, call.args[0]
@@ -221,13 +221,13 @@ _TYPE_NAMES = {
 
 
 def fold(root: Node, release: int) -> None:
-    """Folds constants as cel-go does when it makes a program. CelError where that fails: the text after
-    ``program instantiation failed:``."""
+    """Folds constants as cel-go does when it makes a program. CelError if that fails: the text after ``program
+    instantiation failed:``."""
     _fold(root, release)
 
 
 def _fold(node: Node, release: int) -> Any:
-    """The value of a constant sub-expression, else ``_VARIABLE``; every sub-expression is looked at."""
+    """The value of a constant sub-expression, else ``_VARIABLE``; visits every sub-expression."""
     values = [_fold(child, release) for child in node.children()]
     if isinstance(node, Const):
         return v.Uint(node.value) if node.kind == "uint" else node.value

@@ -1,4 +1,4 @@
-"""From the source of an expression to a :class:`Program`, in upstream's order
+"""Compiles the source of an expression to a :class:`Program`, in upstream's order
 (dynamic-resource-allocation/cel/compile.go)."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dractl.cel.ast import Node
     from dractl.cel.environment import Declarations
 
-_SURROGATES = "[\ud800-\udfff]"  # Go has none: its JSON decoder replaces them
+_SURROGATES = "[\ud800-\udfff]"  # Go strings cannot contain them: its JSON decoder replaces them
 
 MAX_LENGTH = 10240
 """Bytes; resourceapi.CELSelectorExpressionMaxLength."""
@@ -37,7 +37,7 @@ class Rejected(Exception):
 
 
 def compile_program(text: str, declarations: Declarations, native: Any) -> Program:
-    """Never raises: errors are in the program."""
+    """The program of an expression. Never raises: errors are in the program."""
     if not text.isascii():
         text = re.sub(_SURROGATES, "\N{REPLACEMENT CHARACTER}", text)
     too_long = len(text.encode()) > MAX_LENGTH
@@ -69,12 +69,13 @@ def compile_program(text: str, declarations: Declarations, native: Any) -> Progr
 
 
 def unchecked(text: str, declarations: Declarations, reason: str) -> Program:
-    """The program of an expression that cannot be compiled here: not the expression's fault, so without issues."""
+    """The program of an expression that cannot be compiled here: that is not the expression's fault, so it has no
+    issues."""
     return Program(text, declarations, "unchecked", error=f"not checked: {reason}", error_type="InternalError")
 
 
 def _check(text: str, declarations: Declarations, native: Any) -> Checked:
-    """Parse and check; raises Rejected."""
+    """Parses and checks; raises Rejected."""
     source, tests = rewritten(text, declarations.shared, declarations.lists)
     try:
         serialized = _compiled(source, native)
@@ -120,7 +121,7 @@ def _reject(issues: tuple[Issue, ...], text: str) -> None:
 
 
 def _finish(checked: Checked, declarations: Declarations) -> None:
-    """The output type, and the making of a program; raises Rejected."""
+    """Checks the output type and makes a program; raises Rejected."""
     kind = checked.root.type
     if kind not in declarations.outputs:
         message = f"must evaluate to {declarations.wanted}, not {kind}"
@@ -149,7 +150,7 @@ def _compiled(source: str, native: Any) -> bytes:
 
 
 def _root_of(text: str, native: Any) -> Node | None:
-    """The tree of an expression that stands alone; None where it does not compile."""
+    """The tree of an expression compiled on its own; None if it does not compile."""
     try:
         return decode(_compiled(text, native), text).root
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""What an expression requires: the conditions that ``&&`` joins, and comparisons of the device with literals."""
+"""Conditions of an expression: those joined by ``&&``, and comparisons of the device with literals."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Part(NamedTuple):
 
 
 class Literal(NamedTuple):
-    """A literal that something is compared with.
+    """A literal operand of a comparison.
 
-    ``kind``: the name of its type, ``quantity`` and ``semver`` for ``quantity("80Gi")`` and ``semver("1.2.3")``, whose
-    ``value`` is the string in them. ``text`` is the literal as written, without that call, from ``start`` to ``end``.
+    ``kind``: the name of its type; ``quantity`` and ``semver`` for ``quantity("80Gi")`` and ``semver("1.2.3")``, whose
+    ``value`` is the string argument. ``text`` is the literal as written, without that call, from ``start`` to ``end``.
     """
 
     kind: str
@@ -44,8 +44,8 @@ class Literal(NamedTuple):
 
     @property
     def key(self) -> tuple[str, Any]:
-        """Equal for literals that are equal in CEL: numbers of different types, amounts of different units, versions
-        that differ in their build metadata (semver 2.0, section 10)."""
+        """Equal for literals that are equal in CEL: numbers of different types, equal amounts in different units,
+        versions that differ only in build metadata (semver 2.0, section 10)."""
         if self.kind == "semver":
             return self.kind, str(self.value).partition("+")[0]
         if self.kind == "quantity":
@@ -63,12 +63,12 @@ def _amount(text: str) -> object:
 
 
 class Comparison(NamedTuple):
-    """``lookup OPERATOR literal``, read with the lookup on the left however it is written.
+    """``lookup OPERATOR literal``, with the lookup on the left however it is written.
 
     ``lookup`` is None for ``device.driver``. ``operator``: ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` or ``in``;
     ``compareTo``, ``isGreaterThan`` and ``isLessThan`` are read as these. ``literals``: one, or those of the list after
-    ``in``. ``default`` is the argument of ``orValue``. ``required``: the whole expression holds only if this does.
-    ``negated``: it stands below a ``!``. ``operand_end`` is where what is compared ends.
+    ``in``. ``default`` is the argument of ``orValue``. ``required``: the whole expression is true only if this is.
+    ``negated``: it is below a ``!``. ``operand_end`` is where the compared operand ends.
     """
 
     lookup: Lookup | None

@@ -39,9 +39,9 @@ _UNKNOWN: Range = (0, UNBOUNDED)
 
 
 class Path:
-    """The steps that lead from a variable to a value: a slice of Go, as in checker/cost.go. ``room`` is its capacity:
-    what is appended within it to one of two equal paths takes the place of what was appended to the other, so that the
-    first variable of ``device.attributes["d"].all(k, v, …)`` is as large as the second."""
+    """The steps from a variable to a value: a Go slice, as in checker/cost.go. ``room`` is its capacity: appending
+    within it to one of two equal paths overwrites what was appended to the other, so that the first variable of
+    ``device.attributes["d"].all(k, v, …)`` is as large as the second."""
 
     __slots__ = ("_room", "_size", "_steps")
 
@@ -55,7 +55,7 @@ class Path:
         return self._steps[: self._size]
 
     def plus(self, step: str) -> Path:
-        """The path with one step more."""
+        """The path with one more step."""
         if self._size == self._room:
             return Path([*self.steps, step], max(1, 2 * self._room))
         self._steps[self._size : self._size + 1] = [step]
@@ -143,7 +143,7 @@ def _is_scalar(kind: str) -> bool:
     return kind in _SCALARS
 
 
-# The declared sizes below `device`: what a step leads to, and how large that is (resourceapi's limits).
+# The declared sizes below `device`: the value after a step, and its size (resourceapi's limits).
 _STEPS: dict[str, dict[str, str]] = {
     "device": {
         "driver": "driver",
@@ -182,7 +182,7 @@ def _declared_size(path: list[str], release: int) -> Range | None:
         if found is None:
             return None
         place = found
-    if place == "attribute" and release < 33:  # kubernetes/kubernetes#129523: without bound before 1.33
+    if place == "attribute" and release < 33:  # kubernetes/kubernetes#129523: unbounded before 1.33
         return None
     return 0, _SIZES[place]
 
@@ -262,7 +262,7 @@ class _Estimator:
         return variable.entries if variable else None
 
     def pass_on(self, source: Node, target: Node) -> None:
-        """Gives one node the known sizes of another."""
+        """Copies the known sizes of one node to another."""
         size, entries = self.size(source), self.entries(source)
         if size is not None:
             self.sizes[target.id] = size
@@ -292,7 +292,8 @@ class _Estimator:
         raise TypeError(f"unknown node {node!r}")
 
     def sized(self, node: Node) -> Range:
-        """The cost of an operand; its size too is that of the moment (:class:`Path`)."""
+        """The cost of an operand. Its size is fixed now, before a later append can overwrite the shared path
+        (:class:`Path`)."""
         cost = self.cost(node)
         self.size(node)
         return cost

@@ -1,4 +1,4 @@
-"""What decided an evaluation: the smallest part that explains the result, and the values that it saw."""
+"""The part that decided an evaluation: the smallest one that explains the result, and the values it saw."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Seen(NamedTuple):
 class Decision(NamedTuple):
     """Why an expression is true, false or an error on one device.
 
-    ``text`` is the part that decided, from ``start`` to ``end`` (code points). ``result`` is true, false, or None where
-    ``error`` holds upstream's text. It is the first false operand of ``a && b``, the first true operand of
-    ``a || b``, the operation that failed, or the whole where all parts count.
+    ``text`` is the deciding part, from ``start`` to ``end`` (code points). ``result`` is true, false, or None if
+    ``error`` has upstream's text. The deciding part is the first false operand of ``a && b``, the first true operand of
+    ``a || b``, the operation that failed, or the whole if all parts count.
     """
 
     text: str
@@ -63,7 +63,7 @@ def _deciding(trace: Trace) -> Trace:
 
 
 def _first(trace: Trace, value: bool) -> Trace:
-    """The operand that decides: whatever the others are, upstream absorbs their errors."""
+    """The deciding operand: upstream absorbs the errors of all others."""
     cause = next((child for child in trace.children if child.error is None and child.value is value), None)
     return trace if cause is None else _deciding(cause)
 

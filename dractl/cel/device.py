@@ -54,8 +54,8 @@ class View:
         self._capacity: Domains | None = None
 
     def fault(self, list_values: bool) -> str | None:
-        """The fault of the device itself, which makes every expression fail, ``true`` included. Upstream names one of
-        the faulty attributes at random; this is the first by name."""
+        """The fault of the device itself, which makes every expression fail, even ``true``. Upstream names one of the
+        faulty attributes at random; this is the first by name."""
         raw = self.device.mapping.get("attributes")
         if not raw:
             return None
@@ -130,7 +130,7 @@ class View:
     # -- single entries, without building the maps --------------------------------------------------------------------
 
     def attribute(self, domain: str, name: str) -> Any:
-        """The value of an attribute; KeyError where there is none."""
+        """The value of an attribute; KeyError if it has none."""
         if self._attributes is not None:
             return self._attributes[domain][name]
         raw = self.device.mapping.get("attributes") or {}
@@ -148,7 +148,7 @@ class View:
         return _value(self.device.attributes[key])
 
     def quantity(self, domain: str, name: str) -> Quantity:
-        """The value of a capacity; KeyError where there is none."""
+        """The value of a capacity; KeyError if it has none."""
         raw = self.device.mapping.get("capacity") or {}
         return self.device.capacity[_key(raw, self.driver, domain, name)].value
 
@@ -177,7 +177,7 @@ class View:
 
 
 def _key(raw: Mapping[str, Any], driver: str, domain: str, name: str) -> str:
-    """The qualified name under which an entry is written; KeyError where there is none."""
+    """The qualified name under which an entry is written; KeyError if it has none."""
     if "/" not in domain:
         full = f"{domain}/{name}"
         if full in raw:

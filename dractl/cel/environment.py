@@ -1,8 +1,8 @@
 """The environments in which Kubernetes compiles device selectors, by release, mode and gates.
 
-What is declared where: k8s.io/dynamic-resource-allocation/cel/compile.go and
+The declarations follow k8s.io/dynamic-resource-allocation/cel/compile.go and
 k8s.io/apiserver/pkg/cel/environment/base.go. The table of overloads is data (``environments/functions.json``, made by
-``tools/make_cel_environments.py``); what differs between the environments is decided in :meth:`Declarations.of`.
+``tools/make_cel_environments.py``); differences between environments are decided in :meth:`Declarations.of`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ LISTS = "DRAListTypeAttributes"
 
 
 class Declarations(NamedTuple):
-    """What one environment declares beyond the table that all share.
+    """Declarations of one environment, in addition to the table that all share.
 
-    ``release`` is the minor version as a number (1.36 is 36); ``lists`` the extension library of that name;
-    ``shared`` the field ``device.allowMultipleAllocations``; ``two_variables`` and ``formats`` the macros and
-    functions of these names; ``dynamic`` whether an attribute is ``dyn`` instead of
-    ``any``; ``outputs`` and ``wanted`` the types that a selector may have; ``list_values`` whether devices may have
-    list attributes.
+    ``release`` is the minor version as a number (1.36 is 36); ``lists`` the extension library of that name; ``shared``
+    the field ``device.allowMultipleAllocations``; ``two_variables`` and ``formats`` the macros and functions of these
+    names; ``dynamic`` whether an attribute is ``dyn`` instead of ``any``; ``outputs`` and ``wanted`` the types that a
+    selector may have; ``list_values`` whether devices may have list attributes.
     """
 
     release: int
@@ -49,7 +48,7 @@ class Declarations(NamedTuple):
     def of(cls, target: Target, mode: Mode) -> Declarations:
         release = int(target.release.split(".")[1])
         stored = mode == "stored"
-        # New expressions see what was introduced up to the release before (DefaultCompatibilityVersion), stored ones
+        # New expressions see features introduced up to the release before (DefaultCompatibilityVersion), stored ones
         # everything.
         introduced = release if stored else release - 1
         listed = release >= 36 and target.enabled(LISTS)
@@ -103,7 +102,7 @@ class Declarations(NamedTuple):
         ]
         if self.shared:
             lines.append("- {name: device.allowMultipleAllocations, type_name: bool}")
-        # Types that cel-cpp does not know as values. The first two are not types, which cel-go notices late.
+        # Types that cel-cpp does not have as values. The first two are not types, which cel-go notices late.
         lines += [
             f"- {{name: {name}, type_name: type, params: [{{type_name: {name}}}]}}"
             for name in ("duration", "timestamp", "net.IP", "net.CIDR")
@@ -125,7 +124,7 @@ _NESTED = "{{type_name: string}}, {{type_name: map, params: [{{type_name: string
 
 
 class Environment:
-    """One environment: compiles the selectors of one release, for one use. Get it with :func:`environment`."""
+    """An environment that compiles the selectors of one release, for one use. Get it with :func:`environment`."""
 
     def __init__(self, declarations: Declarations) -> None:
         self.declarations = declarations
@@ -167,14 +166,14 @@ def _environment(declarations: Declarations) -> Environment:
 
 @cache
 def environment(target: Target, mode: Mode) -> Environment:
-    """The environment for expressions being created or changed (``new``: kube-apiserver) or taken as they are
+    """The environment for expressions being created or changed (``new``: kube-apiserver), or used as stored
     (``stored``: kube-scheduler)."""
     return _environment(Declarations.of(target, mode))
 
 
 def reading(text: str) -> Program:
-    """An expression compiled to be read, not judged: in the stored environment of the newest release, which accepts
-    most. For verdicts use the :func:`environment` of a release."""
+    """The program of an expression, compiled for reading only: in the stored environment of the newest release, which
+    accepts most. For verdicts use the :func:`environment` of a release."""
     return _newest().compile(text)
 
 
@@ -186,8 +185,8 @@ def _newest() -> Environment:
 
 
 def attribute_environment(target: Target, mode: Mode = "new") -> Environment:
-    """The environment for derived attributes (1.37): they are scalars or, where list attributes are on or the
-    expression is a stored one, lists of one (compile.go isAllowedDerivedAttributeType)."""
+    """The environment for derived attributes (1.37): they are scalars or, if list attributes are on or the expression
+    is a stored one, lists of one (compile.go isAllowedDerivedAttributeType)."""
     outputs = {"bool", "int", "string", "google.protobuf.Any", "dyn", "kubernetes.Semver"}
     wanted = "a primitive scalar (string, integer, boolean, semver)"
     if mode == "stored" or target.enabled(LISTS):

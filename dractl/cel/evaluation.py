@@ -1,8 +1,8 @@
 """Evaluation of a checked expression as cel-go does it.
 
-:func:`build` turns the tree into nested closures, once an expression. Verdicts run them as they are. Explanations run
-closures built with an ``observer`` that sees every sub-expression's value (:mod:`dractl.cel.tracing`), and without
-the shortcuts, so that each part of the source has its own.
+:func:`build` turns the tree into nested closures, once per expression. Verdicts run them as they are. Explanations run
+closures built with an ``observer`` that sees every sub-expression's value (:mod:`dractl.cel.tracing`), and without the
+shortcuts, so that each part of the source has a closure of its own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _FIRST_SLOT = 2
 
 
 def build(root: Node, release: int, observer: Observer | None = None) -> Run:
-    """The closure of an expression. It takes a :func:`frame` and raises CelError or Aborted."""
+    """The closure of an expression. It accepts a :func:`frame` and raises CelError or Aborted."""
     return _Builder(release, observer).build(root)
 
 
@@ -49,7 +49,7 @@ def frame(view: Any) -> Frame:
 
 
 class _Lazy:
-    """The value of a variable that is computed when it is first used (cel.bind)."""
+    """The value of a variable that is computed on first use (cel.bind)."""
 
     __slots__ = ("error", "run", "value")
 
@@ -205,14 +205,14 @@ class _Builder:
             unary = operators.UNARY[node.function]
             operand = self.build(operands[0])
             return lambda f: unary(operand(f))
-        # With a constant pattern upstream calls what library/regex.go made of it, whose error names nothing.
+        # With a constant pattern, upstream calls the result of library/regex.go, whose error names nothing.
         pattern = _without_dyn(node.args[0]) if node.function in ("find", "findAll") else None
         optimized = isinstance(pattern, Const) and pattern.kind == "string"
         run = dispatcher("matches" if optimized else node.function, node.overloads, self.release)
         built = [self.build(operand) for operand in operands]
         if node.function in _PANICKING and len(node.overloads) == 1:
             built = [_listed(operand) for operand in built]
-            if len(built) == 2:  # upstream looks at the keys first
+            if len(built) == 2:  # upstream checks the keys first
                 elements, keys = built
                 return _strict(lambda b, a: run(a, b), keys, elements)
         if len(built) == 1:
@@ -233,7 +233,7 @@ class _Builder:
         if binary is v.contains:
             members = _constants(right_node)
             if members is not None:
-                # upstream does not look for anything in an empty list
+                # upstream does not search an empty list
                 return (lambda f: _member(left(f), members)) if members else lambda _: False
             return _strict(v.contains, left, right)
         if self.observer is None and isinstance(right_node, Const) and right_node.kind == "string":
@@ -254,7 +254,7 @@ class _Builder:
         return None
 
     def _logical(self, node: Call) -> Run:
-        """``&&`` and ``||``: a side that decides hides the error of the other."""
+        """``&&`` and ``||``: a deciding side hides the error of the other."""
         left, right = map(self.build, node.args)
         decisive = node.function == "_||_"
         other = not decisive
@@ -523,7 +523,7 @@ class _Builder:
         return tuple(slots), result
 
     def _hide(self, node: Comprehension) -> None:
-        """Mark what a macro added: nobody wrote it, so nobody observes it."""
+        """Marks what a macro added: nobody wrote it, so nobody observes it."""
         if self.observer is None:
             return
         stack = [node.init, node.condition, node.result]
@@ -600,7 +600,7 @@ def _listed(operand: Run) -> Run:
 
 
 def _strict(run: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
-    """A call with two operands. Both are evaluated before an error of the first counts: the second may abort."""
+    """A call with two operands. Both are evaluated before an error of the first counts, since the second may abort."""
 
     def call(f: Frame) -> Any:
         try:
@@ -615,7 +615,7 @@ def _strict(run: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
 
 
 def _put(f: Frame, slot: int, value: Any) -> None:
-    """Set a variable; the frame grows to hold it."""
+    """Sets a variable; the frame grows to fit it."""
     while len(f) <= slot:
         f.append(None)
     f[slot] = value
@@ -639,7 +639,7 @@ def _domain(node: Node) -> tuple[str, str] | None:
 
 
 def _weight(node: Node) -> int:
-    """What evaluating a node costs at least, about: its variables, selections and calls
+    """The approximate minimum cost of evaluating a node: its variables, selections and calls
     (interpreter/runtimecost.go)."""
     count = 0
     stack = [node]
@@ -690,7 +690,7 @@ def _as_it_is(value: Any) -> Any:
 
 
 def _adapted(value: Any) -> Any:
-    """cel-go 0.26 converts the native value again, and knows none of Kubernetes'."""
+    """cel-go 0.26 converts the native value again, and does not support Kubernetes' types there."""
     native = _NATIVE.get(type(value))
     if native:
         raise CelError(f"unsupported conversion to ref.Val: ({native}){_text_of(value)}")

@@ -1,4 +1,4 @@
-"""What is wrong with an expression, as a value."""
+"""Issues of an expression, as values."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Operands(NamedTuple):
 
 
 class Issue(NamedTuple):
-    """One thing that is wrong with an expression. ``message`` is upstream's.
+    """One error in an expression. ``message`` is upstream's.
 
     ``offset`` counts code points into the expression, ``line`` and ``column`` are 1-based as upstream prints them; all
-    three are None for what has no place (the output type, a constant that fails).
+    three are None for an issue without a place (the output type, a constant that fails).
     """
 
     message: str
@@ -36,29 +36,29 @@ class Issue(NamedTuple):
 
     @property
     def operands(self) -> Operands | None:
-        """Of a comparison that has no overload for its operands."""
+        """The operand types of a comparison without an overload for them."""
         found = _OPERANDS.search(self.message)
         return Operands(found[1], found[2], found[3]) if found else None
 
     @property
     def undeclared(self) -> str | None:
-        """The variable or function that does not exist."""
+        """The name of a variable or function that does not exist."""
         found = _UNDECLARED.search(self.message)
         return found[1] if found else None
 
     @property
     def undefined(self) -> str | None:
-        """The field that ``device`` does not have."""
+        """The name of a field that ``device`` does not have."""
         found = _UNDEFINED.search(self.message)
         return found[1] if found else None
 
     @property
     def output(self) -> str | None:
-        """The type of an expression that has to be of another."""
+        """The type of an expression that must have another type."""
         found = _OUTPUT.search(self.message)
         return found[1] if found else None
 
     @property
     def is_assignment(self) -> bool:
-        """True if ``=`` stands where ``==`` belongs."""
+        """True if ``=`` is written in place of ``==``."""
         return "token recognition error at: '= '" in self.message

@@ -1,6 +1,6 @@
-"""What an expression looks up in a device, and where each name stands in its text.
+"""Lookups of a device in an expression, with the place of each name in its text.
 
-Read from the checked tree, or from the tokens where the expression does not compile.
+Read from the checked tree, or from the tokens if the expression does not compile.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _INDEXING = ("_[_]", "_[?_]", "_?._")
 
 
 class Lookup(NamedTuple):
-    """``device.attributes["domain"].name``: what is looked up, and where. All places are code points.
+    """A lookup such as ``device.attributes["domain"].name``, and its place. All places are code points.
 
     ``start`` and ``end`` enclose the whole lookup; ``domain_start`` and ``name_start`` are where the names themselves
-    begin, after a quote. ``name`` is None where the domain's map is used as a whole
+    begin, after a quote. ``name`` is None if the domain's map is used as a whole
     (``device.attributes["domain"].size()``). ``optional``: written with ``?``, so that an absent entry is no error.
     ``tested``: the expression only asks whether the entry exists (``"name" in device.attributes["domain"]``,
     ``has(...)``).
@@ -43,7 +43,7 @@ class Lookup(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        """``domain/name``; the domain alone where ``name`` is None."""
+        """``domain/name``; the domain alone if ``name`` is None."""
         return self.domain if self.name is None else f"{self.domain}/{self.name}"
 
     @property
@@ -63,7 +63,7 @@ def from_tree(root: Node, spans: Spans) -> tuple[Lookup, ...]:
 
 
 class _Place(NamedTuple):
-    """What a node stands for: the device, one of its maps, or the map of one domain."""
+    """The value of a node: the device, one of its maps, or the map of one domain."""
 
     kind: str = ""  # "": the device itself
     domain: str | None = None
@@ -107,7 +107,7 @@ class _Finder:
         self.found[*span, found.full_name] = found
 
     def place(self, node: Node, scope: _Scope) -> _Place | None:
-        """What a node stands for, where that is a map of the device; its parts have been visited then, too."""
+        """The value of a node that is a map of the device; its parts have been visited then, too."""
         match node:
             case Ident(name=name):
                 if name in scope:
@@ -135,7 +135,7 @@ class _Finder:
         return None
 
     def step(self, node: Node, place: _Place | None, name: str, written: int, optional: bool) -> _Place | None:
-        """An entry of what ``place`` is."""
+        """An entry of the map ``place``."""
         if place is None:
             return None
         if not place.kind:
@@ -158,7 +158,7 @@ class _Finder:
 
 
 def from_tokens(text: str) -> tuple[Lookup, ...]:
-    """The same of an expression that does not compile, where the lookups are written out in full."""
+    """The same for an expression that does not compile, if its lookups are written in full."""
     return tuple(_written(tokenize(text), brackets(text))) if "device" in text else ()
 
 

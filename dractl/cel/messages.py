@@ -1,6 +1,6 @@
-"""The words of cel-go for what the parser and checker of cel-cpp report.
+"""cel-go's wording for the issues that cel-cpp's parser and checker report.
 
-Format, columns and carets are the same in both; the wording differs here and there.
+Format, columns and carets are the same in both; only the wording sometimes differs.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _TEXTS = tuple(
 )
 _NO_OVERLOAD = re.compile(r"found no matching overload for '(.+)' applied to '\((.*)\)'")
 _UNDECLARED = re.compile(r"undeclared reference to '(.+)' \(in container ''\)")
-# What cel-cpp adds about an operand that is wrong itself.
+# Messages that cel-cpp adds about an operand that is itself wrong.
 _CONSEQUENCES = (
     "expression of type '!error!' cannot be range of a comprehension",
     "type '!error!' does not support field selection",
@@ -81,7 +81,7 @@ def issues_of(
 ) -> tuple[Issue, ...]:
     """The issues in the text of an exception of cel_expr_python.
 
-    ``functions`` are the names that the environment declares; ``root_of`` gives the tree of a sub-expression.
+    ``functions`` are the names that the environment declares; ``root_of`` returns the tree of a sub-expression.
     """
     error = error.removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
     blocks = list(_BLOCK.finditer(error))
@@ -106,7 +106,7 @@ def issues_of(
 
 
 def place(issue: Issue) -> tuple[int, int]:
-    """By what issues are sorted."""
+    """The sort key of issues."""
     return issue.line or 0, issue.column or 0
 
 
@@ -127,7 +127,7 @@ class _Reporter:
         self.text = text
         self.functions = functions
         self.root_of = lru_cache(None)(root_of)
-        self.failed: set[int] = set()  # places of which something has been said
+        self.failed: set[int] = set()  # places that have an issue already
         self.starts = line_starts(text)
         self.tokens = tokenize(text)
         self.index = {token.start: i for i, token in enumerate(self.tokens)}
@@ -137,7 +137,7 @@ class _Reporter:
         return min(self.starts[min(line, len(self.starts)) - 1] + column - 1, len(self.text))
 
     def issue(self, block: re.Match[str], body: str) -> Issue | None:
-        """None for what upstream does not say."""
+        """The issue, or None if upstream does not report it."""
         line, column = int(block[1]), int(block[2])
         offset = self.offset(block)
         message = _reworded(body.partition("\n |")[0].rstrip("\n"))
@@ -157,14 +157,14 @@ class _Reporter:
         return Issue(message, offset, line, column)
 
     def unescaped(self, message: str, offset: int) -> str:
-        """Characters that form no token, as in the source: cel-cpp writes line ends and tabs as escapes."""
+        """Characters that form no token, as in the source: cel-cpp escapes line ends and tabs."""
         part = message[len(_UNREAD) : -1]
         for escape, character in (("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t")):
             part = part.replace(escape, character)
         return f"{_UNREAD}{part}'" if self.text.startswith(part, offset) else message
 
     def operand_types(self) -> Iterator[Issue]:
-        """Operands of ``&&`` and ``||`` that are no bools, which cel-cpp is not asked to look at."""
+        """Operands of ``&&`` and ``||`` that are not bools, which cel-cpp is not asked to check."""
         for i, token in enumerate(self.tokens):
             if token.kind == "operator" and token.text in ("&&", "||"):
                 for step in (-1, 1):
@@ -195,7 +195,7 @@ class _Reporter:
         return self.tokens[index] if 0 <= index < len(self.tokens) else None
 
     def is_member_call(self, offset: int, function: str) -> bool:
-        """True if the call whose ``(`` stands at this offset has a target: ``target.function(``."""
+        """True if the call whose ``(`` is at this offset has a target: ``target.function(``."""
         at = self.index.get(offset)
         if at is None or at < 2 or self.tokens[at].text != "(":
             return False
@@ -204,11 +204,11 @@ class _Reporter:
         return (called == function or called in _OPTIONAL_MACROS) and self.is_member(at)
 
     def is_member(self, at: int) -> bool:
-        """True if an operand and a dot stand before the name of the call whose ``(`` is token ``at``."""
+        """True if an operand and a dot precede the name of the call whose ``(`` is token ``at``."""
         return at >= 3 and self.tokens[at - 2].text == "." and _ends_operand(self.tokens[at - 3])
 
     def namespaced(self, offset: int) -> str | None:
-        """The name of the function whose ``(`` stands here, when it is one such as ``sets.contains``."""
+        """The name of the function whose ``(`` is here, if it is one such as ``sets.contains``."""
         at = self.index.get(offset)
         if at is None or at < 3 or self.tokens[at].text != "(" or self.tokens[at - 2].text != ".":
             return None
@@ -226,7 +226,7 @@ class _Reporter:
             if self.namespaced(offset):
                 return None  # said of the namespace
             if name != "has" and at and self.tokens[at - 1].text == "has" and self.token(at + 1):
-                root = self.tokens[at + 1]  # of has(a.b.c) cel-cpp says a.b.c
+                root = self.tokens[at + 1]  # for has(a.b.c), cel-cpp reports a.b.c
                 return issue_at(f"undeclared reference to '{root.text}' (in container '')", root.start, self.text)
             return issue_at(self.undeclared_call(at, name) or message, offset, self.text)
         if token.text in (".", ".?"):  # a.b.c: upstream names the first
@@ -249,7 +249,7 @@ class _Reporter:
         return issue_at(message, offset, self.text)
 
     def undeclared_call(self, at: int, name: str) -> str | None:
-        """A function that exists, but not in this style of call or with so many arguments."""
+        """A function that exists, but not in this style of call or with this many arguments."""
         name = name.removeprefix(".")
         if name not in self.functions:
             return None
@@ -280,7 +280,7 @@ class _Reporter:
         return f"found no matching overload for '{name}' applied to '{f'{target}.' if target else ''}{operands}'"
 
     def target(self, dot: int) -> str | None:
-        """The type of what stands before a dot."""
+        """The type of the operand before a dot."""
         kind = self.type_between(operand_start(self.text, dot - 1), dot - 1)
         return None if kind is None else short_type(kind)
 

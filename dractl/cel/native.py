@@ -1,10 +1,10 @@
 """cel-expr-python set up as Kubernetes sets up cel-go.
 
-Start-up counts (``dractl lint`` on one file has a budget): declaring the overloads as objects takes 1 ms where the
-same table as YAML takes 14 ms, so only the few generic ones, which objects cannot express, are YAML. Nor is protobuf
-imported, which takes longer than everything else here (15 ms): the library asks its descriptor pool for two methods
-only, and protobuf's ``message_factory`` for a function that it calls to hand messages to Python, which never happens
-where nothing is evaluated (cel-expr/cel-python, cel_expr_python/py_message_factory.cc).
+Start-up time matters (``dractl lint`` on one file has a budget): declaring the overloads as objects takes 1 ms while
+the same table as YAML takes 14 ms, so only the few generic ones, which objects cannot express, are YAML. Nor is
+protobuf imported, which takes longer than everything else here (15 ms): the library asks its descriptor pool for only
+two methods, and protobuf's ``message_factory`` for a function that hands messages to Python, which never happens
+without evaluation (cel-expr/cel-python, cel_expr_python/py_message_factory.cc).
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def make(declarations: Declarations) -> Any:
 
 @contextmanager
 def _without_protobuf() -> Iterator[None]:
-    """Stand-ins for protobuf's ``message_factory`` and the package around it, where the real ones are not imported yet,
-    while the library looks up its one function."""
+    """Stand-ins for protobuf's ``message_factory`` and its package while the library looks up its one function, unless
+    the real ones are imported already."""
     factory = ModuleType("google.protobuf.message_factory")
     factory.GetMessageClass = _no_messages  # type: ignore[attr-defined]
     stand_ins = {item.__name__: item for item in (ModuleType("google"), factory) if item.__name__ not in sys.modules}

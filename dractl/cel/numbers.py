@@ -12,7 +12,7 @@ _DECIMAL = re.compile(
 )
 _HEX = re.compile(r"[+-]?0[xX]_?(?:[0-9a-fA-F_]+\.?[0-9a-fA-F_]*|\.[0-9a-fA-F_]+)[pP][+-]?[0-9_]+", re.ASCII)
 _SPECIAL = re.compile(r"[+-]?(?:inf|infinity)|nan", re.ASCII | re.IGNORECASE)
-_LONGEST = 400  # characters; a number that needs more digits than this is out of any range
+_LONGEST = 400  # characters; a number with more digits is out of any range
 
 
 def parse_int(text: str) -> int | None:

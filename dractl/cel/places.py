@@ -1,4 +1,4 @@
-"""Places in an expression, and how cel-go prints what is wrong at one."""
+"""Places in an expression, and cel-go's rendering of issues at them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def short_type(kind: str) -> str:
 
 
 def may_be_bool(kind: str) -> bool:
-    """True if ``&&`` and ``||`` take a type."""
+    """True if ``&&`` and ``||`` accept a type."""
     return kind in ("bool", "dyn", "google.protobuf.Any", "wrapper(bool)") or kind.startswith("<")
 
 
@@ -75,5 +75,5 @@ def _dot(character: str) -> str:
 
 
 def _wide(character: str) -> bool:
-    """What common/errors.go takes for a wide character: whatever has more than one byte in UTF-8."""
+    """True for a wide character by common/errors.go: any that has more than one byte in UTF-8."""
     return ord(character) > 0x7F

@@ -1,4 +1,4 @@
-"""A compiled expression: its verdict at admission, its result on devices, and what it reads."""
+"""A compiled expression: its verdict at admission, its result on devices, and the parts it reads."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Program:
         return result
 
     def value(self, driver: str, device: DeviceLike) -> Any:
-        """The value of the expression, of whatever type (:mod:`dractl.cel.values`), or an EvalError: for derived
+        """The value of the expression, of any type (:mod:`dractl.cel.values`), or an EvalError: for derived
         attributes."""
         view = View(driver, device)
         fault = view.fault(self.declarations.list_values)
@@ -118,7 +118,7 @@ class Program:
 
     def decision(self, driver: str, device: DeviceLike) -> Decision:
         """The part of the expression that made it true, false or an error on a device, and the values it saw.
-        ValueError when the expression does not compile."""
+        ValueError if the expression does not compile."""
         from dractl.cel.decisions import decision
 
         view = View(driver, device)
@@ -142,7 +142,7 @@ class Program:
 
     @cached_property
     def conjuncts(self) -> tuple[Part, ...]:
-        """The conditions that must all hold; one, the whole, where it does not compile."""
+        """The conditions that must all hold; the whole expression if it does not compile."""
         from dractl.cel.conditions import Part, conjuncts
 
         return (
@@ -151,8 +151,7 @@ class Program:
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Its comparisons of a lookup or the driver with literals; those of the driver only where it does not
-        compile."""
+        """Its comparisons of a lookup or the driver with literals; only those of the driver if it does not compile."""
         from dractl.cel.conditions import comparisons, driver_comparisons
 
         if self.checked is None:
@@ -175,13 +174,13 @@ class Program:
 
     @cached_property
     def mentions_driver(self) -> bool:
-        """True if ``device.driver`` stands in it, outside comments and strings."""
+        """True if ``device.driver`` occurs in it, outside comments and strings."""
         words = [token.text for token in self.tokens]
         return any(words[i : i + 3] == ["device", ".", "driver"] for i in range(len(words) - 2))
 
     @cached_property
     def drivers(self) -> frozenset[str]:
-        """The drivers that it asks for: ``device.driver == "..."``, or ``in [...]``."""
+        """The drivers that it names: ``device.driver == "..."``, or ``in [...]``."""
         return frozenset(
             literal.value
             for found in self.comparisons

@@ -23,12 +23,12 @@ def reads(root: Node) -> frozenset[Field] | None:
     return frozenset(found)
 
 
-# What a node stands for: a map of domains ("attributes",), or one domain ("attributes", "gpu.example.com").
+# The value of a node: a map of domains ("attributes",), or one domain ("attributes", "gpu.example.com").
 _Place = tuple[str, ...]
 
 
 def _visit(node: Node, scope: dict[str, _Place | None], found: set[Field]) -> None:
-    """Collect what a value depends on; a map of the device must not be the value itself."""
+    """Collects the parts that a value depends on; a map of the device must not be the value itself."""
     if _place(node, scope, found) is not None:
         raise _All
 

@@ -1,4 +1,4 @@
-"""Spellings that cel-go accepts and cel-cpp does not, replaced by others of the same length and meaning.
+"""Spellings that cel-go accepts and cel-cpp does not, replaced by equivalent ones of the same length.
 
 Offsets do not change.
 """
@@ -15,8 +15,8 @@ FLATTEN = "FLATTEN"
 
 
 def rewritten(text: str, shared: bool, lists: bool) -> tuple[str, dict[int, str]]:
-    """The text for cel-cpp, and for each place where ``has(device.FIELD)`` stood (the offset of the stand-in's
-    operator) the field: cel-cpp takes the test for the field itself.
+    """The text for cel-cpp, and the field for each place where ``has(device.FIELD)`` was (the offset of the stand-in's
+    operator): cel-cpp confuses the test with the field itself.
 
     ``shared`` and ``lists`` say what the environment declares (:class:`dractl.cel.environment.Declarations`).
     """
@@ -31,7 +31,7 @@ def rewritten(text: str, shared: bool, lists: bool) -> tuple[str, dict[int, str]
 
 
 def _tests(text: str, known: tuple[str, ...], fields: dict[int, str]) -> str:
-    """``has(device.driver)`` becomes ``(!false)``, with ``!false`` where ``device`` stood."""
+    """``has(device.driver)`` becomes ``(!false)``, with ``!false`` in place of ``device``."""
     tokens = tokenize(text)
     for i in range(len(tokens) - 5):
         has, opening, device, dot, field, closing = tokens[i : i + 6]
@@ -83,7 +83,7 @@ def _flatten(text: str) -> str:
 
 
 def unnested(text: str) -> str:
-    """Without parentheses directly around parentheses: cel-cpp accepts 32 levels of nesting, cel-go 250."""
+    """The text without parentheses directly around parentheses: cel-cpp accepts 32 levels of nesting, cel-go 250."""
     tokens = tokenize(text)
     closing = brackets(text)
     ends = {token.start: i for i, token in enumerate(tokens)}
@@ -93,7 +93,7 @@ def unnested(text: str) -> str:
         if token.text != "(" or inner.text != "(" or token.start not in closing or inner.start not in closing:
             continue
         if ends[closing[inner.start]] + 1 == ends[closing[token.start]]:
-            # The outer pair, or the inner one where the outer holds the arguments of a call.
+            # The outer pair, or the inner one if the outer encloses the arguments of a call.
             start = inner.start if i and is_name(tokens[i - 1]) else token.start
             characters[start] = characters[closing[start]] = " "
     return "".join(characters)

@@ -1,8 +1,7 @@
 """Where each sub-expression begins and ends in the source.
 
-The checked tree has one offset a node (an operator's sign, a call's parenthesis, a selection's dot); the rest is read
-from the
-tokens.
+The checked tree has one offset per node (an operator's sign, a call's parenthesis, a selection's dot); the rest is read
+from the tokens.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class Spans:
     # -- tokens -------------------------------------------------------------------------------------------------------
 
     def _at(self, offset: int) -> int:
-        """The index of the token that begins at, or holds, an offset."""
+        """The index of the token that begins at, or contains, an offset."""
         found = self.index.get(offset)
         if found is not None:
             return found
@@ -87,7 +86,7 @@ class Spans:
         return token.start, token.end
 
     def _close(self, offset: int) -> int:
-        """After the bracket that closes the one at an offset."""
+        """The offset after the bracket that closes the one at an offset."""
         return self.closing.get(offset, len(self.source) - 1) + 1
 
     def _before(self, i: int) -> Token | None:
@@ -119,7 +118,7 @@ class Spans:
 
     def _select(self, node: Select) -> Span:
         i = self._at(node.offset)
-        if node.test:  # has(...): placed at the parenthesis, or where the stand-in stood
+        if node.test:  # has(...): placed at the parenthesis, or at the stand-in
             while i > 0 and self.tokens[i].text != "has":
                 i -= 1
             opening = self.tokens[i + 1].start if i + 1 < len(self.tokens) else self.tokens[i].start
@@ -167,7 +166,7 @@ class Spans:
             start, end = before.start, close + 1
 
     def _macro(self, node: Node) -> Span:
-        """A macro stands at the parenthesis of its call."""
+        """A macro is placed at the parenthesis of its call."""
         i = self._call_at(node)
         if i is None:
             return self._token(node.offset)
@@ -178,17 +177,17 @@ class Spans:
     # -- macros -------------------------------------------------------------------------------------------------------
 
     def _call_at(self, node: Node) -> int | None:
-        """The index of the parenthesis at which a node stands."""
+        """The index of the parenthesis where a node is placed."""
         i = self._at(node.offset)
         return i if 0 < i < len(self.tokens) and self.tokens[i].text == "(" else None
 
     def called(self, node: Node) -> str:
-        """The name before the parenthesis at which a node stands; "" where there is none."""
+        """The name before the parenthesis where a node is placed; "" if it has none."""
         i = self._call_at(node)
         return self.tokens[i - 1].text if i is not None and is_name(self.tokens[i - 1]) else ""
 
     def is_generated(self, node: Node) -> bool:
-        """True if a call is part of what a macro expands to: what stands at its place is another name."""
+        """True if a call is part of a macro's expansion: the name at its place is another one."""
         if not isinstance(node, Call):
             return False
         name = self.called(node)

@@ -1,4 +1,4 @@
-"""The tokens of an expression, with their offsets: what the checked tree does not keep."""
+"""The tokens of an expression, with their offsets, which the checked tree does not keep."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Token(NamedTuple):
 
 
 def _opening(text: str) -> str:
-    """The prefix and the quotes that open a string."""
+    """The prefix and the opening quotes of a string."""
     if text[0] in "\"'" and text[:3] not in ('"""', "'''"):
         return text[0]
     prefix = len(text) - len(text.lstrip("rRbB"))
@@ -66,7 +66,7 @@ def _lexeme() -> re.Pattern[str]:
 
 @lru_cache(64)
 def tokenize(source: str) -> tuple[Token, ...]:
-    """Every token but spaces and comments; also of source that is not an expression."""
+    """Every token except spaces and comments, even if the source is not an expression."""
     token_at = _lexeme().match
     tokens: list[Token] = []
     i = 0

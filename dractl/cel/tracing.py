@@ -1,4 +1,4 @@
-"""An evaluation, sub-expression by sub-expression: what explanations are made of."""
+"""Traces an evaluation, sub-expression by sub-expression, for explanations."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ _MOST = 2000  # sub-evaluations that one trace keeps; further rounds of a loop a
 class Trace:
     """The result of one sub-expression.
 
-    ``text`` is ``source[start:end]`` (code points). ``value`` is a value of :mod:`dractl.cel.values`, None where
-    ``error`` says why there is none. ``children`` are the parts that were evaluated, in that order, without those that
-    ``&&`` or ``?:`` skipped; the body of a loop is there once for each element that it saw. ``function`` names the
-    operator, function or macro (``_&&_``, ``startsWith``, ``exists``, ``has``); "" for literals, variables
-    and selections.
+    ``text`` is ``source[start:end]`` (code points). ``value`` is a value of :mod:`dractl.cel.values`, None if ``error``
+    is set. ``children`` are the parts that were evaluated, in that order, without those that ``&&`` or ``?:`` skipped;
+    the body of a loop is there once for each element that it saw. ``function`` names the operator, function or macro
+    (``_&&_``, ``startsWith``, ``exists``, ``has``); "" for literals, variables and selections.
     """
 
     text: str
@@ -47,7 +46,8 @@ class Trace:
 
 
 def trace(checked: Checked, declarations: Declarations, driver: str, device: DeviceLike) -> Trace:
-    """Evaluate once and keep everything. The root's value is that of the whole expression, before it is made a bool."""
+    """Evaluates once and keeps everything. The root's value is that of the whole expression, before conversion to
+    bool."""
     view = View(driver, device)
     spans = Spans(checked)
     root = Trace(checked.source, 0, len(checked.source))

@@ -1,4 +1,4 @@
-"""An expression tried on devices: which it selects, and what decided."""
+"""An expression tried on devices: the devices it selects, and the part that decided."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Device(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """Devices that an expression treats alike: the same result, decided by the same part on the same values.
+    """Devices with the same result, decided by the same part on the same values.
 
-    ``result`` is None where the evaluation fails; ``error`` is upstream's text then.
+    ``result`` is None if the evaluation fails; ``error`` is upstream's text then.
     """
 
     result: bool | None
@@ -56,11 +56,11 @@ def tried(program: Program, devices: Iterable[Device]) -> tuple[Trial, ...]:
 
 @record
 class Answer:
-    """What a release says about an expression.
+    """The verdict of a release on an expression.
 
     ``program`` is compiled as kube-apiserver does when the expression is created, ``stored`` as kube-scheduler does.
-    ``trials`` are those of the devices that were ``asked`` about, if any were; devices of the drivers ``untried`` are
-    not among them.
+    ``trials`` cover the devices that were ``asked`` about, if any; devices of the drivers ``untried`` are not among
+    them.
     """
 
     release: str
@@ -73,12 +73,12 @@ class Answer:
 
     @property
     def fails(self) -> bool:
-        """True if the API server rejects it, if it fails on a device, or if devices were asked about and it selects
-        none."""
+        """True if the API server rejects it, if it fails on a device, or if it selects none of the devices asked
+        about."""
         if self.program.admission != "ok" or any(trial.result is None for trial in self.trials):
             return True
         return self.asked and not any(trial.result for trial in self.trials)
 
     def count(self, result: bool | None) -> int:
-        """Devices with this result; None: those on which the evaluation fails."""
+        """The number of devices with this result; None: those on which the evaluation fails."""
         return sum(len(trial.devices) for trial in self.trials if trial.result is result)

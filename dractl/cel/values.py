@@ -1,4 +1,4 @@
-"""The values of CEL in Python, and what cel-go's common/types does with them: equality, order, arithmetic, conversion.
+"""CEL's values in Python, with the operations of cel-go's common/types: equality, order, arithmetic, conversion.
 
 ========================= =====================================================================
 CEL                       Python
@@ -67,7 +67,8 @@ class Uint(int):
 
 
 class _Value:
-    """Equal and ordered by its fields, among its own kind. (A dataclass each would double what this module costs.)"""
+    """Equal and ordered by its fields, among its own kind. (Dataclasses would double the import time of this
+    module.)"""
 
     __slots__: tuple[str, ...] = ()
 
@@ -133,7 +134,7 @@ NONE = Optional(None, False)
 
 
 def opened(optional: Optional) -> Any:
-    """The content of an optional that is present; an error where upstream could not adapt it (evaluation.py)."""
+    """The content of an optional that is present; an error if upstream could not adapt it (evaluation.py)."""
     if type(optional.value) is CelError:
         raise optional.value
     return optional.value
@@ -177,7 +178,7 @@ class NamedFormat(_Value):
 
 
 class Sum(Quantity):
-    """The result of ``add`` and ``sub``. Upstream's is a pointer (library/quantity.go), and no ``==`` takes one on its
+    """The result of ``add`` and ``sub``. Upstream's is a pointer (library/quantity.go), which no ``==`` accepts on its
     right."""
 
     __slots__ = ()
@@ -255,7 +256,7 @@ def encode_key(key: Any) -> Any:
 
 
 def unhashable(value: Any) -> Aborted:
-    """Upstream puts values into Go maps, which panics for slices and for structs that hold a slice or a function."""
+    """Upstream puts values into Go maps, which panics for slices and for structs that contain a slice or a function."""
     return Aborted(f"internal error: runtime error: hash of unhashable type {go_name(value)}")
 
 
@@ -297,7 +298,7 @@ _STRICT = (Quantity, Version, IP, CIDR, URL, NamedFormat)
 
 
 def equal(a: Any, b: Any) -> bool:
-    """``a == b``. Values of different kinds differ; but a Kubernetes type on the left knows only its own kind."""
+    """``a == b``. Values of different kinds differ; but a Kubernetes type on the left only accepts its own kind."""
     kind, other = type(a), type(b)
     if other is Sum and isinstance(a, _STRICT):
         raise no_overload()
@@ -431,7 +432,7 @@ def timestamp(nanoseconds: int, zone: int = 0) -> Timestamp:
 
 
 def bounded(value: Any) -> Any:
-    """A string, bytes or list that is not too large to have been made within the cost limit."""
+    """A string, bytes or list small enough to have been made within the cost limit."""
     if len(value) > LARGEST:
         raise too_costly()
     return value

@@ -1,4 +1,4 @@
-"""Manifests: bytes to documents whose values can be located."""
+"""Manifests: turns bytes into documents whose values can be located."""
 
 from __future__ import annotations
 

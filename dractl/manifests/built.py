@@ -1,4 +1,4 @@
-"""Kustomizations of the input as they are built: bases with their patches, placed in the files that they come from."""
+"""Builds the kustomizations of the input: bases with their patches, placed in the files they come from."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _WORKERS = 2
 
 
 def built(inputs: Inputs, files: Iterable[str], build: Renderer, concerns: Callable[[Document], bool]) -> Inputs:
-    """The input, and behind it the objects of the kustomizations among ``files`` as ``build`` makes them.
+    """The input, followed by the objects of the kustomizations among ``files`` as ``build`` makes them.
 
-    Only the outermost kustomizations are built, only those with a document that ``concerns`` the reader, and only
-    those that name nothing but files and folders of this machine. Those that are not built are in ``skipped``: their
-    files are judged as they are.
+    Only the outermost kustomizations are built, only those with a document that ``concerns`` the reader, and only those
+    that refer to nothing but files and folders of this machine. The others are in ``skipped``: their files are linted
+    as they are.
     """
     names = {os.path.abspath(file): file for file in files}
     folders = [os.path.dirname(path) for path in names if is_kustomization(path)]
@@ -63,7 +63,7 @@ def _shown(path: str) -> str:
 
 
 class _Kustomizations:
-    """The kustomizations in some folders, and those that they are made of."""
+    """The kustomizations in some folders, and those they consist of."""
 
     def __init__(self, folders: Iterable[str], written: _Written, concerns: Callable[[Document], bool]) -> None:
         self._read = Kustomizations()
@@ -73,7 +73,7 @@ class _Kustomizations:
         self._concern: dict[str, bool] = {}
 
     def roots(self) -> list[str]:
-        """The folders whose kustomization concerns DRA, and is taken in by no other."""
+        """The folders whose kustomization concerns DRA and is not part of another."""
         inner: set[str] = set()
         for folder in self._folders:
             found = self._read.at(folder)
@@ -85,7 +85,7 @@ class _Kustomizations:
         return found is not None and not found.component and self._concerns(folder)
 
     def _concerns(self, path: str) -> bool:
-        """Whether a file, or the kustomization in a folder, holds something that concerns the reader."""
+        """True if a file, or the kustomization in a folder, contains something that concerns the reader."""
         if path not in self._concern:
             self._concern[path] = False  # while kustomizations that name each other are looked through
             if os.path.isdir(path):
@@ -106,7 +106,7 @@ class _Kustomizations:
         return not of_objects or any(map(self._matters, documents))
 
     def barred(self, folder: str, seen: frozenset[str] = frozenset()) -> str | None:
-        """Why a kustomization must not be built: for itself, or for one that it is made of."""
+        """The reason not to build a kustomization: its own, or that of one it consists of."""
         found = self._read.at(folder)
         if found is None or folder in seen:
             return REMOTE
@@ -139,7 +139,7 @@ class _Written:
                 self._files.setdefault(os.path.abspath(document.file), []).append(document)
 
     def of(self, path: str) -> list[Document]:
-        """The documents of a file, read now if they are not part of the input."""
+        """The documents of a file, read now unless they are part of the input."""
         if path not in self._files:
             found = read_text(self._names.get(path) or _shown(path), decode(_bytes(path)))
             documents = [item for item in found if isinstance(item, Document) and isinstance(item.value, dict)]
@@ -161,7 +161,7 @@ def _placed(data: bytes, root: str, base: str, written: _Written) -> Iterator[Do
 
 
 def _without_origin(value: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
-    """An object without the annotation that names its file, and this file's path."""
+    """An object without the annotation that names its file, and the path of that file."""
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(annotations, dict):
@@ -173,7 +173,7 @@ def _without_origin(value: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
 
 
 def _before(value: dict[str, Any], documents: Iterable[Document]) -> Document | None:
-    """What an object was before kustomize changed it: the one of its kind whose name is its own, or a part of it."""
+    """An object before kustomize changed it: the one of its kind whose name is its own, or a part of it."""
     alike = [document for document in documents if document.kind == value.get("kind")]
     name = str(value["metadata"].get("name"))
     same = [document for document in alike if document.name == name]
@@ -182,7 +182,7 @@ def _before(value: dict[str, Any], documents: Iterable[Document]) -> Document | 
 
 
 class _Places:
-    """Finds the values of an object where they were written, and what was added to it at what it was added to."""
+    """Finds the values of an object where they were written; added values are placed at what they were added to."""
 
     def __init__(self, before: Document) -> None:
         self._before = before

@@ -1,4 +1,4 @@
-"""What loading gives: documents whose values can be located, and what could not become one."""
+"""The results of loading: documents whose values can be located, and unreadable ones."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Path = tuple["str | int", ...]
 
 
 class Fault(NamedTuple):
-    """What strict decoding of a readable document complains about: a key that is given twice.
+    """An error that only strict decoding reports in a readable document: a duplicate key.
 
-    ``merged``: one of the two comes from a merge key (``<<``), which only the server's own YAML decoder minds.
+    ``merged``: one of the two comes from a merge key (``<<``), which only the server's own YAML decoder rejects.
     """
 
     message: str
@@ -27,7 +27,7 @@ class Fault(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A document that cannot be read: why, in the API server's words where it has some, and where."""
+    """A document that cannot be read: the reason, in the API server's words if it has any, and the place."""
 
     file: str
     index: int  # type: ignore[assignment]  # instead of tuple.index, which nobody asks a document for
@@ -41,7 +41,7 @@ class Broken(NamedTuple):
 class Skipped(NamedTuple):
     """A file or folder that was not read: why, and what to do about it.
 
-    ``unread``: it could not be, so that what is said of the others is not all that was asked for.
+    ``unread``: it could not be read, so the results for the others are incomplete.
     """
 
     file: str
@@ -51,7 +51,7 @@ class Skipped(NamedTuple):
 
 
 class Locator(Protocol):
-    """Knows where the values of one document of a file stand."""
+    """Finds the places of the values of one document in a file."""
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position: ...
     def faults(self) -> Sequence[Fault]: ...
@@ -65,8 +65,8 @@ class Document:
     ``value`` is a plain dict of str, int, float, bool, None, list and dict, as the API server gets it from
     sigs.k8s.io/yaml; it may share parts (YAML aliases) and must not be changed. ``index`` counts the documents of the
     file from 0; the items of a List have that of the List. ``origin`` is the template named by Helm's ``# Source:``.
-    ``rendered``: the chart or the kustomization that it was rendered from; the file is then the template or the
-    resource that it comes from, whose text is another one.
+    ``rendered``: the chart or the kustomization that it was rendered from; the file is then the source template or
+    resource, whose text differs.
     """
 
     __slots__ = ("_locator", "_prefix", "file", "index", "origin", "rendered", "value")
@@ -98,7 +98,7 @@ class Document:
 
     @property
     def built(self) -> bool:
-        """True for an object as a kustomization makes it, whose file holds it as it was before."""
+        """True for an object as a kustomization makes it, whose file has it as it was before."""
         return self.rendered is not None and self.origin is None
 
     @property
@@ -119,7 +119,7 @@ class Document:
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """What strict decoding says of this document; paths are the document's own."""
+        """Errors of this document that only strict decoding reports; paths are the document's own."""
         depth = len(self._prefix)
         found = self._locator.faults()
         if not depth:
@@ -152,11 +152,12 @@ class Document:
         return value
 
     def locate(self, path: Path, *, key: bool = False, offset: int | None = None) -> Position:
-        """Where the value at ``path`` stands; with ``key`` its key; with ``offset`` that code point of its text.
+        """The place of the value at ``path``; with ``key``, of its key; with ``offset``, of that code point of its
+        text.
 
-        ``offset`` counts in the value, so it is right in quoted strings with escapes and in block scalars too. Where
-        the path does not exist (a field that is required), the place of the nearest thing that holds it: its key, or
-        where it starts. An empty value is found at its key.
+        ``offset`` counts in the value, so it is right in quoted strings with escapes and in block scalars too. If the
+        path does not exist (a required field), the place of the nearest enclosing value: its key, or its beginning. An
+        empty value is placed at its key.
         """
         return self._locator.locate(self._prefix + tuple(path), key=key, offset=offset)
 
@@ -174,7 +175,7 @@ class Document:
 
 
 class Inputs(NamedTuple):
-    """Everything that was loaded, in a stable order; ``files`` counts the files that were looked into."""
+    """Everything that was loaded, in a stable order; ``files`` counts the files that were examined."""
 
     documents: tuple[Document, ...]
     broken: tuple[Broken, ...]
@@ -183,7 +184,7 @@ class Inputs(NamedTuple):
 
     @property
     def unread(self) -> tuple[Skipped, ...]:
-        """What of the paths could not be read."""
+        """The paths that could not be read."""
         return tuple(item for item in self.skipped if item.unread)
 
 
@@ -193,9 +194,9 @@ MAX_LIST_DEPTH = 8
 def expand(document: Document, depth: int = 0) -> Iterator[Document]:
     """The document, or the items if it is a ``List`` or a typed ``*List``, as kubectl flattens them.
 
-    Items of a typed list that say no apiVersion or kind inherit them (``ResourceClaimList``: ``ResourceClaim``), as
-    apimachinery's unstructured decoder does (pkg/apis/meta/v1/unstructured/helpers.go decodeToList).
-    Items that are no objects come too, so that somebody can say so: their value is not a dict.
+    Items of a typed list without apiVersion or kind inherit them (``ResourceClaimList``: ``ResourceClaim``), as
+    apimachinery's unstructured decoder does (pkg/apis/meta/v1/unstructured/helpers.go decodeToList). Items that are not
+    objects are included, so that they can be reported: their value is not a dict.
     """
     value = document.value
     kind = value.get("kind") if isinstance(value, dict) else None

@@ -1,5 +1,5 @@
-"""Objects that stand inside other objects: in the values of a HelmRelease, the objects of an OpenShift Template, the
-text of a ConfigMap, the inline patches of a kustomization."""
+"""Objects inside other objects: in the values of a HelmRelease, the objects of an OpenShift Template, the text of a
+ConfigMap, the inline patches of a kustomization."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_DEPTH = 32
 
 def embedded(document: Document, group: str) -> Iterator[Document]:
     """The objects of an API group inside a document of another group: maps with ``apiVersion`` and ``kind``, and the
-    YAML of strings. Their places are those of the file that they stand in."""
+    YAML of strings. Their places are those in the containing file."""
     mark = f"{group}/"
     stack: list[tuple[Path, Any]] = [((), document.value)]
     while stack:
@@ -38,9 +38,9 @@ def embedded(document: Document, group: str) -> Iterator[Document]:
 
 
 def _body(raw: Document) -> Document:
-    """The object that an entry of ``rawResources`` makes, whose ``spec`` holds all its fields but the metadata: so in
-    bjw-s' common chart before ``manifest`` (charts/library/common/templates/classes/_rawResource.tpl). An entry that
-    is whole as it stands is left alone."""
+    """The object that an entry of ``rawResources`` describes, whose ``spec`` contains all its fields except the
+    metadata: so in bjw-s' common chart before ``manifest`` (charts/library/common/templates/classes/_rawResource.tpl).
+    An entry that is complete by itself is left alone."""
     fields = raw.value.get("spec")
     for _ in range(2 if raw.kind == "ResourceClaimTemplate" else 1):
         if not isinstance(fields, dict) or set(fields) != {"spec"}:
@@ -51,7 +51,7 @@ def _body(raw: Document) -> Document:
 
 
 class _BodyPlaces:
-    """Finds the values of an object whose ``spec`` stands in the ``spec`` of another map."""
+    """Finds the values of an object whose ``spec`` is in the ``spec`` of another map."""
 
     def __init__(self, outer: Document) -> None:
         self._outer = outer
@@ -93,7 +93,7 @@ def _in_text(document: Document, path: Path, text: str, mark: str) -> Iterator[D
 
 
 class _TextPlaces:
-    """Finds the values of a document that is the text of a scalar of another one."""
+    """Finds the values of a document that is the text of a scalar in another one."""
 
     def __init__(self, outer: Document, path: Path, inner: Document, source: Source) -> None:
         self._outer = outer

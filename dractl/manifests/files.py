@@ -1,4 +1,4 @@
-"""Where the bytes of manifests come from: files, folders, archives, compressed files, standard input."""
+"""The bytes of manifests: from files, folders, archives, compressed files and standard input."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Content(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A file that is to be read: ``-`` for standard input; ``named``: the user asked for this very file.
+    """A file to read: ``-`` for standard input; ``named``: the user asked for this very file.
 
-    ``status`` is what the file system said of it when it was found; None where it was not asked.
+    ``status`` is the file's status when it was found; None if it was not queried.
     """
 
     path: str
@@ -51,9 +51,9 @@ class Entry(NamedTuple):
 
 
 def listed(paths: Sequence[str], exclude: Sequence[str], *, force_exclude: bool = False) -> Iterator[Entry | Skipped]:
-    """The manifests under ``paths`` in a stable order, each file once; what cannot be listed is Skipped.
+    """The manifests under ``paths`` in a stable order, each file once; paths that cannot be listed are Skipped.
 
-    ``exclude`` applies to what folders hold; with ``force_exclude`` to the paths too.
+    ``exclude`` applies to the contents of folders; with ``force_exclude``, to the paths too.
     """
     walker = _Walker(exclude)
     for path in paths:
@@ -70,7 +70,7 @@ def listed(paths: Sequence[str], exclude: Sequence[str], *, force_exclude: bool 
 def contents(
     entries: Iterable[Entry | Skipped], stdin: bytes | None = None, stdin_name: str = "<stdin>"
 ) -> Iterator[Content | Skipped]:
-    """The bytes of what was listed, the members of archives each by itself; what cannot be read is Skipped."""
+    """The bytes of the listed files, the members of archives one by one; unreadable ones are Skipped."""
     for entry in entries:
         if isinstance(entry, Skipped):
             yield entry
@@ -89,7 +89,7 @@ def contents(
 def read_all(
     paths: Sequence[str], stdin: bytes | None, stdin_name: str, exclude: Sequence[str], *, force_exclude: bool = False
 ) -> Iterator[Content | Skipped]:
-    """The bytes of everything under ``paths``: :func:`contents` of what is :func:`listed`."""
+    """The bytes of everything under ``paths``: :func:`contents` of the :func:`listed` files."""
     return contents(listed(paths, exclude, force_exclude=force_exclude), stdin, stdin_name)
 
 
@@ -136,7 +136,7 @@ def _bounded(file: IO[bytes], name: str, limit: int = MAX_FILE) -> bytes:
 
 
 class _Walker:
-    """Folders, recursively: the manifests in them by name, each real file and folder once."""
+    """Walks folders recursively: the manifests in them by name, each real file and folder once."""
 
     def __init__(self, exclude: Sequence[str]) -> None:
         self._seen: set[tuple[int, int]] = set()
@@ -147,7 +147,7 @@ class _Walker:
             self._excluded = pathspec.GitIgnoreSpec.from_lines(exclude).match_file
 
     def first_time(self, status: os.stat_result) -> bool:
-        """False for a file already read under another name (hard links are files of their own)."""
+        """False for a file already read under another name (hard links count as separate files)."""
         if status.st_nlink != 1 or not stat.S_ISREG(status.st_mode) or status.st_ino == 0:
             return True
         identity = (status.st_dev, status.st_ino)
@@ -157,7 +157,7 @@ class _Walker:
         return True
 
     def walk(self, top: str) -> Iterator[Entry | Skipped]:
-        """The manifests below a folder; folders that are linked come last, so that files have their own names."""
+        """The manifests below a folder; linked folders come last, so that files are reported under their own names."""
         stack, linked = [(top, "")], deque[tuple[str, str]]()
         while stack or linked:
             folder, inside = stack.pop() if stack else linked.popleft()
@@ -215,7 +215,8 @@ def _content(entry: Entry) -> Content | Skipped:
     size = entry.status.st_size if entry.status is not None else 0
     try:
         with open(entry.path, "rb") as file:
-            data = file.read(size + 1)  # asked for MAX_FILE, Python would get so much memory for every file
+            # with MAX_FILE as the argument, Python would allocate that much memory for every file
+            data = file.read(size + 1)
             if len(data) > size:
                 data += file.read(MAX_FILE - len(data))
     except OSError as error:
@@ -224,7 +225,7 @@ def _content(entry: Entry) -> Content | Skipped:
 
 
 def _gone(path: str, error: OSError) -> Skipped:
-    """Why a file of a folder cannot be read."""
+    """The reason why a file of a folder cannot be read."""
     if error.errno == errno.ENOENT:
         return Skipped(path, "a broken symbolic link")
     if error.errno == errno.ELOOP:
@@ -278,7 +279,7 @@ def _decompress(name: str, data: bytes, module: str) -> bytes:
 
 
 def _is_old_tar(data: bytes) -> bool:
-    """A tar from before POSIX has no magic, but its header's sum is right."""
+    """A tar from before POSIX has no magic, but a correct header checksum."""
     header = data[:512]
     if len(header) < 512 or not header[0]:
         return False
@@ -290,12 +291,13 @@ def _is_old_tar(data: bytes) -> bool:
 
 
 def _member_name(archive: str, member: str) -> str:
-    """The name a member is shown by. It never becomes a path on this machine; control characters are shown as ``?``."""
+    """The displayed name of a member. It never becomes a path on this machine; control characters are shown as
+    ``?``."""
     return f"{archive}/" + "".join(char if char.isprintable() else "?" for char in member.removeprefix("./"))
 
 
 class _Budget:
-    """What an archive may still expand to."""
+    """The remaining size to which an archive may expand."""
 
     def __init__(self, name: str) -> None:
         self.name = name

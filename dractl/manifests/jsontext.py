@@ -1,4 +1,4 @@
-"""JSON text to values and to places. Values are read by the standard library; places by scanning the text again."""
+"""Values and places of JSON text. Values are read by the standard library; places by scanning the text again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LARGE = 16 * 1024 * 1024
 
 
 def _sharing() -> json.JSONDecoder:
-    """A decoder that gives equal maps of one string, such as devices' attributes, as one value."""
+    """A decoder that returns equal maps of one string, such as devices' attributes, as one shared value."""
     seen: dict[tuple[str, str], dict[str, Any]] = {}
 
     def shared(value: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def _sharing() -> json.JSONDecoder:
 
 
 class NotJson(Exception):
-    """The text is no stream of JSON values: what is wrong, where, and how many values came before it."""
+    """The text is not a stream of JSON values: the error, its place, and how many values came before it."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
@@ -61,7 +61,7 @@ class NotJson(Exception):
 
 
 def read(source: Source) -> Iterator[Document | Broken]:
-    """Every object of a JSON file, which may hold several one after another; the items of Lists. Raises NotJson."""
+    """Every object of a JSON file, which may contain several in sequence; the items of Lists. Raises NotJson."""
     text = source.text
     place, index = _space(text, 0), 0
     while place < len(text):
@@ -73,7 +73,7 @@ def read(source: Source) -> Iterator[Document | Broken]:
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is JSON, and not YAML that begins with a brace."""
+    """True if a text is JSON, not YAML that begins with a brace."""
     if not text.lstrip().startswith(("{", "[")):
         return False
     try:
@@ -93,7 +93,7 @@ def _value(text: str, place: int) -> tuple[Any, int]:
         value, end = decoder.raw_decode(text, place)
     except json.JSONDecodeError as error:
         raise NotJson(error.msg[:1].lower() + error.msg[1:], error.pos) from None
-    except ValueError as error:  # a constant such as NaN, or an integer of more digits than Python converts
+    except ValueError as error:  # a constant such as NaN, or an integer with more digits than Python converts
         raise NotJson(str(error), place) from None
     except RecursionError:
         raise NotJson(f"nested more than {MAX_DEPTH} levels deep", place) from None
@@ -131,7 +131,7 @@ def _without_surrogates(value: Any) -> Any:
 
 
 class JsonLocator:
-    """Finds values of one JSON document. What a path leads through is scanned once and remembered."""
+    """Finds values of one JSON document. The containers on a path are scanned once and remembered."""
 
     __slots__ = ("_children", "_faults", "_source", "_start")
 
@@ -148,7 +148,7 @@ class JsonLocator:
         return self._source.text
 
     def faults(self) -> tuple[Fault, ...]:
-        """Keys that are given twice. The document is read once more to see them."""
+        """Duplicate keys. The document is read once more to find them."""
         if self._faults is None:
             self._faults = tuple(self._duplicates(self._start, ())) if self._has_duplicates() else ()
         return self._faults

@@ -1,4 +1,4 @@
-"""Kustomizations: which files they take as resources, and which as patches.
+"""Kustomizations: the files they use as resources, and as patches.
 
 Field names follow kubernetes-sigs/kustomize api/types/kustomization.go.
 """
@@ -23,14 +23,14 @@ _WITHOUT_FILES = frozenset(
 
 
 def is_kustomization(path: str) -> bool:
-    """Whether a file is a kustomization, by its name."""
+    """True if a file is a kustomization, by its name."""
     return os.path.basename(path) in NAMES
 
 
 class Kustomization(NamedTuple):
-    """A kustomization file: absolute paths of the files and folders that it names.
+    """A kustomization file: absolute paths of the files and folders that it refers to.
 
-    ``component``: it is part of others, and nothing by itself. ``barred``: why it must not be built, if so.
+    ``component``: it is part of others, and nothing by itself. ``barred``: the reason not to build it, if any.
     """
 
     folder: str
@@ -50,7 +50,7 @@ class Kustomizations:
         self._above: dict[str, tuple[Kustomization, ...]] = {}
 
     def naming(self, path: str) -> Kustomization | None:
-        """The nearest kustomization, in a file's folder or above it, that names it as a resource or as a patch."""
+        """The nearest kustomization, in a file's folder or above it, that lists it as a resource or as a patch."""
         if path not in self._naming:
             self._naming[path] = self._found(path)
         return self._naming[path]
@@ -76,7 +76,7 @@ class Kustomizations:
         return found is not None and os.path.abspath(path) in found.patches
 
     def home_of(self, path: str) -> str:
-        """What keeps a file together with others: the folder of the kustomization that names it, else its own."""
+        """The folder that groups a file with others: that of the kustomization that lists it, else its own."""
         if path not in self._homes:
             found = self.naming(path)
             self._homes[path] = found.folder if found is not None else os.path.dirname(os.path.abspath(path))
@@ -106,11 +106,11 @@ REMOTE = "it refers to files that are not on this machine"
 
 
 def _barred(value: dict[str, Any]) -> str | None:
-    """Why a kustomization must not be built: it may make kustomize download something.
+    """The reason not to build a kustomization: it may make kustomize download something.
 
-    kustomize fetches ``https:`` for any file that it loads (api/internal/loader/fileloader.go), and takes
-    ``github.com/...`` and ``git@...`` for repositories even where there is such a folder
-    (api/internal/git/repospec.go). Generators and transformers are files with loads of their own.
+    kustomize fetches ``https:`` for any file that it loads (api/internal/loader/fileloader.go), and treats
+    ``github.com/...`` and ``git@...`` as repositories even if such a folder exists (api/internal/git/repospec.go).
+    Generators and transformers are files that load other files.
     """
     for field in _PLUGINS:
         if any(name.casefold() == field.casefold() for name in value):
@@ -131,7 +131,7 @@ def _barred(value: dict[str, Any]) -> str | None:
 
 
 def _value(path: str) -> dict[str, Any] | None:
-    """The first document of a file, which is all that kustomize reads; None if it is not a mapping, or too large."""
+    """The first document of a file, the only one that kustomize reads; None if it is not a mapping, or too large."""
     from dractl.manifests import yamltext
     from dractl.manifests.documents import Document
     from dractl.manifests.source import Source
@@ -158,6 +158,6 @@ def _paths(folder: str, value: dict[str, Any], fields: tuple[str, ...]) -> list[
 
 
 def _listed(value: dict[str, Any], field: str) -> list[Any]:
-    """The items of a field, however its name is written: kustomize decodes JSON with Go, which ignores case."""
+    """The items of a field, in any spelling of its name: kustomize decodes JSON with Go, which ignores case."""
     lists = [found for name, found in value.items() if name.casefold() == field.casefold() and isinstance(found, list)]
     return [item for found in lists for item in found]

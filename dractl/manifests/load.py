@@ -1,4 +1,4 @@
-"""Paths to documents."""
+"""Loads the documents of paths."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NAMES = (
     b"ResourcePoolStatusRequest",
 )
 _CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # of a container whose pod has none
-# A device class may stand behind an extended resource such as example.com/gpu: 1; example.com/app:1 is an image.
+# An extended resource such as example.com/gpu: 1 may be provided by a device class; example.com/app:1 is an image.
 _EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+(?:["']\s*:\s*|\s*:\s+)["']?[0-9]"""
 _DEFINITION = rb"""(?m)^kind:\s*["']?CustomResourceDefinition\b"""
 _NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
@@ -74,11 +74,11 @@ def load_readable(
     overlay: Mapping[str, bytes] = MappingProxyType({}),
     render: Renderer | None = None,
 ) -> Inputs:
-    """As :func:`load`, but what cannot be read is in ``Inputs.unread``, and everything else is loaded.
+    """As :func:`load`, but unreadable files are in ``Inputs.unread``, and everything else is loaded.
 
-    Standard input and a file that is the only path are manifests because the user says so: what is no Kubernetes
-    object in them is Broken, whatever it mentions. With ``changed_files`` a path is just a file that changed, as a
-    hook passes it. ``overlay`` holds the contents of files that are not written yet, by name. ``render`` makes the
+    Standard input and a file that is the only path are manifests because the user says so: anything in them that is not
+    a Kubernetes object is Broken, whatever it mentions. With ``changed_files`` a path is just a file that changed, as a
+    hook passes it. ``overlay`` has the contents of files that are not written yet, by name. ``render`` makes the
     manifests of a chart, whose templates are skipped otherwise.
     """
     found = read_all(paths, stdin, stdin_name, exclude, force_exclude=changed_files)
@@ -87,8 +87,8 @@ def load_readable(
 
 
 class Relevant(NamedTuple):
-    """The contents of files that may concern DRA and what was skipped, in the order of the input; ``files`` counts
-    those that were looked into. ``alone``: the user names one path and means manifests by it."""
+    """The contents of files that may concern DRA, and the skipped files, in the order of the input; ``files`` counts
+    the files that were examined. ``alone``: the user names one path and means manifests by it."""
 
     contents: Sequence[Content | Skipped]
     files: int
@@ -96,7 +96,7 @@ class Relevant(NamedTuple):
 
 
 def read_relevant(entries: Iterable[Entry | Skipped], *, alone: bool) -> Relevant:
-    """Reads files that were listed before, and keeps what may concern DRA."""
+    """Reads listed files, and keeps those that may concern DRA."""
     files = 0
     kept: list[Content | Skipped] = []
     for content in contents(entries):
@@ -110,13 +110,13 @@ def read_relevant(entries: Iterable[Entry | Skipped], *, alone: bool) -> Relevan
 
 
 def load_relevant(read: Relevant) -> Inputs:
-    """As :func:`load_readable`, of files that are read; charts are not rendered."""
+    """As :func:`load_readable`, for files that have been read; charts are not rendered."""
     loaded = _loaded(read.contents, alone=read.alone, relevant_only=True, overlay={}, render=None)
     return loaded._replace(files=read.files)
 
 
 def _is_meant(content: Content, *, alone: bool) -> bool:
-    """True if the user says that a file holds manifests."""
+    """True if the user says that a file contains manifests."""
     return content.named and (alone or not content.on_disk)
 
 
@@ -176,7 +176,7 @@ def _loaded(
 
 
 def _in_templates(data: bytes, chart: str, sources: Mapping[str, Source]) -> Iterator[Document]:
-    """The documents that a chart was rendered to, provided that they come from the templates in ``sources``."""
+    """The documents rendered from a chart, provided that they come from the templates in ``sources``."""
     by_path = {os.path.relpath(name, chart): source for name, source in sources.items()}
     for item in _read_yaml(Source(chart, decode(data)), definitions=False):
         if isinstance(item, Document) and isinstance(item.value, dict) and item.origin:
@@ -191,29 +191,29 @@ def read_text(name: str, text: str) -> list[Document | Broken]:
 
 
 def _substituted(source: Source, item: Broken) -> bool:
-    """True if a document may be YAML once ``${...}`` is substituted in the line that does not parse."""
+    """True if a document may become YAML once ``${...}`` is substituted in the line that does not parse."""
     return "${" in source.line(item.position.line)
 
 
 def is_relevant(data: bytes) -> bool:
-    """Whether a file may hold anything that concerns DRA, judged by its bytes alone."""
+    """True if a file may contain anything that concerns DRA, judged by its bytes alone."""
     return (
         names_dra(data)
         or (b"claims" in data and re.search(_CONTAINER_CLAIMS, data) is not None)
         or ((b"requests" in data or b"limits" in data) and re.search(_EXTENDED, data) is not None)
-        or (b"devices" in data and b"kind" not in data)  # a claim that does not say what it is
+        or (b"devices" in data and b"kind" not in data)  # a claim that does not say which kind it is
         or (b"Namespace" in data and re.search(_NAMESPACE, data) is not None)
         or data.startswith(_WIDE)
     )
 
 
 def is_definition(data: bytes) -> bool:
-    """Whether a file holds a CustomResourceDefinition."""
+    """True if a file contains a CustomResourceDefinition."""
     return re.search(_DEFINITION, data) is not None
 
 
 def names_dra(data: bytes) -> bool:
-    """Whether a file names the API group, one of its kinds or a pod's field for claims."""
+    """True if a file names the API group, one of its kinds or a pod's field for claims."""
     return any(word in data for word in _NAMES)
 
 
@@ -240,8 +240,8 @@ def _read_yaml(source: Source, *, definitions: bool) -> list[Document | Broken]:
 
 
 def _lists_objects(value: object) -> bool:
-    """Whether a document that is not an object lists objects of DRA, which kubectl would not take. Other lists and
-    strings (patches, values, playbooks) are nobody's mistake."""
+    """True if a document that is not an object lists objects of DRA, which kubectl would not accept. Other lists and
+    strings (patches, values, playbooks) are not mistakes."""
     found = value if isinstance(value, list) else []
     versions = (item.get("apiVersion") for item in found if isinstance(item, dict) and "kind" in item)
     return any(isinstance(version, str) and version.startswith("resource.k8s.io/") for version in versions)

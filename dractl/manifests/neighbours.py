@@ -1,4 +1,4 @@
-"""What stands in a folder beside the files of a run: a hook names changed files only."""
+"""Manifests in the folder of a linted file that are not part of the run: a hook passes changed files only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_SIZE = 1024 * 1024
 def defined_beside(path: str, kind: str, name: str, read: Iterable[str]) -> bool:
     """True if a manifest in the folder of ``path`` that is not among the files ``read`` seems to define an object.
 
-    It is searched, not parsed: this asks whether the object may exist.
+    It is searched, not parsed: the question is only whether the object may exist.
     """
     known = {os.path.abspath(file) for file in read}
     folder = os.path.dirname(os.path.abspath(path))

@@ -1,9 +1,9 @@
-"""The plain part of YAML, which most manifests are written in, at three times the speed of libyaml's nodes.
+"""The plain part of YAML, in which most manifests are written, at three times the speed of libyaml's nodes.
 
-Block mappings and lists with one space behind the dash, scalars that end on their line, literal blocks (``|``), short
-flow collections of words. :func:`read` knows what it does not know: for everything else (anchors, tags, merge keys,
-escapes, folded text, keys given twice, whatever is wrong) it has no answer, and :mod:`dractl.manifests.yamltext` asks
-libyaml. Both give the same value for every text; a test holds them together.
+Block mappings and lists with one space after the dash, scalars that end on their line, literal blocks (``|``), short
+flow collections of words. :func:`read` recognizes everything else (anchors, tags, merge keys, escapes, folded strings,
+duplicate keys, any error) and leaves it to :mod:`dractl.manifests.yamltext`, which asks libyaml. Both return the same
+value for every text; a test holds them together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ UNKNOWN = object()
 """What :func:`read` answers to a text that may hold anything else."""
 _MAX_NESTING = 64
 
-# Quantifiers are possessive: what cannot match fails at once, however long the line.
+# Quantifiers are possessive: a mismatch fails at once, however long the line.
 _KEY = r"[A-Za-z][\w./-]{0,250}+"
 _WORD = r"[^\s:]*+(?::[^\s:]++)*+"
 _SCALAR = rf"""(?:[\w./$(+]|--?[A-Za-z0-9]){_WORD}(?: ++[^\s:#]{_WORD})*+|"[^"\\\n]*+"|'[^'\n]*+'"""
@@ -30,17 +30,17 @@ _PAIR = rf"({_KEY}): +({_ITEM})"
 
 
 class _Unknown(Exception):
-    """The text is more than this module reads."""
+    """The text uses more of YAML than this module reads."""
 
 
 @cache
 def _lines() -> re.Pattern[str]:
-    """Indentation, dash, key and value of each line; what is none of it is in the last group."""
+    """Indentation, dash, key and value of each line; any other line is in the last group."""
     return re.compile(_LINE, re.MULTILINE | re.ASCII)
 
 
 def read(text: str) -> Any:
-    """The value of one document, as go-yaml decodes it; UNKNOWN for what only a whole parser can tell."""
+    """The value of one document, as go-yaml decodes it; UNKNOWN if it takes a complete parser."""
     if not text.isascii() or "\r" in text or "\t" in text:
         return UNKNOWN
     try:
@@ -101,7 +101,7 @@ def _read(text: str) -> Any:
 
 
 def _literal(text: str, start: int, outside: int, *, keep: bool) -> tuple[str, int]:
-    """A literal block that begins in a line, and the number of the line behind it."""
+    """A literal block that begins in a line, and the number of the line after it."""
     lines = text.split("\n")
     indent = len(lines[start]) - len(lines[start].lstrip(" ")) if start < len(lines) else 0
     end = start
@@ -115,7 +115,7 @@ def _literal(text: str, start: int, outside: int, *, keep: bool) -> tuple[str, i
         end += 1
     while end > start and not lines[end - 1].strip(" "):
         end -= 1
-        if len(lines[end]) > indent:  # blanks that belong to the text
+        if len(lines[end]) > indent:  # blanks that are part of the string
             raise _Unknown
     if end == start or end == len(lines) or not lines[start].strip(" ") or indent <= outside:
         raise _Unknown
@@ -137,7 +137,7 @@ def _value(text: str) -> Any:
         return list(_items(text))
     if first == "{":
         return dict(_pairs(text))
-    if first.isalpha() and len(text) > 5:  # longer than every word that is no string
+    if first.isalpha() and len(text) > 5:  # longer than every word that resolves to another type
         return text
     return _scalar(text)
 

@@ -1,4 +1,4 @@
-"""Documents that a chart was rendered to, placed in the templates that they come from."""
+"""Documents rendered from a chart, placed in the templates they come from."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Rendered(NamedTuple):
-    """The manifests of a chart or a kustomization, or why there are none; origins of the latter's objects are relative
-    to ``base``."""
+    """The manifests of a chart or a kustomization, or the reason why there are none; origins of a kustomization's
+    objects are relative to ``base``."""
 
     data: bytes | None
     why: str | None = None
@@ -27,8 +27,8 @@ class Rendered(NamedTuple):
 
 
 def in_template(document: Document, template: Source) -> Document:
-    """A rendered document whose places are those of its template, as near as can be told: the line that reads the
-    same, else one with the same key, else the first."""
+    """A rendered document with places in its template, as near as possible: the line with the same text, else one with
+    the same key, else the first."""
     locator = _TemplatePlaces(document, template)
     return Document(
         template.name, document.index, document.value, locator, origin=document.origin, rendered=document.file
@@ -53,7 +53,7 @@ class _TemplatePlaces:
         return Position(self._template.name, number, start, number, max(start + 1, len(line.rstrip()) + 1))
 
     def _line(self, written: str, near: int) -> int:
-        """The number of the template's line that a rendered one comes from."""
+        """The number of the template's line that produced a rendered line."""
         key = written.lstrip("- ").partition(":")[0]
         same = [at for at, line in enumerate(self._lines, 1) if line.strip() == written]
         alike = [at for at, line in enumerate(self._lines, 1) if line.strip().lstrip("- ").partition(":")[0] == key]

@@ -1,7 +1,7 @@
-"""YAML scalars as the API server understands them: go-yaml v2, which sigs.k8s.io/yaml decodes with.
+"""YAML scalars as the API server understands them: go-yaml v2, which sigs.k8s.io/yaml uses for decoding.
 
-The rules follow go.yaml.in/yaml/v2 resolve.go and sigs.k8s.io/yaml yaml.go: YAML 1.1's booleans, C-like integers,
-no base 60, dates that stay strings. Values pass through JSON on their way, and come out as it makes them: ``5.0`` is 5.
+The rules follow go.yaml.in/yaml/v2 resolve.go and sigs.k8s.io/yaml yaml.go: YAML 1.1's booleans, C-like integers, no
+base 60, dates that stay strings. Values pass through JSON and have its form afterwards: ``5.0`` is 5.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WORDS: dict[str, tuple[str, Any]] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), (_FLOAT, -math.inf)),
 }
 _FIRST = frozenset("+-0123456789.yYnNtTfFoO~")
-# Patterns are compiled when first used (re remembers them): most documents hold decimal numbers only.
+# Patterns are compiled on first use (re caches them): most documents contain only decimal numbers.
 _INTEGER = r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))\Z"
 _BINARY_INTEGER = r"(?:0b([-+]?[01]+)|-0b([01]+))\Z"
 _DECIMAL = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z"
@@ -35,7 +35,7 @@ _DATE = (
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
     r"(?:[Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:[.,][0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})?)?\Z"
 )
-# What Go's base64.StdEncoding decodes; Python, even if it validates, takes more "=" than belong there.
+# Input that Go's base64.StdEncoding decodes; Python, even if it validates, accepts superfluous "=".
 _BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
 _INT64 = (-(2**63), 2**63 - 1)
 _UINT64_MAX = 2**64 - 1
@@ -64,7 +64,7 @@ def tagged(tag: str, text: str) -> Any:
             raise Unresolvable("!!binary value contains invalid base64 data")
         return base64.b64decode(encoded).decode("utf-8", "replace")
     if tag not in (_BOOL, _INT, _FLOAT, _NULL, _TIMESTAMP):
-        return text  # go-yaml keeps what it has no rule for as a string
+        return text  # go-yaml keeps a scalar without a matching rule as a string
     found, value = _resolve(text)
     if found == tag:
         return value
@@ -86,7 +86,7 @@ def json_number(value: Any) -> Any:
 
 
 def key_text(value: Any) -> str | None:
-    """A map key as sigs.k8s.io/yaml turns it into a string; None where it refuses (null, beyond int64)."""
+    """A map key as sigs.k8s.io/yaml turns it into a string; None if it refuses (null, beyond int64)."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -122,7 +122,7 @@ def _resolve(text: str) -> tuple[str, Any]:
 def _number(text: str) -> tuple[str, Any] | None:
     if (match := re.match(_INTEGER, text)) is not None:
         sign, hexadecimal, binary, octal, decimal = match.groups()
-        # Beyond 19 decimal digits nothing fits in 64 bits; int() of very long texts is refused by Python.
+        # Beyond 19 decimal digits nothing fits in 64 bits; Python's int() refuses very long strings.
         digits = hexadecimal or binary or octal or decimal
         if len(digits) <= 64 + len(digits) - len(digits.lstrip("0")):
             base = 16 if hexadecimal else 2 if binary else 8 if octal else 10

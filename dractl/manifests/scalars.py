@@ -1,8 +1,8 @@
-"""Which character of the source each character of a scalar's value comes from.
+"""The character of the source for each character of a scalar's value.
 
 The scanners repeat what libyaml (src/scanner.c: yaml_parser_scan_block_scalar, _scan_flow_scalar, _scan_plain_scalar)
-does to the same text; go-yaml is a port of it. What a scanner makes is compared with the value that the parser made, so
-a place is exact or, should they ever differ, that of the scalar as a whole.
+does to the same text; go-yaml is a port of it. A scanner's result is compared with the parser's value, so a place is
+exact or, should they ever differ, that of the scalar as a whole.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _ESCAPE_DIGITS = {"x": 2, "u": 4, "U": 8}
 
 
 class Piece(NamedTuple):
-    """One character of a value and where it comes from."""
+    """One character of a value and its place in the source."""
 
     char: str
     place: int
 
 
 def value_start(text: str, start: int, end: int) -> int:
-    """Where a scalar itself begins behind its anchor and tag."""
+    """Where a scalar itself begins, after its anchor and tag."""
     match = _PROPERTIES.match(text, start, end)
     return match.end() if match is not None and match.end() < end else start
 
 
 def offsets(text: str, start: int, end: int, style: str, value: str) -> list[int]:
-    """For each code point of ``value``, and for its end, the offset in ``text`` where it stands.
+    """For each code point of ``value``, and for its end, its offset in ``text``.
 
-    ``text[start:end]`` is the scalar with its quotes or block header; ``style`` is its indicator, ``""`` if plain.
-    A line break that folding turned into a space is found where the line ends; an escape where it begins.
+    ``text[start:end]`` is the scalar with its quotes or block header; ``style`` is its indicator, ``""`` if plain. A
+    line break that folding turned into a space is placed at the end of the line; an escape at its beginning.
     """
     start = value_start(text, start, end)
     for pieces in _readings(text, start, end, style, value):
@@ -73,7 +73,7 @@ def _line_break(text: str, place: int) -> tuple[Piece, int]:
 
 
 def _folded(leading: Piece | None, trailing: list[Piece]) -> list[Piece]:
-    """What a flow scalar keeps of the line breaks between two of its lines."""
+    """The part of the line breaks between two lines of a flow scalar that remains in its value."""
     if leading is None:  # an escaped line break
         return trailing
     if leading.char != "\n":
@@ -137,7 +137,8 @@ def _escape(text: str, place: int) -> tuple[Piece, int]:
 
 
 def _block(text: str, start: int, end: int, *, literal: bool, wanted: int) -> list[list[Piece]]:
-    """Readings of a block scalar, the likeliest first: its indentation may be explicit and relative to its parent's."""
+    """Readings of a block scalar, the most likely first: its indentation may be explicit and relative to its
+    parent's."""
     header = _BLOCK_HEADER.match(text, start)
     if header is None:
         return []

@@ -1,4 +1,4 @@
-"""A text that values come from, and places in it."""
+"""A text, and places in it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Position(NamedTuple):
 
 
 class Source:
-    """One file's text under the name that the user knows it by. Its line table is made when first asked for."""
+    """One file's text under the name that the user knows. Its line table is made on first use."""
 
     __slots__ = ("_starts", "name", "text")
 
@@ -44,7 +44,7 @@ class Source:
         return line, offset - starts[line - 1] + 1
 
     def position(self, start: int, end: int | None = None) -> Position:
-        """The place of ``text[start:end]``; without ``end`` that of the one character at ``start``."""
+        """The place of ``text[start:end]``; without ``end``, of the one character at ``start``."""
         start = max(0, min(start, len(self.text)))
         end = start + 1 if end is None else max(start, min(end, len(self.text)))
         line, column = self._line_column(start)
@@ -64,5 +64,5 @@ class Source:
         if not 1 <= number <= len(starts):
             return ""
         end = starts[number] if number < len(starts) else len(self.text)
-        # Bytes that are no UTF-8 are kept as lone surrogates (see text.decode), which no terminal can be given.
+        # Bytes that are not UTF-8 are kept as lone surrogates (see text.decode), which no terminal can show.
         return re.sub("[\ud800-\udfff]", "\ufffd", self.text[starts[number - 1] : end].rstrip("\r\n"))

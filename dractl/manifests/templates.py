@@ -1,17 +1,17 @@
-"""Files that are templates of manifests, not manifests: Helm charts and whatever else needs rendering first."""
+"""Templates of manifests: Helm charts and other files that must be rendered first."""
 
 from __future__ import annotations
 
 import os
 import re
 
-# Compiled when first used: most files hold no `{{`.
+# Compiled on first use: most files contain no `{{`.
 _BLOCK_HEADER = r"(?:^|[\s:\-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$"
 _STRING_OR_COMMENT = r"""(?<![^\s:,\[{(=-])"(?:\\.|[^"\\])*"|(?<![^\s:,\[{(=-])'(?:''|[^'])*'|(?:(?<=\s)|^)\#.*"""
 
 
 def chart_of(path: str) -> str | None:
-    """The chart that a file is a template of: the folder that holds ``Chart.yaml`` beside the file's ``templates/``."""
+    """The chart that a file is a template of: the folder with a ``Chart.yaml`` next to the file's ``templates/``."""
     folder = os.path.dirname(os.path.abspath(path))
     if "templates" not in folder:
         return None
@@ -25,7 +25,7 @@ def chart_of(path: str) -> str | None:
 
 
 def holds_template(text: str) -> bool:
-    """Whether ``{{`` stands outside comments, quoted strings and block scalars."""
+    """True if ``{{`` occurs outside comments, quoted strings and block scalars."""
     if "{{" not in text:
         return False
     block_indent: int | None = None
@@ -47,7 +47,7 @@ def holds_template(text: str) -> bool:
 
 
 def rendering_hint(chart: str | None) -> str:
-    """How to have a template linted."""
+    """A hint on how to lint a template."""
     if chart is None:
         return "render it first and lint the output; a Helm chart: helm template CHART | dractl lint -"
     return f"helm template {chart} | dractl lint -"

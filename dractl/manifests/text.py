@@ -1,4 +1,4 @@
-"""Bytes to text, and what both YAML and JSON need to know about a text before a recursive parser sees it."""
+"""Decodes bytes to text, and checks text that a recursive parser of YAML or JSON could not handle."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 @cache
 def _not_yaml() -> re.Pattern[str]:
-    """Compiled when first needed: a set of characters this wide takes milliseconds."""
+    """Compiled on first use: a set of characters this wide takes milliseconds."""
     return re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def decode(data: bytes) -> str:
-    """UTF-8, or what a byte order mark says; bytes that are none of it become lone surrogates (see bad_character)."""
+    """Decodes UTF-8, or the encoding of a byte order mark; invalid bytes become lone surrogates (see bad_character)."""
     if data.startswith(codecs.BOM_UTF8):
         data = data[len(codecs.BOM_UTF8) :]
     elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -33,7 +33,7 @@ def decode(data: bytes) -> str:
 
 
 def bad_character(text: str, start: int, end: int) -> tuple[int, str, str | None] | None:
-    """The first character that YAML does not allow, as go-yaml's reader says it: offset, message, hint."""
+    """The first character that YAML does not allow, in the words of go-yaml's reader: offset, message, hint."""
     pattern = _NOT_YAML_ASCII if text.isascii() else _not_yaml()
     match = pattern.search(text, start, end)
     if match is None:
@@ -48,8 +48,7 @@ def bad_character(text: str, start: int, end: int) -> tuple[int, str, str | None
 
 
 def brackets_nest_deeply(text: str, start: int = 0, end: int | None = None) -> bool:
-    """Whether brackets of a part may nest deeper than MAX_DEPTH: never wrong when it says no; strings can make it say
-    yes.
+    """True if the brackets of a part may nest deeper than MAX_DEPTH: False is certain; strings can cause a wrong True.
 
     Everything but brackets is deleted, then the innermost pairs, ``limit`` times: each step is one pass in C.
     """

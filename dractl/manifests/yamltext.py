@@ -1,7 +1,7 @@
-"""YAML text to values and to places: a document is composed for its value where it is more than plain, and for places.
+"""Values and places of YAML text: a document that is not plain is composed for its value, and any for places.
 
-Documents are split and decoded as kubectl and the API server do: apimachinery's YAMLReader
-(pkg/util/yaml/decoder.go) and sigs.k8s.io/yaml over go-yaml v2 (decode.go), whose messages are kept.
+Documents are split and decoded as kubectl and the API server do: apimachinery's YAMLReader (pkg/util/yaml/decoder.go)
+and sigs.k8s.io/yaml over go-yaml v2 (decode.go), whose messages are kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BLANK_OR_COMMENT = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|\Z))*")
 _LONG_LINE = re.compile(r"[^\r\n]{1000}")
 _PLAIN = ""  # the tag of scalars without one, where their text decides
 
-# go-yaml v2 decode.go: how much of a document may come out of aliases, by the number of decoded nodes.
+# go-yaml v2 decode.go: the part of a document that may come from aliases, by the number of decoded nodes.
 _ALIAS_LOW, _ALIAS_HIGH = 400_000, 4_000_000
 
 
@@ -46,7 +46,7 @@ class _Failure(Exception):
 
 
 class Chunk(NamedTuple):
-    """One document's part of a file's text, and what stands behind its ``---`` if that is more than a comment."""
+    """One document's part of a file's text, and the text after its ``---`` if that is more than a comment."""
 
     start: int
     end: int
@@ -70,8 +70,9 @@ def split(text: str) -> Iterator[Chunk]:
 def read(source: Source, *, definitions: bool = True) -> Iterator[Document | Broken]:
     """Every document of a YAML file: a Document, the items of a List, or Broken. Empty documents are left out.
 
-    A document that is not an object (a list, a string) is a Document whose value is not a dict. Without ``definitions``
-    CustomResourceDefinitions are passed over before they are parsed: they can be as large as everything else together.
+    A document that is not an object (a list, a string) is a Document whose value is not a dict. Without
+    ``definitions``, CustomResourceDefinitions are skipped before they are parsed: they can be as large as everything
+    else together.
     """
     text = source.text
     index = 0
@@ -113,7 +114,7 @@ def _document(source: Source, chunk: Chunk, index: int) -> Document | None:
 
 
 def _decoded(source: Source, chunk: Chunk) -> tuple[Any, tuple[Fault, ...]]:
-    """The value of a document, None if it is empty, and what only strict decoding minds."""
+    """The value of a document, None if it is empty, and the errors that only strict decoding reports."""
     text = source.text[chunk.start : chunk.end]
     value = plainyaml.read(text)
     if value is not plainyaml.UNKNOWN:
@@ -129,7 +130,8 @@ def _decoded(source: Source, chunk: Chunk) -> tuple[Any, tuple[Fault, ...]]:
 
 
 class _Resolver:
-    """What PyYAML's composers ask for the tag of a node without one: ours only says whether the text decides."""
+    """The resolver that PyYAML's composers ask for the tag of a node without one: ours only reports whether the text
+    decides."""
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:  # noqa: ARG002
         return _PLAIN if implicit is True or (implicit is not False and implicit[0]) else STR
@@ -174,7 +176,7 @@ def python_composer() -> Any:
 
 
 def compose(text: str, chunk: Chunk) -> Any:
-    """The node tree of the first document of the chunk (what follows ``...`` is not read, as go-yaml does not)."""
+    """The node tree of the first document of the chunk (text after ``...`` is ignored, as in go-yaml)."""
     import yaml
 
     part = text[chunk.start : chunk.end].removeprefix("\ufeff")
@@ -242,7 +244,8 @@ def _check_depth(parser: Any, shift: int) -> None:
 
 
 def _compose_events(parser: Any, shift: int) -> Any:
-    """Composes what PyYAML's composers refuse and go-yaml takes, an anchor that is set again; says what both refuse."""
+    """Composes documents that PyYAML's composers refuse and go-yaml accepts: with an anchor that is set again; reports
+    those that both refuse."""
     import yaml
 
     events: Any = yaml.events
@@ -288,10 +291,8 @@ _QUOTED_ESCAPE = r'"(?:[^"\\]|\\(?!/|u[dD][89a-fA-F])[\s\S])*\\(?=(/|u[dD][89a-f
 
 
 def _refuse_escapes(root: Any, text: str, shift: int) -> None:
-    """libyaml takes ``\\/`` in double quotes since YAML 1.2 does, PyYAML's own scanner halves of a surrogate pair.
-
-    go-yaml v2 takes neither.
-    """
+    """Refuses escapes that go-yaml v2 does not accept: ``\\/`` in double quotes, which libyaml accepts since YAML 1.2,
+    and halves of a surrogate pair, which PyYAML's own scanner accepts."""
     from dractl.manifests.scalars import value_start
 
     for node in _scalars(root):
@@ -335,7 +336,7 @@ def _scalars(root: Any) -> Iterator[Any]:
 
 
 def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> tuple[str, int, str | None]:
-    """The parser's problem in go-yaml's words, where it is, and what usually causes it."""
+    """The parser's problem in go-yaml's words, its place, and its usual cause."""
     problem = error.problem or str(error)
     hint = None
     if "cannot start any token" in problem and text[offset : offset + 1] == "\t":
@@ -351,7 +352,7 @@ def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> tuple[
     elif "did not find expected key" in problem:
         hint = "check the indentation; a value that begins with [, {, *, &, ! or a quote must be quoted as a whole"
     if not text[offset:end].strip() and problem.startswith(("did not find expected", "found unexpected end")):
-        mark = error.context_mark  # at the end of the text there is nothing to see: point at what was opened
+        mark = error.context_mark  # at the end of the text nothing is visible: point at what was opened
         if mark is not None:
             offset = shift + mark.index
     return problem, offset, hint
@@ -361,7 +362,8 @@ def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> tuple[
 
 
 class _Decoder:
-    """A node tree as go-yaml decodes it into an untyped value (decode.go), then sigs.k8s.io/yaml into JSON's types."""
+    """Decodes a node tree as go-yaml does into an untyped value (decode.go), then as sigs.k8s.io/yaml into JSON's
+    types."""
 
     def __init__(self, source: Source, shift: int, *, aliases: bool) -> None:
         self.source = source
@@ -479,7 +481,7 @@ class _Decoder:
         result[name] = value  # leniently, the last one counts; so does a merge that comes later (go-yaml v2)
 
     def _merge(self, node: Any, result: dict[str, Any], path: Path, depth: int) -> set[str]:
-        """Sets what is merged, and returns its names."""
+        """Sets the merged values, and returns their names."""
         names: set[str] = set()
         merged = reversed(node.value) if node.id == "sequence" else (node,)  # earlier ones take precedence
         for part in merged:
@@ -492,7 +494,7 @@ class _Decoder:
 
 
 def is_merge(node: Any) -> bool:
-    """go-yaml's isMerge: a plain ``<<`` (or one that is tagged so)."""
+    """True for go-yaml's isMerge: a plain ``<<`` (or one that is tagged so)."""
     return bool(node.id == "scalar" and node.value == "<<" and node.tag in (_PLAIN, MERGE))
 
 
@@ -500,7 +502,8 @@ def is_merge(node: Any) -> bool:
 
 
 class YamlLocator:
-    """Finds values of one document in its text. The document is composed again when the first place is asked for."""
+    """Finds values of one document in its text. The document is composed again for the first place that is
+    requested."""
 
     __slots__ = ("_chunk", "_faults", "_root", "_source")
 
@@ -511,7 +514,7 @@ class YamlLocator:
         self._root: Any = None
 
     def __reduce__(self) -> tuple[type[YamlLocator], tuple[Source, Chunk, tuple[Fault, ...]]]:
-        """Another process composes the document again, if it asks for a place at all."""
+        """Another process composes the document again, if it needs a place at all."""
         return YamlLocator, (self._source, self._chunk, self._faults)
 
     def faults(self) -> tuple[Fault, ...]:
@@ -572,7 +575,7 @@ def _style(node: Any) -> Literal["", "'", '"', "|", ">"]:
 
 
 def _entry(node: Any, step: str | int) -> tuple[Any, Any] | None:
-    """The child that a path step names: its key's node (None in a list) and its own."""
+    """The child for a path step: its key's node (None in a list) and its own."""
     if isinstance(step, int):
         if node.id == "sequence" and 0 <= step < len(node.value):
             return None, node.value[step]

@@ -1,6 +1,6 @@
 """The objects of resource.k8s.io/v1 and the parts of core/v1 that claims need; quantities, versions, releases.
 
-The names below are imported when they are first used: making sixty dataclasses takes longer than linting a file.
+The names below are imported on first use: creating sixty dataclasses takes longer than linting a file.
 """
 
 from __future__ import annotations

@@ -36,10 +36,10 @@ def encode(
     always: Collection[str] = (),
     absent: Collection[object] = (None, ()),
 ) -> Any:
-    """A record, a dataclass, a tuple or list of them, or a scalar as JSON has it.
+    """A record, a dataclass, a tuple or list of them, or a scalar, as JSON.
 
     Fields whose value is in ``absent`` are left out, except those named in ``always``. ``renamed`` maps fields to keys
-    that are not their camelCase (``class`` is no name for a field).
+    that are not their camelCase (``class`` is not a valid field name).
     """
     fields = _field_names(value)
     if fields is not None:

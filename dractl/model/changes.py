@@ -1,7 +1,7 @@
-"""What Kubernetes releases do differently, change by change: the one place that knows when something began.
+"""Differences between Kubernetes releases, change by change: the one place that knows when something began.
 
 Code asks for a change by its name (``target.has("counter-limits")``), never for a release, so a new release is a few
-rows here and the code for what is new. Feature gates have their own table (:mod:`dractl.model.releases`), so have the
+rows here and the code for what is new. Feature gates have their own table (:mod:`dractl.model.releases`), and so do the
 allocator's variants (``allocation/features.py``) and upstream's bugs (``allocation/bugs.py``).
 """
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class Change(NamedTuple):
-    """A change that is there from release ``since`` until before ``until`` (None: to this day). ``source`` is its place
-    in kubernetes/kubernetes, or in the module that is named."""
+    """A change that is in effect from release ``since`` until before ``until`` (None: still in effect). ``source`` is
+    its place in kubernetes/kubernetes, or in the named module."""
 
     since: str
     what: str
@@ -35,7 +35,7 @@ _SCHEDULER = "pkg/scheduler"
 _CEL = "staging/src/k8s.io/dynamic-resource-allocation/cel"
 
 CHANGES: Final[Mapping[str, Change]] = {
-    # what the API server checks
+    # in the API server
     "parameters-limit": Change("1.32", "opaque parameters are limited to 10 KiB", _VALIDATION),
     "selector-cost": Change("1.32", "the estimated cost of a selector is limited", _VALIDATION),
     "admin-access-namespace": Change("1.33", "adminAccess needs a label of the namespace", _VALIDATION),
@@ -85,7 +85,7 @@ CHANGES: Final[Mapping[str, Change]] = {
     "older-wording": Change("1.31", "errors are worded and typed as before v1", _VALIDATION, until="1.34"),
     "paths-as-written": Change("1.37", "some paths are those of the version that was written", _DECLARATIVE),
     "class-config-by-request": Change("1.34", "a class's configuration names its requests", _ALLOCATOR),
-    # what the scheduler does
+    # in the scheduler
     "delegates-unless-offered": Change("1.35", "a plugin that offers none leaves a resource to DRA", _SCHEDULER),
     "filters-of-1.37": Change("1.37", "node filters run in the order of 1.37", "pkg/scheduler/apis/config/v1"),
     "empty-rule-taints-all": Change("1.31", "a DeviceTaintRule without selector taints all", _PLUGIN, until="1.37"),
@@ -103,7 +103,7 @@ CHANGES: Final[Mapping[str, Change]] = {
     ),
     "groups-in-one-cycle": Change("1.36", "the pods of a group are tried in one cycle, each once", _SCHEDULER),
     "minimum-mutable": Change("1.37", "minCount of a PodGroup can be changed", "pkg/apis/scheduling/v1beta1"),
-    # what the allocator does
+    # in the allocator
     "shares-take-counters": Change("1.36", "a device that is only shared takes its counters", _ALLOCATOR),
     "shares-known-by-id": Change("1.37", "shares of stored claims are known by their ID: kubernetes#139034", _PLUGIN),
     "compatibility-groups": Change("1.37", "devices of a counter set have groups", _ALLOCATOR),

@@ -29,7 +29,7 @@ class CELDeviceSelector:
 
 @record
 class DeviceSelector:
-    """One condition on a device. CEL is the only kind that there is; None where another was written."""
+    """One condition on a device. CEL is the only kind; None if another one was written."""
 
     cel: CELDeviceSelector | None = None
 
@@ -40,7 +40,8 @@ class DeviceSelector:
 
 @record
 class CapacityRequirements:
-    """How much of each capacity a request wants of a device, by the name that the device publishes it under."""
+    """The amount of each capacity that a request needs from a device, by the name under which the device publishes
+    it."""
 
     requests: Mapping[str, Quantity]
 
@@ -51,9 +52,8 @@ class CapacityRequirements:
 
 @record
 class DeviceDerivedAttribute:
-    """An attribute that a CEL expression computes of each device, for the constraints of the claim (alpha since
-    1.37).
-    """
+    """An attribute that a CEL expression computes for each device, for the constraints of the claim (alpha since
+    1.37)."""
 
     name: str
     expression: str
@@ -65,7 +65,7 @@ class DeviceDerivedAttribute:
 
 @record
 class ExactDeviceRequest:
-    """``allocation_mode`` (ExactCount, All) and ``count`` are None where they were not written: see API defaulting."""
+    """``allocation_mode`` (ExactCount, All) and ``count`` are None if they were not written: see API defaulting."""
 
     device_class_name: str
     selectors: tuple[DeviceSelector, ...] = ()
@@ -136,7 +136,7 @@ class DeviceRequest:
 
 @record
 class DeviceConstraint:
-    """Over the requests named, ``request`` or ``request/subrequest``; none named: over all."""
+    """A constraint on the named requests, ``request`` or ``request/subrequest``; on all if none is named."""
 
     requests: tuple[str, ...] = ()
     match_attribute: str | None = None
@@ -149,7 +149,7 @@ class DeviceConstraint:
 
 @record
 class OpaqueDeviceConfiguration:
-    """``parameters`` is what was written there, a mapping in every valid object."""
+    """``parameters`` is the value as written, a mapping in every valid object."""
 
     driver: str
     parameters: Any = None
@@ -173,7 +173,7 @@ class DeviceClaimConfiguration:
 
 @record
 class DeviceClaim:
-    """What a claim asks for: requests in order, constraints over them, and parameters for the drivers."""
+    """A claim's requests in order, constraints on them, and parameters for the drivers."""
 
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()
@@ -264,7 +264,8 @@ class DeviceAllocationResult:
 
 @record
 class AllocationResult:
-    """Which devices a claim got, and the nodes that they can be used from (``node_selector`` None: all nodes)."""
+    """The devices allocated to a claim, and the nodes from which they can be used (``node_selector`` None: all
+    nodes)."""
 
     devices: DeviceAllocationResult
     node_selector: NodeSelector | None = None
@@ -281,7 +282,7 @@ class AllocationResult:
 
 @record
 class ResourceClaimConsumerReference:
-    """Who may use an allocated claim, nearly always a pod; ``resource`` is the plural, such as ``pods``."""
+    """A consumer that may use an allocated claim, nearly always a pod; ``resource`` is the plural, such as ``pods``."""
 
     api_group: str
     resource: str
@@ -295,7 +296,7 @@ class ResourceClaimConsumerReference:
 
 @record
 class AllocatedDeviceStatus:
-    """``data`` and ``network_data`` as the driver wrote them."""
+    """``data`` and ``network_data`` are as the driver wrote them."""
 
     driver: str
     pool: str
@@ -320,7 +321,7 @@ class AllocatedDeviceStatus:
 
 @record
 class ResourceClaimStatus:
-    """What became of a claim: its allocation, its consumers (256 at most), and what drivers say of the devices."""
+    """The state of a claim: its allocation, its consumers (256 at most), and what drivers report about the devices."""
 
     allocation: AllocationResult | None = None
     reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()
@@ -337,7 +338,7 @@ class ResourceClaimStatus:
 
 @record
 class ResourceClaim:
-    """A request for devices, and once it is allocated the devices themselves."""
+    """A request for devices and, once it is allocated, the devices themselves."""
 
     metadata: ObjectMeta
     spec: ResourceClaimSpec
@@ -354,7 +355,7 @@ class ResourceClaim:
 
 @record
 class ResourceClaimTemplateSpec:
-    """What every claim made from a template gets: labels and annotations, and the specification."""
+    """The labels, annotations and specification of every claim made from a template."""
 
     metadata: ObjectMeta
     spec: ResourceClaimSpec
@@ -366,7 +367,7 @@ class ResourceClaimTemplateSpec:
 
 @record
 class ResourceClaimTemplate:
-    """From it each pod that refers to it gets a claim of its own."""
+    """Creates a claim for each pod that refers to it."""
 
     metadata: ObjectMeta
     spec: ResourceClaimTemplateSpec

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @record
 class DeviceClassConfiguration:
-    """Parameters that every device of a class is set up with; those of claims come after them."""
+    """Parameters for setting up every device of a class; those of claims come after them."""
 
     opaque: OpaqueDeviceConfiguration | None = None
 

@@ -1,4 +1,4 @@
-"""Older versions of resource.k8s.io objects in the shape of v1 (pkg/apis/resource/v1beta1/conversion.go)."""
+"""Converts older versions of resource.k8s.io objects to v1 (pkg/apis/resource/v1beta1/conversion.go)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _WRAPPED = ("resource.k8s.io/v1beta1", "resource.k8s.io/v1alpha3")
 
 
 def to_v1(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object in the shape of v1, with ``apiVersion`` of v1; the very same mapping where nothing has to change.
+    """The object converted to v1; the same mapping if nothing has to change.
 
-    Nothing is checked here: what does not have the shape that it should have is left as it is.
+    Nothing is checked here: values of an unexpected type are left as they are.
     """
     version = value.get("apiVersion")
     if version not in ("resource.k8s.io/v1beta2", *_WRAPPED):
@@ -56,7 +56,7 @@ def _claim_spec(spec: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _request(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Flat fields go into ``exactly``, if any of them holds more than Go's zero value."""
+    """Flat fields go into ``exactly``, if any of them has more than Go's zero value."""
     flat = {name: request[name] for name in FLAT_REQUEST_FIELDS if name in request}
     rest = {name: value for name, value in request.items() if name not in flat}
     if any(_is_set(name, value) for name, value in flat.items()):
@@ -75,7 +75,7 @@ def _is_set(name: str, value: object) -> bool:
 
 def _slice_spec(spec: Mapping[str, Any], *, counts_as_quantity: bool) -> Mapping[str, Any]:
     converted = dict(spec)
-    # nodeName and allNodes are no pointers in these versions, so "" and false mean that they are not set.
+    # nodeName and allNodes are not pointers in these versions, so "" and false mean that they are not set.
     if converted.get("nodeName") == "":
         del converted["nodeName"]
     if converted.get("allNodes") is False:

@@ -1,4 +1,4 @@
-"""core/v1, as far as claims and their scheduling need it: Pod, Node, Namespace, node selectors."""
+"""The parts of core/v1 that claims and their scheduling need: Pod, Node, Namespace, node selectors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NodeSelectorRequirement:
 
 @record
 class NodeSelectorTerm:
-    """Requirements on the labels and on the fields of a node, all of which must hold; an empty term matches no node."""
+    """Requirements on a node's labels and fields, all of which must hold; an empty term matches no node."""
 
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
     match_fields: tuple[NodeSelectorRequirement, ...] = ()
@@ -44,7 +44,7 @@ class NodeSelectorTerm:
 
 @record
 class NodeSelector:
-    """Terms are ORed; what is in a term is ANDed."""
+    """Terms are ORed; the requirements in a term are ANDed."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
@@ -96,7 +96,7 @@ class ContainerResourceClaim:
 
 @record
 class ResourceRequirements:
-    """What a container wants of CPU, memory and extended resources, and which of the pod's claims it uses."""
+    """A container's needs for CPU, memory and extended resources, and the pod's claims that it uses."""
 
     limits: Mapping[str, Quantity]
     requests: Mapping[str, Quantity]
@@ -137,7 +137,7 @@ class PodResourceClaim:
 
 @record
 class PodSpec:
-    """``affinity`` is the mapping as it was written; ``node_affinity`` what it requires of nodes."""
+    """``affinity`` is the mapping as written; ``node_affinity`` is what it requires of nodes."""
 
     resource_claims: tuple[PodResourceClaim, ...]
     containers: tuple[Container, ...]
@@ -190,7 +190,7 @@ class PodResourceClaimStatus:
 
 @record
 class ContainerExtendedResourceRequest:
-    """Which request of the scheduler's own claim stands for an extended resource of a container."""
+    """The request of the scheduler's own claim that serves an extended resource of a container."""
 
     container_name: str
     resource_name: str
@@ -215,7 +215,7 @@ class PodExtendedResourceClaimStatus:
 
 @record
 class PodStatus:
-    """How far a pod is: its phase, its conditions, and the claims that were made for it."""
+    """A pod's phase, its conditions, and the claims that were made for it."""
 
     phase: str
     reason: str
@@ -240,7 +240,7 @@ class PodStatus:
 
 @record
 class Pod:
-    """A pod, as far as claims and the choice of its node go."""
+    """A pod, reduced to what claims and the choice of its node depend on."""
 
     metadata: ObjectMeta
     spec: PodSpec
@@ -255,7 +255,7 @@ class Pod:
 
 @record
 class NodeSpec:
-    """Whether a node takes pods, and its taints."""
+    """Whether a node accepts pods, and its taints."""
 
     unschedulable: bool
     taints: tuple[Taint, ...]
@@ -267,7 +267,7 @@ class NodeSpec:
 
 @record
 class NodeStatus:
-    """What a node offers. ``kubelet_version`` reads like ``v1.36.3``."""
+    """A node's resources. ``kubelet_version`` reads like ``v1.36.3``."""
 
     capacity: Mapping[str, Quantity]
     allocatable: Mapping[str, Quantity]
@@ -288,7 +288,7 @@ class NodeStatus:
 
 @record
 class Node:
-    """A node, as far as the scheduler's filters that dractl knows look at it."""
+    """A node, reduced to what the modelled scheduler filters depend on."""
 
     metadata: ObjectMeta
     spec: NodeSpec

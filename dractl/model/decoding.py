@@ -1,4 +1,4 @@
-"""From the mapping of a Kubernetes object to its dataclass."""
+"""Decodes the mapping of a Kubernetes object to its dataclass."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _VERSIONS: Final = tuple(f"resource.k8s.io/{version}" for version in ("v1", "v1b
 
 
 def decodable(value: Mapping[str, Any]) -> bool:
-    """Whether :func:`decode` knows this apiVersion and kind."""
+    """True if :func:`decode` accepts this apiVersion and kind."""
     return _kind(value) is not None
 
 
 def decode(value: Mapping[str, Any]) -> Object:
-    """The object as resource.k8s.io/v1 or core/v1 has it, from any version of it (``v1beta1`` claims, ...).
+    """The object as resource.k8s.io/v1 or core/v1 defines it, from any version of it (``v1beta1`` claims, ...).
 
-    Unknown fields are ignored and nothing is defaulted. DecodeError, with the path in the shape of v1, for a value that
-    its place cannot hold; the parts of a device are decoded when they are read.
+    Unknown fields are ignored and nothing is defaulted. DecodeError, with the path in v1, for a value that does not fit
+    its place; the parts of a device are decoded when they are read.
     """
-    Reader(value)  # or it is no object at all
+    Reader(value)  # or it is not an object at all
     read = _kind(value)
     if read is None:
         raise DecodeError((), f"no object that dractl reads: {value.get('apiVersion')!r}, kind {value.get('kind')!r}")

@@ -1,4 +1,4 @@
-"""Texts and numbers as Go prints them."""
+"""Strings and numbers as Go prints them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""meta/v1: what every object has."""
+"""meta/v1: the metadata of every object."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @record
 class OwnerReference:
-    """The object that another one belongs to; ``controller`` marks the one that manages it."""
+    """The owner of an object; ``controller`` marks the one that manages it."""
 
     api_version: str = ""
     kind: str = ""
@@ -29,7 +29,7 @@ class OwnerReference:
 
 @record
 class ObjectMeta:
-    """Timestamps are RFC 3339 text. ``name`` and ``namespace`` are "" where there is none."""
+    """Timestamps are RFC 3339 strings. ``name`` and ``namespace`` are "" if absent."""
 
     name: str
     namespace: str

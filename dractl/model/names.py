@@ -16,7 +16,7 @@ class QualifiedName(NamedTuple):
 
 
 def qualified_name(text: str, default_domain: str) -> QualifiedName:
-    """Splits at the first ``/``; a bare name lies in ``default_domain``, the driver's name.
+    """Splits at the first ``/``; a bare name is in ``default_domain``, the driver's name.
 
     k8s.io/dynamic-resource-allocation/cel/compile.go parseQualifiedName.
     """
@@ -27,8 +27,8 @@ def qualified_name(text: str, default_domain: str) -> QualifiedName:
 class RequestRef(NamedTuple):
     """A request of a claim, or one alternative of a request with ``firstAvailable``.
 
-    ``claim`` is ``namespace/name``. ``str()`` is ``request`` or ``request/alternative``, as constraints, configurations
-    and allocation results name it.
+    ``claim`` is ``namespace/name``. ``str()`` is ``request`` or ``request/alternative``, as in constraints,
+    configurations and allocation results.
     """
 
     claim: str
@@ -40,6 +40,6 @@ class RequestRef(NamedTuple):
 
     @classmethod
     def parse(cls, claim: str, text: str) -> RequestRef:
-        """The reference that a constraint or an allocation result writes as ``text``."""
+        """The reference for the ``text`` in a constraint or an allocation result."""
         name, slash, alternative = text.partition("/")
         return cls(claim, name, alternative if slash else None)

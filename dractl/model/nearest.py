@@ -1,4 +1,4 @@
-"""The right name that a wrong one is nearest to."""
+"""Finds the nearest known name for a wrong one."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_LONGEST = 100  # characters that are compared: the time grows with their square, and a name may be a whole file
+_LONGEST = 100  # compared characters: the time grows with their square, and a name may be a whole file
 
 
 def nearest(name: str, known: Iterable[str], alike: float = 0.7) -> str | None:
-    """The known name that differs least, if it differs little: case, plural, a letter or two.
+    """The most similar known name, if it is similar enough: case, plural, a letter or two.
 
-    ``alike`` is how much they must share at least, from 0 (nothing) to 1 (all but case).
+    ``alike`` is the least similarity, from 0 (none) to 1 (equal but for case).
     """
     found = nearest_names(name, known, alike, 1)
     return found[0] if found else None
 
 
 def nearest_names(name: str, known: Iterable[str], alike: float = 0.7, most: int = 3) -> list[str]:
-    """The known names that differ little, the nearest first; ``most`` of them."""
+    """The similar known names, the nearest first; at most ``most`` of them."""
     by_lower = {candidate.lower()[:_LONGEST]: candidate for candidate in sorted(known, reverse=True)}
     if not by_lower:
         return []

@@ -1,4 +1,5 @@
-"""Pod specs inside other objects, found by their shape: Deployments, Jobs, JobSets, LeaderWorkerSets, RayJobs, ..."""
+"""Pod specs inside other objects, found by their structure: Deployments, Jobs, JobSets, LeaderWorkerSets, RayJobs,
+..."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def pod_templates(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str,
         if isinstance(spec, Mapping):
             yield ("spec",), spec
         return
-    # Depth first, in the order of the document; an explicit stack, as documents can be nested as deep as they like.
+    # Depth first, in the order of the document; with an explicit stack, since documents can nest to any depth.
     stack: list[tuple[Path, object]] = [((), value)]
     while stack:
         path, node = stack.pop()
@@ -40,7 +41,7 @@ def pod_templates(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str,
 
 
 def _is_container(value: object) -> bool:
-    return isinstance(value, (dict, list))  # what JSON and YAML are read as
+    return isinstance(value, (dict, list))  # the types that JSON and YAML are read as
 
 
 def _is_template(key: str | int, node: Mapping[str, Any]) -> bool:
@@ -54,7 +55,7 @@ def pod_specs(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any
     """Every map that is used as a pod spec, with its path: those of :func:`pod_templates`, and in custom resources any
     map with a list of ``resourceClaims``, or with containers that name claims.
 
-    So the predictor of an InferenceService is found, a Grove ``podSpec``, and the values of a HelmRelease.
+    This finds the predictor of an InferenceService, a Grove ``podSpec``, and the values of a HelmRelease.
     """
     templates = dict(pod_templates(value))
     yield from templates.items()

@@ -1,6 +1,7 @@
-"""Quantities (``10Gi``, ``500m``, ``1e3``), with the arithmetic and the texts of k8s.io/apimachinery/pkg/api/resource.
+"""Quantities (``10Gi``, ``500m``, ``1e3``), with the arithmetic and the strings of
+k8s.io/apimachinery/pkg/api/resource.
 
-The Go type holds a number either as an int64 times a power of ten or as an arbitrary decimal, and some answers depend
+The Go type stores a number either as an int64 times a power of ten or as an arbitrary decimal, and some results depend
 on which (``is_int64``, ``value``, the rounding of negative numbers), so the same two representations are kept here.
 """
 
@@ -48,7 +49,7 @@ def _ten(exponent: int) -> int:
 
 
 def _wrap_int64(number: int) -> int:
-    """The low 64 bits, as Go's conversion gives them."""
+    """The low 64 bits, as in Go's conversion."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
@@ -62,7 +63,7 @@ def _divide_away_from_zero(number: int, divisor: int) -> int:
 
 
 def _strip_factors(number: int, base: int) -> tuple[int, int]:
-    """``number`` without its factors ``base``, and how many there were; 0 has none."""
+    """``number`` without its factors ``base``, and how many there were; none for 0."""
     times = 0
     while number and number % base == 0:
         number //= base
@@ -72,9 +73,9 @@ def _strip_factors(number: int, base: int) -> tuple[int, int]:
 
 @total_ordering
 class Quantity:
-    """An exact number with the format that it was written in. Immutable; equal and ordered by number alone.
+    """An exact number with the format in which it was written. Immutable; equal and ordered by number alone.
 
-    ``str()`` is what the API prints: the canonical form, or the text as it was written where Go keeps it.
+    ``str()`` is what the API prints: the canonical form, or the text as written if Go keeps it.
     """
 
     __slots__ = ("_exponent", "_fixed", "_text", "_unscaled", "format")
@@ -91,9 +92,9 @@ class Quantity:
 
     @classmethod
     def parse(cls, value: str | float) -> Quantity:
-        """Reads what stands in a JSON document: text (surrounding space is trimmed) or a number.
+        """Reads a value of a JSON document: a string (surrounding space is trimmed) or a number.
 
-        ValueError with Go's text where it is no quantity (a boolean is none).
+        ValueError with Go's text if it is not a quantity (a boolean is not).
         """
         if isinstance(value, bool):
             raise ValueError(FORMAT_ERROR)
@@ -110,11 +111,11 @@ class Quantity:
     # -- numbers ------------------------------------------------------------------------------------------------------
 
     def value(self) -> int:
-        """The number rounded up to an integer, as ``Value()`` gives it: beyond int64 it overflows as Go's does."""
+        """The number rounded up to an integer, like ``Value()``: beyond int64 it overflows as in Go."""
         return self._scaled(0)
 
     def milli_value(self) -> int:
-        """Thousandths, rounded up, as ``MilliValue()`` gives them."""
+        """Thousandths, rounded up, like ``MilliValue()``."""
         return self._scaled(-3)
 
     def _scaled(self, scale: int) -> int:
@@ -143,17 +144,17 @@ class Quantity:
         return (self._unscaled > 0) - (self._unscaled < 0)
 
     def is_int64(self) -> bool:
-        """Whether ``AsInt64()`` succeeds: false for everything held as a decimal, even if it is whole (``1.5Gi``)."""
+        """True if ``AsInt64()`` succeeds: false for every number stored as a decimal, even a whole one (``1.5Gi``)."""
         if not self._fixed or self._exponent < 0:
             return False
         return self._unscaled == 0 or (self._exponent < 19 and _is_int64(self._unscaled * _ten(self._exponent)))
 
     def is_integer(self) -> bool:
-        """Whether the number is whole."""
+        """True if the number is whole."""
         return self._exponent >= 0 or self._unscaled % _ten(min(-self._exponent, _MAX_DIGITS)) == 0
 
     def as_approximate_float(self) -> float:
-        """``AsApproximateFloat64()``: may lose precision, infinite where a float64 cannot hold it."""
+        """``AsApproximateFloat64()``: may lose precision; infinite if a float64 cannot represent it."""
         try:
             base = float(self._unscaled)
             return base * 10.0**self._exponent if self._exponent else base
@@ -161,20 +162,21 @@ class Quantity:
             return float("inf") if self._unscaled > 0 else float("-inf")
 
     def exact(self) -> tuple[int, int]:
-        """``(unscaled, exponent)``: exactly unscaled times ten to the exponent; unscaled holds no factor of ten."""
+        """``(unscaled, exponent)``: exactly unscaled times ten to the exponent; unscaled has no factor of ten."""
         unscaled, times = _strip_factors(self._unscaled, 10)
         return (unscaled, self._exponent + times) if unscaled else (0, 0)
 
     def scaled(self) -> tuple[int, int]:
-        """``(unscaled, exponent)`` as Go holds the number: ``1`` and ``1.0`` differ, ``1.500`` and ``1500m`` do not."""
+        """``(unscaled, exponent)`` as Go stores the number: ``1`` and ``1.0`` differ, ``1.500`` and ``1500m`` do
+        not."""
         return self._unscaled, self._exponent
 
     # -- arithmetic ---------------------------------------------------------------------------------------------------
 
     def __add__(self, other: Quantity) -> Quantity:
-        """The sum, in the format of the left side, or of the right one where the left is zero.
+        """The sum, in the format of the left side, or of the right one if the left is zero.
 
-        OverflowError where the two are more than 4,000 orders of magnitude apart.
+        OverflowError if the two are more than 4,000 orders of magnitude apart.
         """
         fixed = self._fixed and other._fixed
         format_ = other.format if self._unscaled == 0 else self.format
@@ -214,7 +216,7 @@ class Quantity:
             return self.sign() < other.sign()
         (a, a_exponent), (b, b_exponent) = self.exact(), other.exact()
         shift = a_exponent - b_exponent
-        if abs(shift) > _MAX_DIGITS + 100:  # more than either number has digits: the exponent decides
+        if abs(shift) > _MAX_DIGITS + 100:  # more than the digits of either number: the exponent decides
             return (shift < 0) == (a > 0)
         return a * _ten(max(shift, 0)) < b * _ten(max(-shift, 0))
 

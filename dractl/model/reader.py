@@ -1,7 +1,7 @@
-"""Reading the values of a JSON-like mapping as the Go types that the API decodes them into.
+"""Reads the values of a JSON-like mapping as the Go types into which the API decodes them.
 
-Lenient as Go's encoding/json is: unknown fields are ignored, null is absent, a null list item is an empty one, a float
-without a fraction is an integer. What cannot be such a value is a :class:`DecodeError` with its path.
+Lenient like Go's encoding/json: unknown fields are ignored, null is absent, a null list item is an empty one, a float
+without a fraction is an integer. Any other mismatch is a :class:`DecodeError` with its path.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class DecodeError(InputError):
-    """A value that its place in the API cannot hold. ``path`` leads to it from the root of the object."""
+    """A value that does not fit its place in the API. ``path`` leads to it from the root of the object."""
 
     def __init__(self, path: Path, message: str) -> None:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
@@ -45,7 +45,7 @@ def _word(value: object) -> str:
 
 
 class Reader:
-    """A mapping in an object, and where it stands."""
+    """A mapping in an object, and its path."""
 
     __slots__ = ("mapping", "path")
 
@@ -67,7 +67,7 @@ class Reader:
         raise self._wrong(name, "a string", value)
 
     def text(self, name: str) -> str:
-        """The text, or "" where there is none."""
+        """The string, or "" if absent."""
         return self.optional_text(name) or ""
 
     def boolean(self, name: str) -> bool | None:
@@ -110,11 +110,11 @@ class Reader:
         return {key: value or "" for key, value in found.items()}
 
     def raw_map(self, name: str) -> Mapping[str, Any] | None:
-        """The mapping as it is; None where there is none."""
+        """The mapping as it is; None if absent."""
         return None if self.mapping.get(name) is None else self._map(name)
 
     def raw_list(self, name: str) -> Sequence[Any]:
-        """The list as it is; empty where there is none."""
+        """The list as it is; empty if absent."""
         value = self.mapping.get(name)
         if value is None:
             return ()
@@ -126,20 +126,20 @@ class Reader:
         return self.mapping.get(name) is not None
 
     def child(self, name: str) -> Reader:
-        """The mapping at ``name``, empty where there is none."""
+        """The mapping at ``name``, empty if absent."""
         return Reader(self.mapping.get(name), (*self.path, name))
 
     def optional(self, name: str, read: Callable[[Reader], T]) -> T | None:
-        """What ``read`` makes of the mapping at ``name``; None where there is none."""
+        """The result of ``read`` for the mapping at ``name``; None if absent."""
         return read(self.child(name)) if self.has(name) else None
 
     def each(self, name: str, read: Callable[[Reader], T]) -> tuple[T, ...]:
-        """What ``read`` makes of every item of the list at ``name``."""
+        """The results of ``read`` for every item of the list at ``name``."""
         path = (*self.path, name)
         return tuple(read(Reader(value, (*path, index))) for index, value in enumerate(self.raw_list(name)))
 
     def lazy(self, name: str, read: Callable[[Reader], T]) -> LazyMap[T]:
-        """The map at ``name``, whose values ``read`` converts when they are first asked for."""
+        """The map at ``name``, whose values ``read`` converts on first use."""
         return LazyMap(self._map(name), (*self.path, name), read)
 
     def _map(self, name: str) -> Mapping[str, Any]:

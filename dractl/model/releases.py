@@ -1,4 +1,4 @@
-"""Kubernetes releases: their feature gates, the versions of a kind that they serve, the fields of the API they know.
+"""Kubernetes releases: their feature gates, the API versions they serve, and the fields they have.
 
 Tables, with the place in kubernetes/kubernetes where each can be read; the logic that uses them is at the end.
 """
@@ -32,7 +32,7 @@ def has_change(release: str, name: str) -> bool:
 
 
 class Stage(NamedTuple):
-    """What a feature gate is from ``release`` on."""
+    """The stage of a feature gate from ``release`` on."""
 
     release: str
     stage: str  # "alpha", "beta", "GA"
@@ -40,7 +40,7 @@ class Stage(NamedTuple):
     locked: bool = False
 
 
-# pkg/features/kube_features.go of v1.37.1; a gate that 1.37 no longer has: of v1.31.0
+# pkg/features/kube_features.go of v1.37.1; for a gate that 1.37 no longer has, of v1.31.0
 GATES: Final[Mapping[str, tuple[Stage, ...]]] = {
     "DRAAdminAccess": (
         Stage("1.32", "alpha", False),
@@ -154,11 +154,11 @@ SERVED: Final = (
 
 
 class Field(NamedTuple):
-    """A field of the specs of ResourceClaims, DeviceClasses and so on, in the shape of v1.
+    """A field of the specs of ResourceClaims, DeviceClasses and so on, as in v1.
 
     ``path`` starts below the spec, ``[]`` stands for every item, ``{}`` for every value of a map. Releases before
-    ``since`` and from ``removed`` on do not know the field (``unknown field`` where decoding is strict, else it is
-    dropped). Where ``gates`` are not all enabled, the API server drops it without a word, from ``dropped_since`` on.
+    ``since`` and from ``removed`` on do not have the field (``unknown field`` if decoding is strict, else it is
+    dropped). Unless all ``gates`` are enabled, the API server silently drops it, from ``dropped_since`` on.
     """
 
     spec: str  # "claim", "class", "slice", "pool-status", "pod-group", "workload"
@@ -176,17 +176,18 @@ _BINDING = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
 _LISTS = ("DRAListTypeAttributes",)
 _NODE_ALLOCATABLE = ("DRANodeAllocatableResources",)
 
-# When a field came: staging/src/k8s.io/api/resource/v1*/types.go of each release. What is dropped: dropDisabledFields
+# Since when a field exists: staging/src/k8s.io/api/resource/v1*/types.go of each release. Dropped fields:
+# dropDisabledFields
 # in pkg/registry/resource/{resourceclaim,deviceclass,resourceslice}/strategy.go; from 1.35 pkg/api/resourceclaimspec.
 FIELDS: Final = (
     Field("claim", "devices.requests[].firstAvailable", "1.33", ("DRAPrioritizedList",)),
     Field("claim", "devices.requests[].exactly.adminAccess", "1.31", ("DRAAdminAccess",), dropped_since="1.32"),
-    # 1.33 and 1.34 keep tolerations whatever the gate says.
+    # 1.33 and 1.34 keep tolerations whatever the gate.
     Field("claim", "devices.requests[].exactly.tolerations", "1.33", _TAINTS, dropped_since="1.35"),
     Field("claim", "devices.requests[].firstAvailable[].tolerations", "1.33", _TAINTS, dropped_since="1.35"),
     Field("claim", "devices.requests[].exactly.capacity", "1.34", _CONSUMABLE),
     Field("claim", "devices.requests[].firstAvailable[].capacity", "1.34", _CONSUMABLE),
-    # 1.34 means to drop it, but clears a copy.
+    # 1.34 intends to drop it, but clears a copy.
     Field("claim", "devices.constraints[].distinctAttribute", "1.34", _CONSUMABLE, dropped_since="1.35"),
     Field("claim", "devices.requests[].exactly.derivedAttributes", "1.37", ("DRADerivedAttributes",)),
     Field("claim", "devices.requests[].firstAvailable[].derivedAttributes", "1.37", ("DRADerivedAttributes",)),
@@ -229,15 +230,15 @@ def _minor(text: str) -> tuple[int, int] | None:
 
 
 def is_newer(text: str) -> bool:
-    """Whether ``text`` names a release after :data:`NEWEST`; the newest rules are then the best guess."""
+    """True if ``text`` names a release after :data:`NEWEST`; the newest rules are then the best guess."""
     found = _minor(text)
     return found is not None and found > _key(NEWEST)
 
 
 def release_of(text: str) -> str:
-    """The release that ``text`` names: ``1.36``, ``v1.36.3``, ``v1.36.3+k3s1``; :data:`NEWEST` for one after it.
+    """The release that ``text`` names: ``1.36``, ``v1.36.3``, ``v1.36.3+k3s1``; :data:`NEWEST` for a later one.
 
-    UsageError for what is no version, or is older than the oldest release.
+    UsageError for a malformed version, or one older than the oldest known release.
     """
     if text in RELEASES:
         return text
@@ -259,7 +260,7 @@ def release_of(text: str) -> str:
 
 
 def stage(gate: str, release: str) -> Stage | None:
-    """What ``gate`` is in ``release``; None where that release does not have it."""
+    """The stage of ``gate`` in ``release``; None if that release does not have it."""
     removed = _REMOVED.get(gate)
     if removed and _key(release) >= _key(removed):
         return None
@@ -268,7 +269,7 @@ def stage(gate: str, release: str) -> Stage | None:
 
 
 class Target(NamedTuple):
-    """What is asked: a Kubernetes release and its enabled feature gates. Hashable; compare and share freely."""
+    """A Kubernetes release and its enabled feature gates. Hashable; compare and share freely."""
 
     release: str
     gates: frozenset[str]
@@ -277,9 +278,9 @@ class Target(NamedTuple):
     def of(release: str = NEWEST, overrides: Mapping[str, bool] | None = None) -> Target:
         """A release with its default gates, except those in ``overrides`` (``AllAlpha`` and ``AllBeta`` too).
 
-        A release after :data:`NEWEST` is answered for by the newest rules: ``release`` says which. UsageError for a
-        release or gate that is not known, for a gate that the release does not have or has locked, for one that is on
-        while a gate that it needs is off, and for a value that is neither True nor False.
+        For a release after :data:`NEWEST`, the newest rules apply, and ``release`` names their release. UsageError for
+        an unknown release or gate, for a gate that the release does not have or has locked, for one that is on while a
+        gate that it needs is off, and for a value that is neither True nor False.
         """
         for gate, value in (overrides or {}).items():
             if not isinstance(value, bool):
@@ -287,7 +288,7 @@ class Target(NamedTuple):
         return _target(release_of(release), tuple(sorted((overrides or {}).items())))
 
     def at_least(self, release: str) -> bool:
-        """Whether the release is ``release`` or a later one."""
+        """True if the release is ``release`` or a later one."""
         return _ORDER[self.release] >= _ORDER[release]
 
     def has(self, change: str) -> bool:
@@ -295,7 +296,7 @@ class Target(NamedTuple):
         return has_change(self.release, change)
 
     def enabled(self, gate: str) -> bool:
-        """Whether the feature gate is on; KeyError for a gate that is not in :data:`GATES`."""
+        """True if the feature gate is on; KeyError for a gate that is not in :data:`GATES`."""
         if gate not in GATES:
             raise KeyError(gate)
         return gate in self.gates
@@ -352,7 +353,7 @@ def _check_dependencies(gates: set[str], release: str) -> None:
 
 
 def parse_gates(text: str) -> dict[str, bool]:
-    """``Name=true,Other=false`` as ``--feature-gates`` takes it; UsageError for anything else."""
+    """``Name=true,Other=false`` as ``--feature-gates`` accepts it; UsageError for anything else."""
     gates: dict[str, bool] = {}
     for part in filter(None, (p.strip() for p in text.split(","))):
         name, equals, value = (s.strip() for s in part.partition("="))
@@ -369,9 +370,10 @@ def parse_gates(text: str) -> dict[str, bool]:
 
 @cache
 def served_versions(kind: str, release: str = NEWEST, *, by_default: bool = False) -> tuple[str, ...]:
-    """The apiVersions in which ``release`` has ``kind``, newest first; ``by_default``: only those that are always on.
+    """The apiVersions in which ``release`` has ``kind``, newest first; ``by_default``: only those that are always
+    served.
 
-    Empty for a kind that no such release has, or that is not in the table.
+    Empty for a kind that is not in the table or not in that release.
     """
     return tuple(
         row.api_version
@@ -398,7 +400,7 @@ def dropped_fields(spec: str, target: Target) -> tuple[Field, ...]:
 
 @cache
 def unknown_fields(spec: str, release: str) -> tuple[Field, ...]:
-    """The fields in :data:`FIELDS` that ``release`` does not have at all."""
+    """The fields in :data:`FIELDS` that ``release`` does not have."""
     return tuple(field for field in FIELDS if field.spec == spec and not _known(field, release))
 
 

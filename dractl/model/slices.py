@@ -1,7 +1,7 @@
 """ResourceSlice and its devices.
 
-A cluster has thousands of devices of which a question reads a few attributes, so a :class:`Device` is a view over its
-mapping: each part is converted when it is first read, attributes and capacities one by one.
+A cluster has thousands of devices, and a question reads only a few attributes of them, so a :class:`Device` is a view
+over its mapping: each part is converted when it is first read, attributes and capacities one by one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ T = TypeVar("T")
 class DeviceAttribute:
     """``value`` by ``type``: int, bool, str (also for a version: its text), or a tuple of these.
 
-    ``type`` is None where the object has none of the fields, as one stored while its gate was on and read without.
+    ``type`` is None if the object has none of the fields, such as one stored while its gate was on and read while it is
+    off.
     """
 
     type: AttributeType | None
@@ -57,7 +58,7 @@ class DeviceAttribute:
 
 @record
 class CapacityRequestPolicyRange:
-    """The amounts that may be asked for: from ``min`` to ``max``, in steps of ``step`` from ``min``."""
+    """The amounts that may be requested: from ``min`` to ``max``, in steps of ``step`` from ``min``."""
 
     min: Quantity | None = None
     max: Quantity | None = None
@@ -70,9 +71,7 @@ class CapacityRequestPolicyRange:
 
 @record
 class CapacityRequestPolicy:
-    """Which amounts of a shared device's capacity can be asked for (others are rounded up), and what is taken by
-    default.
-    """
+    """The amounts of a shared device's capacity that can be requested (others are rounded up), and the default."""
 
     default: Quantity | None = None
     valid_values: tuple[Quantity, ...] = ()
@@ -89,7 +88,7 @@ class CapacityRequestPolicy:
 
 @record
 class DeviceCapacity:
-    """An amount that a device has; with ``request_policy`` claims share it by parts."""
+    """The amount of a capacity; with ``request_policy``, claims can share it."""
 
     value: Quantity
     request_policy: CapacityRequestPolicy | None = None
@@ -106,7 +105,7 @@ def _counters(r: Reader) -> Mapping[str, Quantity]:
 
 @record
 class CounterSet:
-    """Named amounts that the partitions of one piece of hardware draw on together."""
+    """Named amounts from which the partitions of one piece of hardware draw together."""
 
     name: str
     counters: Mapping[str, Quantity]
@@ -118,7 +117,7 @@ class CounterSet:
 
 @record
 class DeviceCounterConsumption:
-    """What a device takes of a counter set while it is allocated."""
+    """A device's consumption from a counter set while it is allocated."""
 
     counter_set: str
     counters: Mapping[str, Quantity]
@@ -130,9 +129,9 @@ class DeviceCounterConsumption:
 
 
 class Device:
-    """A view over a device's mapping in the shape of v1; whatever cannot be decoded is a DecodeError when it is read.
+    """A view over a device's mapping in v1; a part that cannot be decoded is a DecodeError when it is read.
 
-    Two devices are equal when their mappings are.
+    Two devices are equal if their mappings are.
     """
 
     __slots__ = ("_parts", "_path", "mapping", "name")
@@ -243,7 +242,7 @@ def _capacity(r: Reader) -> LazyMap[DeviceCapacity]:
 
 @record
 class ResourcePool:
-    """The slices that belong together: ``resource_slice_count`` of them in the newest ``generation``."""
+    """Slices that belong together: ``resource_slice_count`` of them in the newest ``generation``."""
 
     name: str
     generation: int = 0
@@ -259,13 +258,13 @@ def _devices(r: Reader) -> tuple[Device, ...]:
     devices = r.raw_list("devices")
     for index, device in enumerate(devices):
         if not isinstance(device, dict) and device is not None:
-            Reader(device, (*path, index))  # says what is wrong
+            Reader(device, (*path, index))  # reports the error
     return tuple(Device(device or {}, (*path, index)) for index, device in enumerate(devices))
 
 
 @record
 class ResourceSliceSpec:
-    """Devices (or counter sets) of one driver and pool, and the nodes that they can be used from."""
+    """Devices (or counter sets) of one driver and pool, and the nodes from which they can be used."""
 
     driver: str
     pool: ResourcePool

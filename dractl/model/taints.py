@@ -27,7 +27,7 @@ class DeviceTaint:
 
 @record
 class DeviceToleration:
-    """None is what was not written: an absent ``key`` or ``effect`` stands for all, ``operator`` for Equal."""
+    """None means not written: an absent ``key`` or ``effect`` stands for all, ``operator`` for Equal."""
 
     key: str | None = None
     operator: str | None = None
@@ -48,8 +48,8 @@ class DeviceToleration:
 
 @record
 class DeviceTaintSelector:
-    """Every field that is not None must be equal. Up to 1.34 there are also the name of a class, whose selectors must
-    match, and CEL expressions."""
+    """Every field that is not None must be equal. Up to 1.34 there are also a class name, whose selectors must match,
+    and CEL expressions."""
 
     driver: str | None = None
     pool: str | None = None
@@ -83,7 +83,7 @@ class DeviceTaintRuleSpec:
 
 @record
 class DeviceTaintRuleStatus:
-    """What the eviction of pods by a rule has come to."""
+    """Progress of the eviction of pods by a rule."""
 
     conditions: tuple[Condition, ...] = ()
 
@@ -94,7 +94,7 @@ class DeviceTaintRuleStatus:
 
 @record
 class DeviceTaintRule:
-    """Taints devices from outside of their driver. Cluster-scoped."""
+    """Taints devices independently of their driver. Cluster-scoped."""
 
     metadata: ObjectMeta
     spec: DeviceTaintRuleSpec

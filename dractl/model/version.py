@@ -44,7 +44,7 @@ class Version:
         if build:
             text += "+" + ".".join(build)
         self.text = text
-        # A version without prerelease comes after all that have one; numbers come before words.
+        # A version without prerelease comes after all prereleases; numbers come before words.
         identifiers = tuple((0, int(p), "") if _is_number(p) else (1, 0, p) for p in prerelease)
         self._key = (major, minor, patch, not prerelease, identifiers)
 
@@ -55,7 +55,8 @@ class Version:
 
     @classmethod
     def parse_tolerant(cls, text: str) -> Version:
-        """What ``semver(text, true)`` takes too: surrounding space, a leading ``v``, leading zeros, missing parts."""
+        """Also accepts the input of ``semver(text, true)``: surrounding space, a leading ``v``, leading zeros, missing
+        parts."""
         parts = text.strip().removeprefix("v").split(".", 2)
         for index, part in enumerate(parts):
             if len(part) > 1:

@@ -1,7 +1,7 @@
-"""What people wrote, read leniently: views of parsed objects that fail on nothing and know their paths.
+"""What people wrote, read leniently: views of parsed objects that never fail and know their paths.
 
-A missing value, or one of the wrong type, reads as empty; all versions of the API have one shape; paths are those of
-the object as written. For verdicts there is :mod:`dractl.model`, whose objects are complete and typed.
+A missing value, or one of the wrong type, reads as empty; all versions of the API have one structure; paths are those
+of the object as written. Verdicts use :mod:`dractl.model`, whose objects are complete and typed.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Expression(NamedTuple):
 class Request:
     """A request, or one of the alternatives in ``firstAvailable`` (then ``parent`` is the request's name).
 
-    ``path`` is where ``fields`` (deviceClassName, selectors, count ...) stand.
+    ``path`` leads to ``fields`` (deviceClassName, selectors, count ...).
     """
 
     name: str
@@ -69,7 +69,7 @@ class Request:
 
     @property
     def capacity(self) -> Mapping[str, Any]:
-        """The amounts that it asks for, by the name of the capacity."""
+        """The requested amounts, by the name of the capacity."""
         return mapping(mapping(self.fields.get("capacity")).get("requests"))
 
 
@@ -95,8 +95,8 @@ class Constraint(NamedTuple):
 
 @record(slots=False)
 class Claim(Generic[Owner]):
-    """The ``devices`` of a ResourceClaim or of a ResourceClaimTemplate; ``subject`` is the object in the caller's
-    terms."""
+    """The ``devices`` of a ResourceClaim or of a ResourceClaimTemplate; ``subject`` identifies the object for the
+    caller."""
 
     subject: Owner
     path: Path
@@ -137,8 +137,8 @@ class Claim(Generic[Owner]):
         return tuple(request for group in self.requests for request in group)
 
     def request(self, reference: str) -> Request | None:
-        """The request or subrequest with this :attr:`Request.reference`; of a request with alternatives that is named
-        by itself, the entry that holds them."""
+        """The request or subrequest with this :attr:`Request.reference`; for the name of a request with alternatives,
+        the entry that contains them."""
         for at, alternatives in enumerate(self.requests):
             found = next((request for request in alternatives if request.reference == reference), None)
             if found is not None:
@@ -154,13 +154,13 @@ class Claim(Generic[Owner]):
         return [Constraint((*self.path, "constraints", at), mapping(item)) for at, item in enumerate(listed)]
 
     def targets(self, names: Sequence[str]) -> Sequence[Request]:
-        """The requests that ``names`` of a constraint or configuration stand for; all if there are none."""
+        """The requests that ``names`` of a constraint or configuration refer to; all if there are none."""
         if not names:
             return self.alternatives
         return [r for r in self.alternatives if r.reference in names or (r.parent is not None and r.parent in names)]
 
     def binds_one(self, constraint: Constraint) -> bool:
-        """True if a constraint covers a single device, so that there is nothing to compare it with."""
+        """True if a constraint covers a single device and so has nothing to compare it with."""
         bound = self.targets(constraint.requests)
         return len({request.whole for request in bound}) == 1 and all(request.amount == 1 for request in bound)
 
@@ -171,7 +171,7 @@ def selectors_of(device_class: Mapping[str, Any]) -> list[Expression]:
 
 
 def expressions(value: Any, path: Path) -> list[Expression]:
-    """The CEL expressions of a list of selectors that stands at ``path``."""
+    """The CEL expressions of the list of selectors at ``path``."""
     found = []
     for at, item in enumerate(items(value)):
         expression = mapping(mapping(item).get("cel")).get("expression")

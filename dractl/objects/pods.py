@@ -17,8 +17,8 @@ Owner = TypeVar("Owner")
 
 @record
 class PodSpec(Generic[Owner]):
-    """The specification of a pod, in a Pod or in a workload's template; ``subject`` is the object that holds it, in the
-    caller's terms."""
+    """The specification of a pod, in a Pod or in a workload's template; ``subject`` identifies the containing object
+    for the caller."""
 
     subject: Owner
     path: Path

@@ -19,7 +19,7 @@ PoolName = tuple[str, str]
 
 
 class Device(NamedTuple):
-    """A device of a ResourceSlice; ``path`` is where ``fields`` (attributes, capacity, taints ...) stand."""
+    """A device of a ResourceSlice; ``path`` leads to ``fields`` (attributes, capacity, taints ...)."""
 
     name: str
     path: Path
@@ -50,12 +50,12 @@ class Slice(NamedTuple):
 
     @property
     def announced(self) -> int:
-        """The number of slices that the pool has, as this one says (resourceSliceCount)."""
+        """The number of slices in the pool according to this one (resourceSliceCount)."""
         return number(mapping(self.spec.get("pool")).get("resourceSliceCount"))
 
     @property
     def node(self) -> str:
-        """The node that it belongs to; empty where a selector, or each device, says who can use it."""
+        """The node that it belongs to; empty if a selector, or each device, selects the nodes."""
         return text(self.spec.get("nodeName"))
 
     @property

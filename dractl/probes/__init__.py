@@ -1,4 +1,4 @@
-"""Probes: each turns one source of a node (sysfs, libudev, netlink, NVML) into facts of a Machine."""
+"""Probes: each turns one source of facts about a node (sysfs, libudev, netlink, NVML) into facts of a Machine."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["SysRoot", "probe", "read"]
 
 
 def read(path: Path | None = None, *, pci_ids: Path | None = None) -> Machine:
-    """The machine at ``path``: a snapshot, a gathered archive, or a directory with ``sys/``; without one, this machine.
+    """The machine at ``path``: a snapshot, an archive, or a directory with ``sys/``; without a path, this machine.
 
-    Raises InputError where nothing of the kind is there. ``pci_ids`` names another pci.ids than the system's.
+    Raises InputError if there is nothing of the kind. ``pci_ids`` names a pci.ids to use instead of the system's.
     """
     from dractl.probes.root import MemoryTree
     from dractl.topology import snapshot

@@ -1,5 +1,4 @@
-"""AMD GPUs: what the amdgpu driver and KFD show in sysfs (no library is needed, and none is asked by AMD's own DRA
-driver).
+"""AMD GPUs: the facts that the amdgpu driver and KFD show in sysfs (AMD's own DRA driver uses no library either).
 
 Files: drivers/gpu/drm/amd/amdgpu and drivers/gpu/drm/amd/amdkfd/kfd_topology.c of the kernel.
 """
@@ -34,7 +33,7 @@ class _Node:
 
 
 def probe(root: SysRoot, devices: Iterable[PciDevice]) -> tuple[dict[str, Gpu], tuple[Link, ...]]:
-    """AMD's GPUs by address, and the XGMI links between them. A GPU that no driver is bound to is left to PCI."""
+    """AMD's GPUs by address, and the XGMI links between them. A GPU without a bound driver is left to PCI."""
     nodes = _nodes(root)
     by_bdf = {_address(node.facts): number for number, node in nodes.items()}
     by_minor = {minor: number for number, node in nodes.items() if (minor := node.facts.get("drm_render_minor"))}
@@ -71,9 +70,8 @@ def _nodes(root: SysRoot) -> dict[int, _Node]:
 
 
 def _partitions(root: SysRoot, by_minor: Mapping[int, _Node]) -> dict[str, list[AmdPartition]]:
-    """Partitions that are platform devices, by the address of their GPU. KFD's entry says which GPU that is; amdgpu
-    makes devices also for partitions that the current mode does not have, and those have none.
-    """
+    """Partitions that are platform devices, by the address of their GPU, which KFD's entry names. amdgpu also makes
+    devices for partitions that the current mode does not have; those have no entry."""
     found: dict[str, list[AmdPartition]] = {}
     for name in root.names(_PLATFORM):
         drm = root.names(f"{_PLATFORM}/{name}/drm") if name.startswith("amdgpu_xcp_") else ()

@@ -20,14 +20,15 @@ _NAMESPACE = re.compile(r"(nvme\d+)(?:c\d+)?(n\d+)")
 
 
 def disks(enumerator: Enumerator) -> dict[str, str]:
-    """The function of every block device that hangs from one; partitions are left out."""
+    """The function of every block device that belongs to one; partitions are left out."""
     found = enumerator.devices("block")
     names = {f.name for f in found}
     return {f.name: bdf for f in found if (bdf := function_of(f.path)) and (f.path or "").split("/")[-2] not in names}
 
 
 def nvme(root: SysRoot, enumerator: Enumerator) -> list[NvmeController]:
-    """Every NVMe controller by name. Trees without ``/sys/class/nvme`` show controllers by their block devices only."""
+    """Every NVMe controller by name. Trees without ``/sys/class/nvme`` show controllers only through their block
+    devices."""
     block = {f.name: f for f in enumerator.devices("block")}
     uses = _uses(root, block.values())
     controllers = [f for f in enumerator.devices("nvme") if _CONTROLLER.fullmatch(f.name)]
@@ -55,7 +56,7 @@ def _controller(
         match = _NAMESPACE.fullmatch(entry)
         if match is None:
             continue
-        # With native multipath the controller holds hidden path devices (nvme0c1n1); the disk is the subsystem's
+        # With native multipath the controller has hidden path devices (nvme0c1n1); the disk is the subsystem's
         # (nvme0n1).
         disk = block.get(match[1] + match[2])
         if disk is not None:
@@ -96,9 +97,8 @@ class _Use:
 
 
 def _uses(root: SysRoot, block: Iterable[Found]) -> dict[str, _Use]:
-    """Whether each disk is mounted (itself or a partition), and what of it another device holds (LVM, RAID); nothing
-    if unknown.
-    """
+    """Whether each disk is mounted (itself or a partition), and which parts of it another device holds (LVM, RAID);
+    nothing if unknown."""
     # A mounted host's /proc has the reader's own mounts under self; those of process 1 are the host's.
     shared = not root.live and root.exists("proc/1")
     text = root.text("proc/1/mounts") if shared else root.text("proc/self/mounts") or root.text("proc/mounts")

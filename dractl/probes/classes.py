@@ -15,7 +15,7 @@ NVIDIA, AMD, INTEL = "0x10de", "0x1002", "0x8086"
 # Display controllers of other vendors (ASPEED, Matrox, Cirrus, QXL ...) drive consoles, not workloads.
 GPU_VENDORS = frozenset({NVIDIA, AMD, INTEL, "0x1ed5"})  # the last: Moore Threads
 
-# Accelerators whose class code says too little, by (vendor, device). Sources: dra-driver-google-tpu pkg/tpu, pci.ids.
+# Accelerators whose class code is too general, by (vendor, device). Sources: dra-driver-google-tpu pkg/tpu, pci.ids.
 ACCELERATORS = frozenset(
     {
         ("0x1ae0", "0x0027"),  # Google TPU v3
@@ -48,13 +48,13 @@ def kind(class_code: str | None, vendor: str | None, device: str | None) -> Kind
     if (vendor, device) in ACCELERATORS:
         return "accelerator"
     if base == 0x06:
-        return "other" if sub == 0x80 else "bridge"  # 0x0680 is what NVSwitches are
+        return "other" if sub == 0x80 else "bridge"  # NVSwitches have 0x0680
     if base == 0x03 and vendor in GPU_VENDORS:
         return "gpu"
     if base == 0x12 and vendor == AMD:
         return "gpu"  # Instinct without display
     if (base, sub) == (0x0C, 0x06):
-        return "rdma"  # the first InfiniBand adapters called themselves a serial bus
+        return "rdma"  # the first InfiniBand adapters declared themselves a serial bus
     if base == 0x02:
         return "rdma" if sub in (0x06, 0x07) else "nic"
     if base == 0x01 and sub == 0x08:

@@ -1,4 +1,4 @@
-"""CPUs: which are online, which share a core, a socket, an L3 cache."""
+"""CPUs: those that are online, and those that share a core, a socket, an L3 cache."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def probe(root: SysRoot, note: Callable[[str, str], None]) -> Cpus:
 
 
 def _cluster(root: SysRoot, topology: str) -> int | None:
-    """The core's cluster. The kernel has -1 where there is none, and writes it as an unsigned number of 16 bits."""
+    """The core's cluster. The kernel uses -1 for none, and writes it as an unsigned 16-bit number."""
     cluster = root.integer(f"{topology}/cluster_id")
     return None if cluster in (-1, 0xFFFF) else cluster
 
@@ -94,7 +94,7 @@ def _members(root: SysRoot, path: str) -> frozenset[int]:
 
 
 def _shared(root: SysRoot, path: str, *, list_: str = "_list", mask: str = "") -> frozenset[int]:
-    """The members of a list file (``core_cpus_list``), or of the mask beside it on kernels too old for lists."""
+    """The members of a list file (``core_cpus_list``), or of the corresponding mask on kernels too old for lists."""
     found = _members(root, f"{path}{list_}")
     if found:
         return found
@@ -105,7 +105,7 @@ def _shared(root: SysRoot, path: str, *, list_: str = "_list", mask: str = "") -
 
 
 def _nodes(root: SysRoot) -> dict[int, int]:
-    """The NUMA node of each CPU. Where firmware lists a CPU in several nodes, the first counts."""
+    """The NUMA node of each CPU. If firmware lists a CPU in several nodes, the first counts."""
     found: dict[int, int] = {}
     base = "sys/devices/system/node"
     ids = sorted(int(n[4:]) for n in root.names(base) if n.startswith("node") and n[4:].isdecimal())

@@ -1,4 +1,4 @@
-"""The devices that the kernel lists in a subsystem, read from sysfs or asked of libudev."""
+"""The devices that the kernel lists in a subsystem, read from sysfs or through libudev."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A device: its kernel name and its place below ``/sys/devices``, or None where the tree does not show it."""
+    """A device: its kernel name and its place below ``/sys/devices``, or None if the tree does not show it."""
 
     name: str
     path: str | None
@@ -41,14 +41,14 @@ class SysfsWalker:
                 if name not in found and self._root.link(path) is not None:
                     found[name] = Found(name, self._place(path))
                 elif name not in found and self._root.is_directory(path):
-                    # Gathered trees can have directories where links belong: the facts are there, the place is not.
+                    # Archives can have directories in place of links: the facts are there, the place is not.
                     found[name] = Found(name, None)
         return [found[name] for name in sorted(found)]
 
     def _place(self, path: str) -> str | None:
         real = self._root.real(path)
         if real is None:
-            # A gathered tree may lack the target; where it lay is still written in the link, and upstream reads no
+            # An archive may lack the target; the link still contains its location, and upstream reads no
             # more than that.
             real = posixpath.normpath(posixpath.join(posixpath.dirname(path), self._root.link(path) or ""))
         return real.removeprefix("sys/devices/") if real.startswith("sys/devices/") else None

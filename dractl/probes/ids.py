@@ -1,8 +1,8 @@
 """Names of PCI vendors, devices and classes.
 
-dractl carries its own pci.ids, so that answers do not depend on the machine that asks. It is the file that go-nvlib
+dractl carries its own pci.ids, so that results do not depend on the machine it runs on. It is the file that go-nvlib
 embeds (pkg/pciids/default_pci.ids, equal from v0.8.1 to v0.12.0). dranet embeds an older one
-(third_party/pciids/pci.ids.gz, equal from v1.0 to v1.4); where a name of that copy differs is kept beside it. Both are
+(third_party/pciids/pci.ids.gz, equal from v1.0 to v1.4); names that differ in that copy are kept separately. Both are
 made by tools/make_pci_ids.py.
 """
 
@@ -28,10 +28,10 @@ _FOLDER = Path(__file__).parent / "pciids"
 
 @dataclass(frozen=True, slots=True)
 class PciNames:
-    """A pci.ids file. Names are searched for when they are asked for: the file has 20,000 of them, a machine few.
+    """A pci.ids file. Names are searched for on demand: the file has 20,000 of them, a machine few.
 
-    Ids are hexadecimal as sysfs has them, with or without ``0x``. ``others`` are names that differ in another copy,
-    by ``vendor`` or ``vendor:device``; an empty one is absent there.
+    Ids are hexadecimal as in sysfs, with or without ``0x``. ``others`` are names that differ in another copy, by
+    ``vendor`` or ``vendor:device``; an empty one is absent there.
     """
 
     text: str
@@ -103,7 +103,7 @@ def _unpacked(name: str) -> str:
 
 
 def _parsed(text: str) -> PciNames:
-    """Names of a pci.ids; comments, which can stand among a vendor's devices, go."""
+    """Names of a pci.ids; removes comments, which can occur among a vendor's devices."""
     date = re.search(r"^#\s*(?:Date:\s*)?(\d{4}-\d\d-\d\d)", text, re.MULTILINE)
     return PciNames("\n" + re.sub(r"^#.*\n", "", text, flags=re.MULTILINE), date[1] if date else "", {})
 
@@ -111,9 +111,8 @@ def _parsed(text: str) -> PciNames:
 def name_devices(
     devices: Iterable[PciDevice], database: Path | None, note: Callable[[str, str], None]
 ) -> list[PciDevice]:
-    """``devices`` with their names in ``database``, a pci.ids file; in dractl's own without one, and with a note where
-    it cannot be read.
-    """
+    """``devices`` with their names from ``database``, a pci.ids file; without one, or with a note if it cannot be read,
+    from dractl's own."""
     names = own() if database is None else _of_file(database, note)
     return [
         replace(
@@ -136,7 +135,7 @@ INSTALLED = (
 
 
 def installed_names(root: SysRoot, devices: Iterable[PciDevice]) -> list[PciDevice]:
-    """NVIDIA's GPUs with their name in the machine's own pci.ids, where it is another."""
+    """NVIDIA's GPUs with their name in the machine's own pci.ids, if it differs."""
     devices = list(devices)
     ours = [d for d in devices if d.vendor == NVIDIA and d.kind == "gpu"]
     text = next((content for path in INSTALLED if (content := root.text(path))), None) if ours else None

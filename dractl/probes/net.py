@@ -1,4 +1,5 @@
-"""Network interfaces: sysfs for all trees, and netlink on a live host, which alone names link kinds and addresses."""
+"""Network interfaces: sysfs for all trees, and on a live host also netlink, the only source of link kinds and
+addresses."""
 
 from __future__ import annotations
 
@@ -109,14 +110,14 @@ def _interface(
 
 
 def _mac(text: str | None) -> str | None:
-    """The hardware address; empty where all of its bytes are 0, as netlink libraries have it."""
+    """The hardware address; empty if all of its bytes are 0, as in netlink libraries."""
     return "" if text is not None and set(text) <= set("0:") else text
 
 
 def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) -> str | None:
     """The kind that sysfs shows: bonds, bridges, VLANs and the like, but not dummies or ifbs."""
     if arphrd == 772:
-        return "device"  # as netlink has it: lo has no kind
+        return "device"  # as in netlink: lo has no kind
     devtype = root.fields(f"{base}/uevent").get("DEVTYPE")
     if devtype in ("bond", "bridge", "vlan", "vxlan", "macvlan", "macvtap", "ipvlan", "wireguard", "geneve", "gretap"):
         return devtype
@@ -124,7 +125,7 @@ def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) ->
         if root.exists(f"{base}/{mark}"):
             return kind
     if arphrd == 32 and root.exists(f"{base}/parent"):
-        return "ipoib"  # a child interface; the parent too is of this kind for netlink, but sysfs cannot say
+        return "ipoib"  # a child interface; for netlink the parent has this kind too, but sysfs does not show that
     if not virtual:
         return "device"
     own, peer = root.integer(f"{base}/ifindex"), root.integer(f"{base}/iflink")
@@ -179,9 +180,8 @@ def _uplinks(families: Iterable[list[_Route]], masters: dict[str, str | None]) -
 
 
 def _proc_net(root: SysRoot) -> str:
-    """The host's routes. In a host's ``/proc`` that a pod has mounted, ``net`` is the pod's own; that of process 1 is
-    the host's.
-    """
+    """The host's routes. In a host's ``/proc`` mounted in a pod, ``net`` is the pod's own; that of process 1 is the
+    host's."""
     return "proc/1/net" if not root.live and root.exists("proc/1/net/route") else "proc/net"
 
 

@@ -22,14 +22,14 @@ _NLMSG = struct.Struct("=LHHLL")
 
 @dataclass(slots=True)
 class Link:
-    """An interface as netlink reports it; ``kind`` is ``device`` where it has none, ``addresses`` are CIDRs."""
+    """An interface as netlink reports it; ``kind`` is ``device`` if it has none, ``addresses`` are CIDRs."""
 
     kind: str
     addresses: list[str] = field(default_factory=list)
 
 
 def links(note: Callable[[str, str], None]) -> dict[str, Link]:
-    """Every interface by name; empty, with a note, where there is no netlink."""
+    """Every interface by name; empty, with a note, if netlink is not available."""
     if not hasattr(socket, "AF_NETLINK"):
         return {}
     try:

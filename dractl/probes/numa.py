@@ -18,7 +18,7 @@ _TOTAL = re.compile(r"MemTotal:\s*(\d+) kB")
 
 
 def probe(root: SysRoot, online: frozenset[int], note: Callable[[str, str], None]) -> list[NumaNode]:
-    """The online NUMA nodes by id; none where the kernel has no NUMA support."""
+    """The online NUMA nodes by id; none if the kernel has no NUMA support."""
     ids = sorted(int(n[4:]) for n in root.names(_NODES) if re.fullmatch(r"node\d{1,6}", n))
     if not ids:
         note("numa", f"there is no /{_NODES}: the kernel was built without NUMA, or /sys is not shown here in full")
@@ -48,7 +48,7 @@ def _node(
 def _distances(
     root: SysRoot, base: str, number: int, ids: list[int], note: Callable[[str, str], None]
 ) -> tuple[int, ...]:
-    """The row of the SLIT, a column for each of ``ids``. The kernel writes one for each node that it has online."""
+    """The row of the SLIT, a column for each of ``ids``. The kernel writes one for each online node."""
     row = _row(root.text(f"{base}/distance"))
     try:
         online = sorted(cpulist.parse(root.text(f"{_NODES}/online") or ""))
@@ -94,7 +94,7 @@ def _huge_pages(root: SysRoot, base: str) -> tuple[HugePages, ...]:
 
 
 def _overlaps(nodes: list[NumaNode], note: Callable[[str, str], None]) -> None:
-    """One note where the firmware lists CPUs in more than one node."""
+    """One note if the firmware lists CPUs in more than one node."""
     first: dict[int, int] = {}
     again: set[int] = set()
     for node in nodes:

@@ -1,4 +1,4 @@
-"""NVIDIA GPUs through NVML (pynvml). One GPU that does not answer never hides the others.
+"""NVIDIA GPUs through NVML (pynvml). One unresponsive GPU never hides the others.
 
 Brand and architecture names are those that dra-driver-nvidia-gpu publishes (cmd/gpu-kubelet-plugin/nvlib.go, go-nvlib
 pkg/nvlib/device).
@@ -81,7 +81,7 @@ PROFILE_SUFFIXES = {
     16: "+me.all",
     17: "+gfx",  # 3_SLICE_GFX of nvml.h, which go-nvlib does not know yet
 }
-# What the driver asks of each GPU, and the errors that it tolerates: getGpuInfo of kubernetes-sigs/
+# The facts that the driver reads from each GPU, and the errors that it tolerates: getGpuInfo of kubernetes-sigs/
 # dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go. Any other error ends it.
 _TOLERATED = {
     "memory": {"NOT_SUPPORTED"},
@@ -90,7 +90,7 @@ _TOLERATED = {
     "MIG profiles": {"NOT_SUPPORTED", "INVALID_ARGUMENT"},
     "MIG placements": {"NOT_SUPPORTED", "INVALID_ARGUMENT"},
 }
-# The same of a GPU's MIG devices: getMigDevices.
+# The same for a GPU's MIG devices: getMigDevices.
 _TOLERATED_OF_MIG: dict[str, set[str]] = {
     "number of MIG devices": set(),
     "MIG devices": {"NOT_FOUND", "INVALID_ARGUMENT"},
@@ -103,7 +103,7 @@ _TOLERATED_OF_MIG: dict[str, set[str]] = {
 }
 _MAX_LINKS = 64  # NVML_NVLINK_MAX_LINKS grows (18, 36 in nvidia-ml-py 13): NVML itself refuses the first too many
 
-# What to do about the errors of nvmlInit. Names: nvml.h, nvmlReturn_t.
+# Hints for errors of nvmlInit. Names: nvml.h, nvmlReturn_t.
 _INIT_HINTS = {
     "DRIVER_NOT_LOADED": "the NVIDIA kernel driver is not loaded; `modprobe nvidia`, or install it",
     "LIBRARY_NOT_FOUND": "libnvidia-ml.so.1 is not installed or not on the loader's path; it comes with the "
@@ -113,7 +113,7 @@ _INIT_HINTS = {
     "NO_PERMISSION": "the device nodes /dev/nvidia* are missing or not accessible; run as root, or in a container "
     "that has them",
 }
-# Errors of nvmlInit that are the node's, so that the driver meets them too; others can be this process's alone.
+# Errors of nvmlInit caused by the node, which the driver meets too; others may be specific to this process.
 _OF_THE_NODE = ("DRIVER_NOT_LOADED", "LIB_RM_VERSION_MISMATCH")
 
 
@@ -128,7 +128,7 @@ class Answer:
 
 
 class _Lost(Exception):
-    """The GPU fell off the bus or needs a reset while it was being asked; the argument is the health to report."""
+    """The GPU fell off the bus or needs a reset while it was being read; the argument is the health to report."""
 
 
 def probe(note: Note, *, expected: bool) -> Answer:
@@ -167,7 +167,7 @@ class _Session:
         self._nvml = pynvml
         self._note = note
         self._missing: Counter[str] = Counter()
-        self._errors: dict[str, set[str]] = {}  # of the GPU being asked: by fact, what NVML answered instead
+        self._errors: dict[str, set[str]] = {}  # for the current GPU: NVML's error instead of each fact
 
     def answer(self) -> Answer:
         nvml = self._nvml
@@ -197,9 +197,8 @@ class _Session:
         return Answer(tuple(found), replace(driver, unreachable=silent), links, silent)
 
     def _ask(self, about: str, what: str, function: Callable[..., Any], *arguments: Any, optional: bool = False) -> Any:
-        """A fact, or None with a note. ``optional`` facts are those that many GPUs lack: NOT_SUPPORTED is then an
-        answer.
-        """
+        """A fact, or None with a note. ``optional`` facts are those that many GPUs lack: NOT_SUPPORTED is then a valid
+        result."""
         nvml = self._nvml
         try:
             return function(*arguments)
@@ -305,7 +304,7 @@ class _Session:
         )
 
     def _refused(self, tolerated: dict[str, set[str]]) -> str | None:
-        """The first fact of ``tolerated`` that NVML answered with another error, and the error."""
+        """The first fact of ``tolerated`` for which NVML returned another error, and the error."""
         for what, errors in tolerated.items():
             for error in sorted(self._errors.get(what, set()) - errors):
                 return f"{what} ({error})"
@@ -319,7 +318,7 @@ class _Session:
         from ctypes import c_uint
 
         number = c_uint()
-        # pynvml's default argument is one object for all calls: give it our own.
+        # pynvml's default argument is one object for all calls: pass our own.
         answer = maybe("module id", self._nvml.nvmlDeviceGetModuleId, number)
         return None if answer is None else int(number.value)
 
@@ -471,9 +470,8 @@ def _compute_instance(nvml: Any, instance: Any, number: int) -> Any:
 
 
 def nvlinks(gpus: list[Gpu]) -> tuple[Link, ...]:
-    """NVLinks between GPUs: those that end at the other, and between GPUs on switches as many as the one with fewer
-    has.
-    """
+    """NVLinks between GPUs: those that end at the other; between GPUs on switches, the smaller number of links of the
+    two."""
     direct: Counter[frozenset[str]] = Counter()
     to_switch: Counter[str] = Counter()
     for gpu in gpus:

@@ -1,4 +1,4 @@
-"""PCI functions: where they hang, what they are, how fast their link is."""
+"""PCI functions: their place, their kind, and the speed of their link."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def probe(root: SysRoot, enumerator: Enumerator, note: Callable[[str, str], None
     found = {f.name: f.path for f in enumerator.devices("pci") if BDF.match(f.name)}
     if not found:
         note("pci", _why_none(root))
-    # Some gathered trees list a function but not the bridge above it, although the bridge's own directory is there.
+    # Some archives list a function but not the bridge above it, although the bridge's own directory is there.
     for path in list(found.values()):
         parts = (path or "").split("/")
         for i, part in enumerate(parts[:-1]):
@@ -81,7 +81,7 @@ def roots(root: SysRoot) -> tuple[PcieRoot, ...]:
 
 
 def _near(cpus: str | None, mask: str | None) -> str | None:
-    """CPUs as a list, from a list or, on kernels too old for one, from a mask; None where neither can be read."""
+    """CPUs as a list, from a list file or, on kernels too old for one, from a mask; None if neither can be read."""
     try:
         if cpus:
             return cpulist.show(cpulist.parse(cpus))
@@ -175,8 +175,7 @@ def _vf_index(root: SysRoot, physical: str, bdf: str) -> int | None:
 
 def _bars(text: str | None) -> list[tuple[int, bool]]:
     """The sizes of the memory regions among the first six lines of ``resource`` (the rest are the ROM and bridge
-    windows), and whether their addresses have 64 bits.
-    """
+    windows), and whether they have 64-bit addresses."""
     sizes = []
     for line in (text or "").splitlines()[:6]:
         try:

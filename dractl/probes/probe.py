@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dractl.topology.machine import NetInterface, NumaNode, NvmeController, RdmaDevice
 
 
-# GPUs whose memory and model are not in sysfs, or not without their driver.
+# GPUs whose memory and model are not in sysfs, or only with their driver.
 _ASKED_ELSEWHERE = {
     classes.INTEL: "its memory is known to the DRM driver only (an ioctl that needs privileges): it is omitted",
     classes.AMD: "no amdgpu driver is bound to it: its memory and partitions are unknown",
@@ -32,8 +32,8 @@ _ASKED_ELSEWHERE = {
 
 
 def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator | None = None) -> Machine:
-    """What ``root`` shows. Only a live root is asked through libudev, netlink and NVML, which know no other machine
-    than this one.
+    """The machine that ``root`` shows. Only a live root is read through libudev, netlink and NVML, which cover no other
+    machine than this one.
 
     ``pci_ids`` names another database than the system's; ``enumerator`` lists devices in place of libudev and sysfs.
     """
@@ -61,7 +61,7 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
         replace(
             d,
             names=tuple(sorted(set(named.get(d.bdf, ())))),
-            # EFA and eRDMA functions have an RDMA device and no interface, whatever their class says.
+            # EFA and eRDMA functions have an RDMA device and no interface, regardless of their class.
             kind="rdma" if d.bdf in with_rdma and (d.kind == "other" or d.bdf not in with_net) else d.kind,
         )
         for d in devices
@@ -168,9 +168,8 @@ def _names(
 def _gpus(
     devices: list[PciDevice], answer: Answer, amds: dict[str, Gpu], note: Callable[[str, str], None]
 ) -> tuple[Gpu, ...]:
-    """NVML's GPUs, and those of PCI that it did not name. A virtual function of a GPU is no GPU of its own to any
-    driver here.
-    """
+    """NVML's GPUs, and PCI's GPUs that NVML did not list. No driver here treats a virtual function of a GPU as a GPU of
+    its own."""
     told = {g.bdf: g for g in answer.gpus}
     found: list[Gpu] = []
     shown = [d for d in devices if d.kind == "gpu" and not (d.sriov and d.sriov.physical_function)]
@@ -182,7 +181,7 @@ def _gpus(
         if device.bdf in amds:
             found.append(amds[device.bdf])
             continue
-        # NVML does not say which GPU is lost; PCI does where all that are missing from its list are.
+        # NVML does not say which GPU is lost; PCI does if only lost GPUs are missing from NVML's list.
         lost = device in silent and 0 < answer.silent == len(silent)
         found.append(Gpu(bdf=device.bdf, vendor=device.vendor, health="lost" if lost else "unknown"))
         if lost:
@@ -210,7 +209,7 @@ def _memory_of_gpus(
 
 
 def _memory_nodes(root: SysRoot) -> dict[str, int]:
-    """The NUMA nodes of GPUs' memory as NVIDIA's kernel module says (POWER9; on Grace, NVML says it too)."""
+    """The NUMA nodes of GPUs' memory according to NVIDIA's kernel module (POWER9; on Grace, NVML has it too)."""
     base = "proc/driver/nvidia/gpus"
     found = {}
     for bdf in root.names(base):
@@ -248,7 +247,8 @@ def _host(root: SysRoot) -> Host:
 
 
 def _page_bytes(root: SysRoot, *, x86: bool) -> int | None:
-    """No file tells it. x86, whose /proc/cpuinfo alone has a line ``flags``, knows one size; others are configured."""
+    """No file has it. x86, the only one whose /proc/cpuinfo has a line ``flags``, has one size; others are
+    configured."""
     if root.live and sys.platform == "linux":
         return os.sysconf("SC_PAGE_SIZE")
     return 4096 if x86 else None

@@ -29,19 +29,19 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Tree(Protocol):
-    """Where the bytes come from. ``path`` never ends in a symbolic link that is to be followed."""
+    """The source of the bytes. ``path`` never ends in a symbolic link that is to be followed."""
 
     def kind(self, path: str) -> str | None:
         """``dir``, ``file``, ``link``, or None if there is nothing, or something else."""
 
     def entries(self, path: str) -> list[str]:
-        """The names in a directory; empty where it cannot be read."""
+        """The names in a directory; empty if it cannot be read."""
 
     def target(self, path: str) -> str:
-        """Where a symbolic link points."""
+        """The target of a symbolic link."""
 
     def read(self, path: str) -> bytes | None:
-        """A file's first :data:`MAX_FILE` bytes; None where it cannot be read."""
+        """A file's first :data:`MAX_FILE` bytes; None if it cannot be read."""
 
 
 class DirectoryTree:
@@ -89,9 +89,8 @@ class DirectoryTree:
 
 
 class MemoryTree:
-    """Files in memory, by path: what an archive holds. A value is a file's bytes, a link's target as text, or None for
-    a directory.
-    """
+    """Files in memory, by path: the contents of an archive. A value is a file's bytes, a link's target as a string, or
+    None for a directory."""
 
     denied = 0
 
@@ -132,7 +131,7 @@ class MemoryTree:
 
 
 class SysRoot:
-    """A tree and how to read facts from it. ``live``: it is this machine itself; ``name``: which tree it is."""
+    """A tree, and how to read facts from it. ``live``: it is this machine itself; ``name``: how messages call it."""
 
     def __init__(self, tree: Tree, *, name: str, live: bool = False) -> None:
         self._tree = tree
@@ -147,9 +146,8 @@ class SysRoot:
 
     @classmethod
     def of(cls, directory: Path) -> SysRoot:
-        """A directory that holds ``sys/`` (and ``proc/``, ``etc/``), or that is itself a ``/sys``; raises InputError
-        for any other.
-        """
+        """A directory that contains ``sys/`` (and ``proc/``, ``etc/``), or that is itself a ``/sys``; raises InputError
+        for any other."""
         if not directory.is_dir():
             raise InputError(
                 "no such directory" if not directory.exists() else "this is not a directory",
@@ -169,11 +167,11 @@ class SysRoot:
 
     @property
     def denied(self) -> int:
-        """How many files and directories refused to be read."""
+        """The number of files and directories that could not be read for lack of permission."""
         return int(getattr(self._tree, "denied", 0))
 
     def real(self, path: str) -> str | None:
-        """``path`` without symbolic links and dots; None where nothing is there, or links go round in circles."""
+        """``path`` without symbolic links and dots; None if nothing is there, or links form a circle."""
         return self._resolve(path, [_MAX_LINKS])
 
     def _resolve(self, path: str, budget: list[int]) -> str | None:
@@ -208,11 +206,11 @@ class SysRoot:
         return self._resolve(_clean(f"{above}/{target}" if above else target), budget)
 
     def exists(self, path: str) -> bool:
-        """True if anything is there."""
+        """True if the path exists."""
         return self.real(path) is not None
 
     def is_directory(self, path: str) -> bool:
-        """True if a directory is there."""
+        """True if the path is a directory."""
         real = self.real(path)
         return real is not None and (real == "" or self._tree.kind(real) == "dir")
 
@@ -222,7 +220,7 @@ class SysRoot:
         return sorted(n for n in self._tree.entries(real) if not CONTROL.search(n)) if real is not None else []
 
     def link(self, path: str) -> str | None:
-        """The target of the link at ``path``, as it is written; None if there is no link."""
+        """The target of the link at ``path``, as written; None if it is not a link."""
         parent, _, name = path.rpartition("/")
         above = self.real(parent) if parent else ""
         if above is None:
@@ -237,19 +235,19 @@ class SysRoot:
         return None if CONTROL.search(target) else target
 
     def bytes(self, path: str) -> bytes | None:
-        """A file's contents; None where it is missing or unreadable."""
+        """A file's contents; None if it is missing or unreadable."""
         real = self.real(path)
         if real is None or self._tree.kind(real) != "file":
             return None
         return self._tree.read(real)
 
     def text(self, path: str) -> str | None:
-        """A file's contents as text without surrounding blanks and NULs; None where it is missing or unreadable."""
+        """A file's contents as a string without surrounding blanks and NULs; None if it is missing or unreadable."""
         data = self.bytes(path)
         return None if data is None else CONTROL.sub("?", data.decode("utf-8", "replace").strip(" \t\r\n\0"))
 
     def integer(self, path: str, base: int = 10) -> int | None:
-        """A file's number; None where it is missing, unreadable or no number."""
+        """A file's number; None if it is missing, unreadable or not a number."""
         text = self.text(path)
         if not text or len(text) > 64:
             return None
@@ -299,5 +297,5 @@ class _Below:
 
 
 def _clean(path: str) -> str:
-    """``path`` with ``.`` and empty components left out; ``..`` stays, because what it leaves may be a link."""
+    """``path`` without ``.`` and empty components; ``..`` stays, because the component before it may be a link."""
     return "/".join(part for part in path.split("/") if part not in ("", "."))

@@ -27,7 +27,7 @@ class UdevEnumerator:
 
 
 def open_udev(note: Callable[[str, str], None]) -> UdevEnumerator | None:
-    """libudev's enumerator, or None (with a note) where pyudev or libudev is missing."""
+    """libudev's enumerator, or None (with a note) if pyudev or libudev is missing."""
     try:
         import pyudev
     except ImportError:
@@ -36,7 +36,7 @@ def open_udev(note: Callable[[str, str], None]) -> UdevEnumerator | None:
     import ctypes
 
     try:
-        # pyudev asks ctypes.util.find_library, which starts a compiler where ldconfig does not know the library.
+        # pyudev asks ctypes.util.find_library, which starts a compiler if ldconfig does not list the library.
         ctypes.CDLL("libudev.so.1")
         return UdevEnumerator(pyudev.Context())
     except (ImportError, OSError) as error:

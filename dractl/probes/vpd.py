@@ -1,7 +1,7 @@
-"""Vital Product Data: which NIC a ConnectX Data Direct function belongs to.
+"""Vital Product Data: the NIC to which a ConnectX Data Direct function belongs.
 
 Source: rdma-core kernel-boot/rdma_topo (parse_vpd); the format is that of PCI Local Bus 3.0, appendix I. Only ConnectX
-functions are read: on some devices of other vendors a read of ``vpd`` takes seconds. The kernel lets only root read it.
+functions are read: on some devices of other vendors, reading ``vpd`` takes seconds. The kernel lets only root read it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LARGE, _END_SMALL, _END_LARGE, _READ_ONLY = 0x80, 0x78, 0x79, 0x90
 def pair_data_direct(root: SysRoot, devices: list[PciDevice], note: Callable[[str, str], None]) -> list[PciDevice]:
     """The devices, with the NIC of each Data Direct function: the physical functions with the same V3 in their VPD.
 
-    V3 is a serial number in all but name, so the pairing is kept and the value is not.
+    V3 is effectively a serial number, so the pairing is kept and the value is not.
     """
     functions = [device for device in devices if is_data_direct(device)]
     if not functions:

@@ -1,9 +1,9 @@
-"""NVCX complexes: a GPU and the ConnectX NIC that is wired to it beside the PCIe tree's obvious path.
+"""NVCX complexes: a GPU and the ConnectX NIC wired to it, in addition to the obvious path in the PCIe tree.
 
-rdma-core's ``rdma_topo`` (kernel-boot/rdma_topo) defines them. On Grace and Vera boards with ConnectX-8 the NIC's
-functions sit on one PCIe root and its *Data Direct* function, through which it reaches the GPU, on the GPU's. On boards
-with ConnectX switches the NIC and the GPU hang below one upstream port of the NIC's switch. ``rdma_topo``'s third kind,
-all NICs and GPUs of a NUMA node, says no more than the NUMA node does and is left out.
+rdma-core's ``rdma_topo`` (kernel-boot/rdma_topo) defines them. On Grace and Vera boards with ConnectX-8, the NIC's
+functions are on one PCIe root, and its *Data Direct* function, through which it reaches the GPU, is on the GPU's. On
+boards with ConnectX switches, the NIC and the GPU are below one upstream port of the NIC's switch. ``rdma_topo``'s
+third kind, all NICs and GPUs of a NUMA node, adds nothing to the NUMA node and is left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SWITCHES = frozenset({"0x197c", "0x1979"})
 class Complex:
     """A GPU (``gpu``) and the physical functions of its NIC (``nics``, the primary one first), as PCI addresses.
 
-    ``data_direct`` is the function through which the NIC reaches the GPU; None where they share a switch (``inline``).
+    ``data_direct`` is the function through which the NIC reaches the GPU; None if they share a switch (``inline``).
     """
 
     kind: Literal["data-direct", "inline"]

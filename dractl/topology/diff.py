@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from dractl.topology.machine import Gpu, Machine, NumaNode, PciDevice
 
-_MEMORY_TOLERANCE = 0.01  # the kernel reserves a little of the memory, and not always the same amount
+_MEMORY_TOLERANCE = 0.01  # the kernel reserves a varying small part of the memory
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """``what`` of ``place`` is ``before`` on one machine and ``after`` on the other; None where it does not exist.
+    """``what`` of ``place`` is ``before`` on one machine and ``after`` on the other; None if it does not exist.
 
-    ``unit`` is ``bytes`` where both are sizes.
+    ``unit`` is ``bytes`` if both are sizes.
     """
 
     place: str
@@ -112,7 +112,7 @@ def _name(device: PciDevice) -> str:
 
 
 def _functions(a: Machine, b: Machine) -> Iterator[Difference]:
-    """Functions in the same place are compared; of the others, two of the same product are one that moved."""
+    """Functions in the same place are compared; among the others, two of the same product are one that moved."""
     one, other = ({d.path or d.bdf: d for d in m.pci_devices} for m in (a, b))
     gpus = tuple({g.bdf: g for g in m.gpus} for m in (a, b))
     gone: list[PciDevice] = []

@@ -28,7 +28,7 @@ class Clique:
 
 
 def meshes(machine: Machine) -> tuple[Mesh, ...]:
-    """All direct links, as one mesh where all GPUs are linked equally, else as pairs."""
+    """All direct links, as one mesh if all GPUs are linked equally, else as pairs."""
     linked: list[Mesh] = []
     order = [gpu.bdf for gpu in machine.gpus if gpu.bdf is not None]
     for kind in ("nvlink", "xgmi"):

@@ -70,7 +70,7 @@ def _between_roots(a: int | None, b: int | None, machine: Machine) -> str:
         return "NODE"
     if a is not None and b is not None:
         return "NODE" if a == b else "SYS"
-    # The firmware gives no node. With a single socket the roots are still on the same one.
+    # The firmware reports no node. With a single socket the roots are still on the same one.
     return "NODE?" if len(machine.cpus.packages) == 1 else "SYS?"
 
 
@@ -80,9 +80,8 @@ def rank(name: str) -> int:
 
 
 def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
-    """The functions of the kinds in :data:`ENDPOINTS`, without virtual functions: those lie where their physical
-    function does.
-    """
+    """The functions of the kinds in :data:`ENDPOINTS`, except virtual functions, whose place is that of their physical
+    function."""
     return tuple(
         d
         for d in machine.pci_devices

@@ -1,7 +1,7 @@
-"""PCIe links that run below what both of their ends can do.
+"""PCIe links that run below the capability of both of their ends.
 
 A link has two ends: the function, and the port above it. A card with 16 lanes in a slot with 8 is as fast as it can be
-there; with 8 lanes in a slot with 16 it is not seated well, or a lane is broken.
+there; if it uses 8 lanes in a slot with 16, it is not seated well, or a lane is broken.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class SlowLink:
 
     @property
     def narrow(self) -> bool:
-        """True if lanes are missing, not speed alone."""
+        """True if lanes are missing, not only speed."""
         return self.width < self.possible_width
 
     @property
     def text(self) -> str:
-        """What is slow, and what to look at."""
+        """What is slow, and what to check."""
         gpu = self.device.kind == "gpu"
         if self.narrow:
             what = f"x{self.width}, although the device and its slot can do x{self.possible_width}"

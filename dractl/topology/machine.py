@@ -196,9 +196,8 @@ class PciDevice:
 
 @dataclass(frozen=True, slots=True)
 class PcieRoot:
-    """A root below ``/sys/devices`` (``pci0000:17``); ``local_cpus`` is its bus's ``cpulistaffinity``, None where that
-    cannot be read.
-    """
+    """A root below ``/sys/devices`` (``pci0000:17``); ``local_cpus`` is its bus's ``cpulistaffinity``, None if that
+    cannot be read."""
 
     name: str
     local_cpus: str | None = None
@@ -291,7 +290,7 @@ class NvmeController:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a GPU instance can lie: memory slices ``start`` to ``start + size - 1``."""
+    """Possible place of a GPU instance: memory slices ``start`` to ``start + size - 1``."""
 
     start: int
     size: int
@@ -316,10 +315,9 @@ class MigProfile:
 
 @dataclass(frozen=True, slots=True)
 class MigDevice:
-    """A MIG device that exists; ``profile_id`` is its GPU instance's :attr:`MigProfile.id`, ``index`` its place among
-    the GPU's MIG devices. ``compute_slices`` are those of its compute instance, which can be fewer than its GPU
-    instance has; None where NVML does not tell.
-    """
+    """An existing MIG device; ``profile_id`` is its GPU instance's :attr:`MigProfile.id`, ``index`` its place among the
+    GPU's MIG devices. ``compute_slices`` are those of its compute instance, which can be fewer than its GPU instance
+    has; None if NVML does not report them."""
 
     uuid: str
     profile: str | None
@@ -431,8 +429,8 @@ class Gpu:
 @dataclass(frozen=True, slots=True)
 class Nvidia:
     """The NVIDIA driver as NVML reports it; ``cuda_driver_version`` as ``major.minor``. ``unreachable`` is the number
-    of GPUs that NVML counts and cannot reach; ``failure`` says why NVML does not start, where that is the node's fault.
-    """
+    of GPUs that NVML counts but cannot reach; ``failure`` is the reason why NVML cannot be initialized, if it lies with
+    the node."""
 
     driver_version: str | None = None
     cuda_driver_version: str | None = None
@@ -457,7 +455,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A value that a vendor's agent reports, as text; the driver's catalogue says of what type it is."""
+    """A value that a vendor's agent reports, as a string; the driver's catalogue has its type."""
 
     name: str
     value: str
@@ -465,7 +463,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A device that only a vendor's agent knows, with the attributes and capacities that the driver would publish."""
+    """A device known only to a vendor's agent, with the attributes and capacities that the driver would publish."""
 
     driver: str
     name: str

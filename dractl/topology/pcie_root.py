@@ -1,7 +1,7 @@
-"""The standard attributes ``resource.kubernetes.io/``, computed as upstream's library does, blind spots included.
+"""The standard attributes ``resource.kubernetes.io/``, computed as upstream's library does, including its blind spots.
 
-Source: k8s.io/dynamic-resource-allocation/deviceattribute (pci.go, numa.go). Where upstream cannot compute an
-attribute, drivers publish the device without it, and no claim's matchAttribute on it can ever hold.
+Source: k8s.io/dynamic-resource-allocation/deviceattribute (pci.go, numa.go). If upstream cannot compute an attribute,
+drivers publish the device without it, and no claim's matchAttribute on it can ever be satisfied.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _STANDARD_BDF = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]$")
 
 
 def published(device: PciDevice) -> str | None:
-    """The value of ``resource.kubernetes.io/pcieRoot``; None where upstream fails (see :func:`why_not_published`)."""
+    """The value of ``resource.kubernetes.io/pcieRoot``; None if upstream fails (see :func:`why_not_published`)."""
     return None if why_not_published(device) else device.path.split("/", 1)[0]
 
 
@@ -33,7 +33,7 @@ def why_not_published(device: PciDevice) -> str | None:
 
 
 def pci_bus_id(device: PciDevice) -> str | None:
-    """The value of ``resource.kubernetes.io/pciBusID``; None where the address is not of the standard form."""
+    """The value of ``resource.kubernetes.io/pciBusID``; None if the address does not have the standard form."""
     return device.bdf if _STANDARD_BDF.match(device.bdf) else None
 
 

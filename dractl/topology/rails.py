@@ -1,7 +1,7 @@
-"""Rails: which RDMA NICs are nearest to which GPUs.
+"""Rails: the RDMA NICs nearest to each GPU.
 
-Which switch a NIC is cabled to is not in sysfs. Which NICs a GPU is meant to use is: the nearest ones. Among NICs of
-equal bandwidth, NCCL chooses by the same rule (src/graph/topo.cc, ncclTopoGetLocal).
+Sysfs does not show which switch a NIC is cabled to, but it does show which NICs a GPU should use: the nearest ones.
+Among NICs of equal bandwidth, NCCL chooses by the same rule (src/graph/topo.cc, ncclTopoGetLocal).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rail:
-    """GPUs with the same nearest NICs, by PCI address, and how near these are."""
+    """GPUs with the same nearest NICs, by PCI address, and the level between them."""
 
     gpus: tuple[str, ...]
     nics: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Dataclasses of a machine to JSON and back, by their annotations.
+"""Converts the dataclasses of a machine to JSON and back, by their annotations.
 
 Fields are snake_case and keys camelCase; ``None`` and empty lists are left out.
 """
@@ -21,7 +21,7 @@ T = TypeVar("T")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _RENAMED = {"class_code": "class"}
-# Readers may rely on these keys, even where there is nothing to say.
+# Readers may rely on these keys, even if they are empty.
 _ALWAYS = {
     "numa_node",
     "driver",
@@ -42,7 +42,7 @@ def key(name: str) -> str:
 
 
 def encode(value: Any) -> Any:
-    """A dataclass of a machine, a tuple of them, or a scalar, as JSON has it."""
+    """A dataclass of a machine, a tuple of them, or a scalar, as JSON."""
     return camelcase.encode(value, renamed=_RENAMED, always=_ALWAYS)
 
 
@@ -65,7 +65,7 @@ def decode(cls: type[T], value: object, path: str = "") -> T:
 
 @cache
 def _fields(cls: Any) -> tuple[tuple[str, Any, bool, bool], ...]:
-    """Name, type, whether a value must be there, and whether the field has no default to fall back on."""
+    """Name, type, whether a value is required, and whether the field has no default to fall back on."""
     hints = typing.get_type_hints(cls)
     return tuple(
         (f.name, _required_type(hints[f.name]), bare and not _optional(hints[f.name]), bare)

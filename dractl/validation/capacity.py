@@ -143,7 +143,7 @@ def _steps(place: Place, default: Quantity, capacity: Quantity, target: Target) 
 def _steps_before_37(place: Place, default: Quantity, capacity: Quantity) -> Iterator[Violation]:
     low, step = place.child("min").quantity, place.child("step").quantity
     if step.value() == 0:
-        # The server divides by it, panics and closes the connection; this is what 1.37 says.
+        # The server divides by it, panics and closes the connection; this is the message of 1.37.
         yield invalid("RS-30", place.child("step"), "must be greater than zero", step)
         return
     yield from _one_step(place.child("step"), low, step, capacity)

@@ -31,7 +31,7 @@ def invalid(
 ) -> Violation:
     """Violation for an invalid value; ``value`` is shown instead of the whole value.
 
-    ``field``: where the server means another path than that of the place.
+    ``field``: the path the server names, if it differs from that of the place.
     """
     shown = place.value if value is ITSELF else value
     return _violation(
@@ -89,8 +89,8 @@ def internal(rule: str, place: Place, detail: str) -> Violation:
 class Declared(Violation):
     """Violation from 1.37's validation, which is generated from the tags of api/resource/v1*/types.go.
 
-    That code runs beside the validation written by hand and goes on where the latter has stopped; it spells paths in
-    the shape of the version that was written. Other releases say the same by hand.
+    That code runs alongside the handwritten validation and continues after the latter has stopped; it spells paths as
+    in the version that was written. Other releases report the same by hand.
     """
 
     __slots__ = ()

@@ -183,7 +183,7 @@ def _derived_attributes(claim: _Claim, places: Place, reference: str) -> Iterato
 
 def _derived(claim: _Claim, place: Place, reference: str, *, declarative: bool) -> Iterator[Violation]:
     name, expression = place.child("name"), place.child("expression")
-    # Too many items hide what the generated validation says about each, not what is written by hand.
+    # Too many items hide the reports of generated validation about each, not those of handwritten validation.
     if declarative and not name.text:
         yield from declared(name, [required("RC-31", name)])
     elif declarative:
@@ -225,7 +225,7 @@ def _config(claim: _Claim, place: Place) -> Iterator[Violation]:
 def request_references(
     rules: tuple[str, str], places: Place, known: Mapping[str, frozenset[str]], target: Target
 ) -> Iterator[Violation]:
-    """Violations in the references of a part of a claim to requests.
+    """Violations in references to requests from another part of a claim.
 
     ``rules``: the ids for too many or repeated ones, and for one that is not in ``known``.
     """

@@ -39,7 +39,7 @@ KUBERNETES_GROUPS = ("", "apps", "batch", DRA_GROUP, "scheduling.k8s.io")
 def identify(value: Mapping[str, Any], target: Target) -> Struct | list[Violation]:
     """Type of a document, or the violations if it has none.
 
-    An empty list for a kind that is none of Kubernetes' own (a custom resource) or that dractl has no schema of.
+    An empty list for a kind that is not one of Kubernetes' own (a custom resource) or for which dractl has no schema.
     """
     missing = [name for name in ("apiVersion", "kind") if not value.get(name)]
     if missing:
@@ -58,7 +58,7 @@ def identify(value: Mapping[str, Any], target: Target) -> Struct | list[Violatio
 def decode(value: Mapping[str, Any], shape: Struct, target: Target, faults: Iterable[Fault]) -> list[Violation]:
     """Decoding errors. A value of the wrong type hides all others; duplicate keys and unknown fields hide none.
 
-    The messages of ``faults`` are taken as they are.
+    The messages of ``faults`` are used unchanged.
     """
     misfits = walk(value, shape)
     wrong = [misfit for misfit in misfits if not misfit.unknown][:MAX_FAULTS]
@@ -129,7 +129,7 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
         detail = f'no kind "{kind}" is registered for version "{api_version}"'
         wrong = _not_served("kind", message, allowed=here, nearest=meant, detail=detail)
         return [wrong._replace(type="BadRequest")]
-    if not ours:  # of the other groups dractl knows only the kinds that hold pods
+    if not ours:  # for the other groups, dractl knows only the kinds that contain pods
         kinds = tuple(known for known in kinds if known.lower() in (kind.lower(), kind.lower().removesuffix("s")))
         if not kinds:
             return []

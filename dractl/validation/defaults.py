@@ -20,7 +20,7 @@ def apply(value: Mapping[str, Any], api_version: str) -> dict[str, Any]:
     """A v1 document with the defaults of requests set; ``api_version`` is the version of the input.
 
     ``allocationMode`` is ExactCount, ``count`` then 1 (also in place of 0), a toleration's ``operator`` Equal. The
-    document itself is left as it is.
+    input is not modified.
     """
     path = _REQUESTS.get(str(value.get("kind")))
     if path is None:

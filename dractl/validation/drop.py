@@ -1,8 +1,8 @@
 """Fields that the API server drops silently because their feature gate is off.
 
-The object is then stored with another meaning than it was written with. Which fields those are is data of
+The stored object then has another meaning than the one that was written. The fields are data of
 :mod:`dractl.model.releases`; this follows ``dropDisabledFields`` of kubernetes/kubernetes
-``pkg/registry/resource/*/strategy.go`` at creation, that is: nothing is "in use" already.
+``pkg/registry/resource/*/strategy.go`` at creation, when nothing is "in use" already.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The formats that names, keys and values have to have.
+"""Formats of names, keys and values.
 
-k8s.io/apimachinery/pkg/api/validate/content and pkg/util/validation; pkg/apis/resource/validation for DRA's own.
-The first half checks a string, the second turns faults into violations at a place.
+k8s.io/apimachinery/pkg/api/validate/content and pkg/util/validation; pkg/apis/resource/validation for DRA's own. The
+first half checks a string, the second turns faults into violations at a place.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def extended_resource_name_errors(text: str) -> list[str]:
 
 
 def label(rule: str, place: Place) -> Iterator[Violation]:
-    """A DNS label; also where it is empty the server says Invalid."""
+    """A DNS label; the server reports an empty one as Invalid, too."""
     for error in label_errors(place.text):
         yield invalid(rule, place, error, place.text)
 
@@ -201,9 +201,9 @@ def driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
 
 
 def declared_driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
-    """A driver's name where 1.37 has a generated rule for it, too.
+    """A driver's name, for which 1.37 also has a generated rule.
 
-    That rule does not lower the case first, which makes ASCII of some letters.
+    That rule does not convert to lower case first, which would turn some letters into ASCII.
     """
     wrong = list(driver_name(rule, place, target))
     yield from wrong
@@ -233,10 +233,10 @@ def pool_name(rule: str, place: Place) -> Iterator[Violation]:
 
 
 def qualified_name(rule: str, place: Place, text: str, target: Target, *, key: bool = False) -> Iterator[Violation]:
-    """``name`` or ``domain/name`` (validateQualifiedName). More slashes are let through by every release up to 1.37."""
+    """``name`` or ``domain/name`` (validateQualifiedName). Every release up to 1.37 accepts more slashes."""
     if length(text) <= MAX_ID and _C_IDENTIFIER_RE.fullmatch(text):
         return
-    # 1.34 says Required to what is missing.
+    # 1.34 reports a missing part as Required.
     parts = text.split("/")
     if not text and not target.has("empty-names-invalid"):
         yield required(rule, place, "name required")
@@ -279,7 +279,7 @@ def _c_identifier(rule: str, place: Place, text: str, *, key: bool = False) -> I
 
 
 def shortened(key: str, limit: int) -> str:
-    """A key of a map as it stands in a path: cut in the middle where it is too long (truncateIfTooLong)."""
+    """A key of a map as it appears in a path: cut in the middle if it is too long (truncateIfTooLong)."""
     limit = max(limit, 16)
     if length(key) <= limit:
         return key

@@ -62,7 +62,7 @@ def template_meta(place: Place) -> Iterator[Violation]:
 
 def _names(kind: str, place: Place, target: Target) -> Iterator[Violation]:
     name, base = place.child("name"), place.child("generateName")
-    # Classes are validated with ValidateObjectMetaWithOpts since 1.35, which looks at the name that was generated only.
+    # Since 1.35, classes are validated with ValidateObjectMetaWithOpts, which checks only the name that was generated.
     if base.text and not (kind == "DeviceClass" and target.has("class-generate-name")):
         masked = base.text[:-2] + "a" if len(base.text) > 1 and base.text.endswith("-") else base.text
         for error in subdomain_errors(masked):
@@ -103,7 +103,7 @@ def _owner_references(places: Place, target: Target) -> Iterator[Violation]:
         texts = tuple(reference.child(name).text for name in ("apiVersion", "kind", "name", "uid"))
         same = (*texts, reference.child("controller").value, reference.child("blockOwnerDeletion").value)
         if same in seen:
-            continue  # the server takes a reference once (dedupOwnerReferencesAndAddWarning)
+            continue  # the server counts a repeated reference once (dedupOwnerReferencesAndAddWarning)
         seen.add(same)
         # 1.36 and older name the list, not the item.
         at = reference.field if since_37 else places.field

@@ -1,4 +1,4 @@
-"""Violations as 1.31 to 1.33 word them: taken from their sources, not compared with their servers.
+"""Violations as 1.31 to 1.33 word them, taken from their source code; not compared with their servers.
 
 pkg/apis/resource/validation/validation.go of v1.31.13, v1.32.9 and v1.33.5.
 """
@@ -32,7 +32,7 @@ def reworded(violations: Iterable[Violation], target: Target) -> Iterator[Violat
             violation = violation._replace(field=field)  # noqa: PLW2901
         if not target.has("selector-cost"):
             if violation.rule in ("RC-14", "DC-05"):
-                continue  # the cost of an expression was not looked at
+                continue  # the cost of an expression was not checked
             if violation.type == "FieldValueTooMany":
                 violation = violation._replace(type="FieldValueTooLong")  # noqa: PLW2901
         yield violation
@@ -41,7 +41,7 @@ def reworded(violations: Iterable[Violation], target: Target) -> Iterator[Violat
 def without_basic(document: Mapping[str, Any]) -> Iterator[Violation]:
     """Violations for devices of a ResourceSlice without ``basic``; paths are those of the document as written.
 
-    validateDevice up to 1.32; since 1.33 the conversion takes such a device for one without attributes.
+    validateDevice up to 1.32; since 1.33 the conversion treats such a device as one without attributes.
     """
     if document["kind"] == "ResourceSlice":
         for device in Place(document).child("spec", "devices").items():

@@ -47,9 +47,9 @@ def configuration(rules: OpaqueRules, place: Place, target: Target) -> Iterator[
 
 
 def json_object(rules: tuple[str, str], place: Place, limit: int | None) -> Iterator[Violation]:
-    """validateRawExtension: free-form JSON must be an object, and no longer than ``limit`` bytes.
+    """validateRawExtension: free-form JSON must be an object of at most ``limit`` bytes.
 
-    ``rules``: the ids for what is too long, and for what is no object.
+    ``rules``: the ids for a value that is too long, and for one that is not an object.
     """
     if limit is not None and json_length(place.value) > limit:
         yield too_long(rules[0], place, limit)
@@ -60,8 +60,8 @@ def json_object(rules: tuple[str, str], place: Place, limit: int | None) -> Iter
 def json_length(value: Any) -> int:
     """Length in bytes of the value as compact JSON, as sigs.k8s.io/yaml writes it.
 
-    Go writes ``<``, ``>``, ``&`` and two line separators as six bytes each. The stack is our own: parameters can be
-    nested deeper than Python calls.
+    Go writes ``<``, ``>``, ``&`` and two line separators as six bytes each. Uses an explicit stack: parameters can be
+    nested deeper than Python's calls.
     """
     total = 0
     stack: list[Any] = [value]

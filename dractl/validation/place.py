@@ -21,7 +21,7 @@ class Place:
     """A value and the path to it. ``path`` and ``field`` are built only on demand.
 
     The step of the root is the version in which the document was written, if there is generated validation. The
-    accessors read what decoding has already checked: null is absent, an absent text is "", a list empty.
+    accessors rely on successful decoding: null is absent, an absent string is "", an absent list empty.
     """
 
     __slots__ = ("_kind", "_parent", "_shown", "_step", "value")

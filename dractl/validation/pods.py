@@ -101,7 +101,7 @@ def _container_claims(places: Place, names: list[str]) -> Iterator[Violation]:
 
 
 def _amounts(place: Place, *, template: bool) -> Iterator[tuple[str, Place, str]]:
-    """Everything that is asked for: name, place, and the field that the server names for it."""
+    """Every requested amount: its name, place, and the field that the server names for it."""
     limits, requests = place.child("limits"), place.child("requests")
     for quantities in (limits, requests):
         for name, _ in quantities.entries():
@@ -112,7 +112,7 @@ def _amounts(place: Place, *, template: bool) -> Iterator[tuple[str, Place, str]
 
 
 def _names(place: Place, *, template: bool) -> Iterator[Violation]:
-    """ValidateContainerResourceName: what is no standard resource must be an extended one."""
+    """ValidateContainerResourceName: a resource that is not standard must be an extended one."""
     for name, amount, field in _amounts(place, template=template):
         if "/" in name:
             extended = is_native_resource(name) or is_extended_resource_name(name)
@@ -125,7 +125,7 @@ def _names(place: Place, *, template: bool) -> Iterator[Violation]:
 
 
 def _names_of_the_whole(place: Place) -> Iterator[Violation]:
-    """validatePodResourceName: a pod as a whole has no extended resources."""
+    """validatePodResourceName: pod-level resources cannot be extended ones."""
     for name, amount, _ in _amounts(place, template=True):
         errors = label_key_errors(name)
         if not errors and "/" not in name and name not in _SUPPORTED and name != "ephemeral-storage":
@@ -139,7 +139,8 @@ def _names_of_the_whole(place: Place) -> Iterator[Violation]:
 def _quantities(place: Place, *, template: bool) -> Iterator[Violation]:
     """Violations in requests and limits (validateResourceRequirements) that extended resources can have.
 
-    Whole numbers, and equal; names in ``kubernetes.io``, such as those of classes, are not that strict.
+    They must be whole numbers, and equal; names in ``kubernetes.io``, such as those of classes, are not restricted like
+    that.
     """
     for name, amount, field in _amounts(place, template=template):
         yield from _quantity(name, amount, field)

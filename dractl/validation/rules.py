@@ -1,8 +1,8 @@
 """Validation by kind of a document that is decoded, defaulted and converted.
 
-Ids of rules begin with ``RC`` (claims and templates) or ``RS`` (slices), numbered in the order of upstream's checks,
-``DC`` (classes), ``DT`` (taint rules), ``PS`` (pool status requests), ``CS`` (the status of claims), ``PC`` (claims of
-pods) or ``OM`` (object metadata). The page of the lint rule that reports an id says what it is about.
+Rule ids begin with ``RC`` (claims and templates) or ``RS`` (slices), numbered in the order of upstream's checks, ``DC``
+(classes), ``DT`` (taint rules), ``PS`` (pool status requests), ``CS`` (the status of claims), ``PC`` (claims of pods)
+or ``OM`` (object metadata). The page of the lint rule that reports an id describes it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def check(
     namespaces: Mapping[str, Mapping[str, str]],
     written: str = "v1",
 ) -> Iterator[Violation]:
-    """Violations that the API server of ``target`` reports for a document in the shape of v1.
+    """Violations that the API server of ``target`` reports for a document converted to v1.
 
-    ``namespaces``: the labels of those that are known. Paths are those of the v1 shape. ``written``: the version that
-    the document had; 1.37 spells some fields as that version does.
+    ``namespaces``: the labels of known namespaces. Paths are those of v1. ``written``: the version that the document
+    had; 1.37 spells some fields as in that version.
     """
     found = _check(value, target, namespaces, written)
     if target.has("older-wording"):

@@ -1,4 +1,4 @@
-"""The types without fields: strings, numbers, and those with a decoder of their own, as Go's decoder takes them."""
+"""The types without fields: strings, numbers, and types with their own decoder, as Go decodes them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def string(go: str) -> Scalar:
 def _integer(low: int, high: int) -> Callable[[Any], str | None]:
     def error(value: Any) -> str | None:
         # A whole float arrives without its fraction: YAML is turned into JSON first, and Go writes 5.0 as 5. From 1e21
-        # on it writes an exponent, which no integer type takes.
+        # on it writes an exponent, which no integer type accepts.
         if type(value) is float and value.is_integer() and abs(value) < 1e21:
             value = int(value)
         return None if type(value) is int and low <= value <= high else ""
@@ -42,7 +42,7 @@ def _quantity(value: Any) -> str | None:
     elif type(value) in (int, float):
         text = number(value)
     else:
-        text = ""  # true, [..] and {..} are no more a number than nothing is
+        text = ""  # true, [..] and {..} are as little a number as an empty string
     try:
         Quantity.parse(text)
     except ValueError as error:
@@ -63,7 +63,7 @@ _TIME: Final = (
     ("04", r"([0-9]{2})", (("minute", 0, 59),)),
     (":", ":", ()),
     ("05", r"([0-9]{2})(?:[.,][0-9]+)?", (("second", 0, 59),)),
-    # time.Parse lets pass what is one too many, because people do write such offsets.
+    # time.Parse accepts one beyond the maximum, because people do write such offsets.
     (
         "Z07:00",
         r"(?:Z|[+-]([0-9]{2}):([0-9]{2}))",
@@ -101,7 +101,7 @@ def _days(year: int, month: int) -> int:
 
 
 def _quoted(text: str) -> str:
-    """As Go's time package quotes: what is no printable ASCII becomes bytes in hexadecimal."""
+    """Quotes as Go's time package does: anything but printable ASCII becomes bytes in hexadecimal."""
     return '"' + "".join(_escaped(char) for char in text) + '"'
 
 
@@ -125,7 +125,7 @@ def number(value: float) -> str:
 
 
 def json_type(value: Any) -> str:
-    """What Go calls the JSON type of a value."""
+    """Go's name for the JSON type of a value."""
     match value:
         case bool():
             return "bool"

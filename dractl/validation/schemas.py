@@ -1,6 +1,6 @@
 """API types of one release, read from ``schemas/<release>/`` on demand.
 
-``tools/make_schemas.py`` makes the files and says what they hold; a claim needs two of them, 17 kB together.
+``tools/make_schemas.py`` makes the files and describes their content; a claim needs two of them, 17 kB together.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Schemas:
         return self.kinds(_file(api_version))
 
     def files(self, group: str) -> tuple[str, ...]:
-        """The files of a group: a file is a version of it."""
+        """The files of a group, one per version."""
         return tuple(sorted((file for file in self._known if file.rpartition("-")[0] == group), key=_age))
 
     def kinds(self, file: str) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def selector(rules: SelectorRules, place: Place, target: Target) -> Iterator[Vio
 
 
 def _error(rule: str, place: Place, program: Program) -> Violation:
-    """One violation for all faults of an expression, at the first of them."""
+    """One violation for all issues of an expression, placed at the first of them."""
     if program.error_type == "InternalError":
         return internal(rule, place, program.error or "")
     offset = program.issues[0].offset if program.issues else None
@@ -69,9 +69,9 @@ def _error(rule: str, place: Place, program: Program) -> Violation:
 
 
 def derived_attribute(rules: tuple[str, str], place: Place, target: Target, costs: list[int]) -> Iterator[Violation]:
-    """Violations of an expression that derives an attribute; its cost is added to ``costs``.
+    """Violations of an expression that derives an attribute; adds its cost to ``costs``.
 
-    ``rules``: the ids for what is wrong with the expression, and for its cost.
+    ``rules``: the ids for errors in the expression, and for its cost.
     """
     if length(place.text) > MAX_EXPRESSION:
         yield too_long(rules[0], place, MAX_EXPRESSION)

@@ -1,7 +1,7 @@
 """Go types that the API server decodes JSON into, reduced to what decides whether a value decodes.
 
 A shape walks over a value as ``sigs.k8s.io/json`` does with strict fields: names are case-sensitive, ``null`` means
-"not set", a wrong type is noted and the walk goes on beside it.
+"not set", and after a wrong type the walk continues with the next value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ Shape: TypeAlias = "Struct | List | Map | Scalar"
 
 
 class Misfit(NamedTuple):
-    """One value that does not decode: at ``path``, ``shape`` met ``value``; ``text`` is what its own decoder says.
+    """A value that does not decode: ``value`` at ``path`` does not fit ``shape``; ``text`` is the error of its own
+    decoder.
 
     ``unknown``: the struct ``shape`` has no field of the name that ends ``path``.
     """
@@ -34,7 +35,7 @@ class Misfit(NamedTuple):
 
 
 class Struct:
-    """A struct; its fields are put together when a document has them."""
+    """A struct; its fields are resolved when a document uses them."""
 
     __slots__ = ("_compile", "_fields", "go", "names", "plain")
 
@@ -52,7 +53,7 @@ class Struct:
         return shape
 
     def embedded(self, name: str) -> list[str]:
-        """The name of the embedded struct that a field belongs to, where the decoder shows it."""
+        """The name of the embedded struct that a field belongs to, if the decoder shows it."""
         embedded = self.names.get(name, {}).get("x-go-embedded")
         return [embedded] if embedded else []
 
@@ -115,9 +116,9 @@ class Map:
 
 
 class Scalar:
-    """A string, number, boolean, or a type with a decoder of its own: ``error`` says what is wrong with a value.
+    """A string, number, boolean, or a type with its own decoder: ``error`` returns the error for a value.
 
-    ``error`` returns None where the value fits, "" where Go names the types, else the decoder's own text.
+    That is None if the value fits, "" if Go names the types, else the decoder's own text.
     """
 
     __slots__ = ("_error", "go", "plain")

@@ -181,7 +181,7 @@ def _named(places: Place) -> Iterator[tuple[str, Place]]:
 
 
 def _plain(attribute: Any) -> bool:
-    """Whether an attribute is one of those that most are, about which there is nothing to say."""
+    """True for an attribute of the most common form, which cannot have violations."""
     if type(attribute) is dict and len(attribute) == 1:
         ((name, value),) = attribute.items()
         return value is not None and (
@@ -223,11 +223,11 @@ def _attribute(place: Place, target: Target) -> Iterator[Violation]:
 
 
 def _one_value(place: Place, chosen: list[str], filled: list[str], target: Target) -> Iterator[Violation]:
-    """Written by hand, every list that is there counts; what 1.37 generates counts lists with items."""
+    """Handwritten validation counts every list that is present; the generated one of 1.37 counts lists with items."""
     generated = target.has("one-value-generated") and len(filled) != 1
     if not target.has("one-value-invalid") and not chosen:
         yield required("RS-18", place, "exactly one value must be specified")
-    # The one hides the other, unless the path is spelt in two ways because the key is shortened.
+    # One hides the other, unless the path is spelt in two ways because the key is shortened.
     elif len(chosen) != 1 and (not generated or place.shortened):
         yield invalid("RS-18", place, "exactly one value must be specified", place.value if chosen else "")
     if generated:
@@ -282,7 +282,7 @@ def _device_nodes(slice_spec: Place, place: Place) -> Iterator[Violation]:
 
 
 def binding_conditions(rule: str, place: Place, target: Target) -> Iterator[Violation]:
-    """validateDeviceBindingParameters: of a device, and of a device that is allocated."""
+    """validateDeviceBindingParameters, for a device and for an allocated device."""
     conditions, failures = place.child("bindingConditions"), place.child("bindingFailureConditions")
     for places in (conditions, failures):
         yield from bounded(rule, places, MAX_BINDING_CONDITIONS, partial(label_key, rule), target)
@@ -350,7 +350,7 @@ def _counters(rule: str, places: Place, target: Target) -> Iterator[Violation]:
         return
     if target.has("counter-limits") and places.size > MAX_COUNTERS:
         yield too_many(rule, places, MAX_COUNTERS)
-        if not target.has("counter-keys-declared"):  # the declarative rule for the keys is applied all the same
+        if not target.has("counter-keys-declared"):  # the declarative rule for the keys still applies
             return
     for key, _ in places.entries():
         entry = places.key(key, shortened(key, MAX_LABEL))
@@ -392,7 +392,7 @@ def _compatibility_group(place: Place) -> Iterator[Violation]:
 
 
 def _references_1_34(slice_spec: Place, device: Place) -> Iterator[Violation]:
-    """1.34 wants the counter sets of a device in the same slice; later they have to be in another one."""
+    """In 1.34 the counter sets of a device must be in the same slice; later they must be in another one."""
     places = device.child("consumesCounters")
     total = sum(item.child("counters").size for item in places.items())
     if total > MAX_COUNTERS:
@@ -414,7 +414,7 @@ def _references_1_34(slice_spec: Place, device: Place) -> Iterator[Violation]:
 
 
 def _node_allocatable_mappings(places: Place, capacity: Place) -> Iterator[Violation]:
-    """1.36 (validateNodeAllocatableResourceMappings), whose defaults set a multiplier where there is none."""
+    """1.36 (validateNodeAllocatableResourceMappings), whose defaults set a missing multiplier."""
     for name, _ in places.entries():
         place = places.key(name)
         multiplier, key = place.child("allocationMultiplier"), place.child("capacityKey")
@@ -501,7 +501,7 @@ def _partition_type(slice_spec: Place, target: Target) -> Iterator[Violation]:
 
 
 def skipped_operations(rule: str, places: Place) -> Iterator[Violation]:
-    """validateSkipNodeOperations: of a slice, and of a device that is allocated."""
+    """validateSkipNodeOperations, for a slice and for an allocated device."""
     seen = set()
     for item in places.items():
         if item.text in seen:

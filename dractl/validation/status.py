@@ -1,9 +1,9 @@
-"""The status of a ResourceClaim: what an API server says when the scheduler or a driver writes it.
+"""The status of a ResourceClaim: the API server's verdict when the scheduler or a driver writes it.
 
-At creation the server drops a status, so none of this is said about a manifest that is applied. It is about claims of
-a dump, or of a simulation: the status that they have is one that no server would have taken. The rules follow
-validateResourceClaimStatusUpdate of kubernetes/kubernetes pkg/apis/resource/validation/validation.go as it is for a
-claim that had no status before; that a status may not change in some ways cannot be seen in one document.
+At creation the server drops a status, so none of this applies to a manifest. It applies to claims in dumps and
+simulations, whose status no server would have accepted. The rules follow validateResourceClaimStatusUpdate of
+kubernetes/kubernetes pkg/apis/resource/validation/validation.go for a claim without an earlier status; forbidden
+changes of a status cannot be seen in one document.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _configuration(known: Known, target: Target, place: Place) -> Iterator[Viola
 
 
 def _admin_access(places: Place, namespace: Mapping[str, str] | None, target: Target) -> Iterator[Violation]:
-    """pkg/registry/resource/utils.go AuthorizedForAdminStatus: the first device that is allocated with admin access."""
+    """pkg/registry/resource/utils.go AuthorizedForAdminStatus: the first device allocated with admin access."""
     if namespace is None or namespace.get(ADMIN_ACCESS) == "true" or not target.has("admin-access-in-status"):
         return
     for result in places.items():
@@ -154,7 +154,7 @@ Device = tuple[str, str, str, str | None]
 
 
 def _device(place: Place) -> Device:
-    """What makes a device, or a share of one, another: driver, pool, name and share."""
+    """The identity of a device, or of a share of one: driver, pool, name and share."""
     driver, pool, device = (place.child(name).text for name in ("driver", "pool", "device"))
     return driver, pool, device, place.child("shareID").value
 
@@ -242,10 +242,10 @@ def _address(place: Place) -> Iterator[Violation]:
 
 
 def canonical_interface_address(text: str) -> str | None:
-    """An address with the length of its network's prefix, as Go would print it; None if it is none.
+    """An address with the length of its network's prefix, as Go would print it; None if it is invalid.
 
     k8s.io/apimachinery/pkg/util/validation IsValidInterfaceAddress, which parses as Go did up to 1.16: leading zeros
-    are let through. An IPv4 address in IPv6 is printed as the former.
+    are accepted. An IPv4 address in IPv6 is printed as the former.
     """
     import ipaddress
 

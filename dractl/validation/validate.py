@@ -27,12 +27,12 @@ def validate(
 ) -> list[Violation]:
     """Violations that the API server of ``target`` reports when a document is created, in the server's order of steps.
 
-    It must be served in this version, decode strictly, and pass validation once defaults are set, it is converted and
-    the fields of disabled gates are dropped; a step that fails hides the later ones. What the server does not say is
-    told with a ``type`` of None: fields that it drops, a version that it serves only on demand, the status of a claim.
+    The document must be served in this version, decode strictly, and pass validation after defaulting, conversion and
+    the dropping of disabled fields; a step that fails hides the later ones. Violations that the server does not report
+    have a ``type`` of None: dropped fields, a version that is served only on demand, the status of a claim.
 
-    ``namespaces``: the labels of the namespaces that are known. ``faults``: what loading the document found that strict
-    decoding minds. A custom resource gives nothing.
+    ``namespaces``: the labels of known namespaces. ``faults``: findings from loading the document that matter to strict
+    decoding. A custom resource has no violations.
     """
     shape = identify(value, target)
     if isinstance(shape, list):

@@ -1,4 +1,4 @@
-"""What the API server of a release holds against a document."""
+"""Violations: the errors that the API server of a release reports for a document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Path = tuple[str | int, ...]
 
 
 class Violation(NamedTuple):
-    """One thing that the API server says about a document, or that dractl says where the server is silent.
+    """One error that the API server reports, or that dractl adds where the server is silent.
 
     ``rule``: the id of the validation rule (``RC-16``) or a word (``unknown-field``, ``wrong-type``, ``not-served``,
     ``duplicate-key``, ``dropped-field``).
@@ -26,9 +26,9 @@ class Violation(NamedTuple):
     ``path``: the place in the document as it was written; ``key`` is true where the key at that place is at fault, not
     its value; ``offset`` counts code points inside the scalar there.
     ``allowed``: the values or names that would be right; ``nearest``: the one that was probably meant.
-    ``issues``: what is wrong with a CEL expression, one by one; ``message`` has them all as one string.
+    ``issues``: the errors of a CEL expression, one by one; ``message`` has them all as one string.
     ``detail``: the server's own sentence, where ``message`` has a shorter one.
-    ``moved_to``: where an unknown field was probably meant to stand; its holder's path if its content belongs there.
+    ``moved_to``: the probable place of an unknown field; its parent's path if its content belongs there.
     ``meant``: the value that was probably meant in place of one of the wrong type; None if there is none.
     """
 
@@ -53,7 +53,7 @@ class Violation(NamedTuple):
 
 
 def dotted(path: Iterable[str | int]) -> str:
-    """A path as the server's decoder prints it: ``spec.devices.requests[0].name``; a map's keys stand after a dot."""
+    """A path as the server's decoder prints it: ``spec.devices.requests[0].name``; a map's keys follow a dot."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step

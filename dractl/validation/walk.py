@@ -1,7 +1,7 @@
-"""Decoding of a document as the API server's strict decoder does it, with its messages.
+"""Decodes a document as the API server's strict decoder does, with its messages.
 
 Follows ``sigs.k8s.io/json`` (a fork of Go's ``encoding/json``: ``decode.go``) and
-``k8s.io/apimachinery/pkg/runtime/serializer/json``. What the schemas call required, and formats, are not its business.
+``k8s.io/apimachinery/pkg/runtime/serializer/json``. Required fields and formats are not checked here.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _converted(value: Any, shape: Shape) -> Any:
 
 
 def _named(value: dict[str, Any], item: Shape) -> list[Any] | None:
-    """The list that a map of objects by their names was meant to be."""
+    """The list for a map of objects keyed by their names."""
     if not value or not isinstance(item, Struct) or "name" not in item.names:
         return None
     if not all(isinstance(fields, dict) and name not in item.names for name, fields in value.items()):
@@ -143,7 +143,7 @@ def _holders(root: Struct, path: Path) -> Iterator[tuple[Shape, str | int]]:
 
 
 def _elsewhere(root: Struct, path: Path, name: str) -> Path | None:
-    """Path where a field of this name is known: in a struct inside this one, else in an outer one or inside that."""
+    """Path of a known field with this name: in a struct inside this one, else in an outer one or inside that."""
     for depth, (holder, _) in reversed(list(enumerate(_holders(root, path)))):
         at = path[:depth]
         below = _below(holder, name) if isinstance(holder, Struct) else None

@@ -37,4 +37,4 @@ def test_a_function_whose_vpd_is_missing_has_a_note(tmp_path: Path) -> None:
     assert machine.pci["0009:03:00.0"].data_direct_of == ()
     assert machine.pci["0019:03:00.0"].data_direct_of == ("0010:03:00.0",)
     (note,) = (note for note in machine.notes if note.about == "0009:03:00.0")
-    assert note.message.endswith("its VPD, which only root may read, gives no V3")
+    assert note.message.endswith("its VPD, which only root may read, has no V3")

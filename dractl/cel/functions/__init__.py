@@ -1,1 +1,1 @@
-"""What the functions of CEL do: one module a library, and :mod:`.dispatch`, which picks the overload."""
+"""Implementations of CEL's functions: one module per library, and :mod:`.dispatch`, which selects the overload."""

@@ -158,7 +158,7 @@ def string_to_duration(text: str) -> Duration:
 
 @overload("int64_to_duration", int)
 def int_to_duration(_: int) -> Duration:
-    """Declared up to 1.36, and never works."""
+    """Declared up to 1.36, but always fails."""
     raise _failed("int", "google.protobuf.Duration")
 
 

@@ -1,8 +1,8 @@
-"""Which overload of a function runs.
+"""Selects the overload of a function call.
 
 An implementation is registered under cel-go's overload id with the Python types of its operands
-(:mod:`dractl.cel.values`; ``object`` for any). What :func:`dispatcher` returns picks the first overload whose types
-fit, as cel-go does for operands whose type is known at run time only.
+(:mod:`dractl.cel.values`; ``object`` for any). The result of :func:`dispatcher` picks the first overload whose types
+fit, as cel-go does for operands whose type is only known at run time.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _LIBRARIES = (
     time,
 )  # imported to register
 
-# Implemented by the value itself upstream (traits.Receiver, common/types/string.go): the error names nothing.
+# Implemented by the value itself upstream (traits.Receiver, common/types/string.go): the error names no function.
 _BARE = {"contains", "startsWith", "endsWith", "matches"}
 # Implemented once for all overloads: the error names the function, or nothing for types with a traits.Receiver.
 _NAMED = {"size", "sort", "@sortByAssociatedKeys"}
 _RECEIVERS = (str, Duration, Timestamp)
 
 
-# What a newer cel-go does differently under the same overload id: release, overload.
+# Overloads that a newer cel-go implements differently under the same id: release, overload.
 _CHANGED: dict[str, tuple[int, Callable[..., Any]]] = {
     "string_to_url": (36, network.strict_url),
     "is_url_string": (36, network.is_strict_url),
@@ -57,8 +57,8 @@ _CHANGED: dict[str, tuple[int, Callable[..., Any]]] = {
 
 
 def dispatcher(function: str, ids: Sequence[str], release: int) -> Callable[..., Any]:
-    """What runs a call: ``ids`` are the overloads that the checker left. Static types promise nothing: where a type
-    parameter is free, the checker binds it to what the first call wants."""
+    """The implementation of a call: ``ids`` are the overloads that the checker left. Static types promise nothing: the
+    checker binds a free type parameter to the type that the first call needs."""
     candidates: list[tuple[tuple[type | ListOf, ...], Callable[..., Any]]] = []
     for name in ids:
         if name in OVERLOADS:

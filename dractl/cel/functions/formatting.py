@@ -22,12 +22,12 @@ _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 class FormatError(Exception):
-    """What is wrong with a format or its arguments."""
+    """An error in a format or its arguments."""
 
 
 class Clause(NamedTuple):
-    """``%.2f`` has the letter ``f`` and the precision 2. ``fault`` says why a clause is none; a lone ``%`` at the end
-    has no letter."""
+    """``%.2f`` has the letter ``f`` and the precision 2. ``fault`` is set for an invalid clause; a lone ``%`` at the
+    end has no letter."""
 
     letter: str
     precision: int | None = None

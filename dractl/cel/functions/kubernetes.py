@@ -38,7 +38,7 @@ def is_quantity(text: str) -> bool:
 
 
 def parse_quantity(text: str) -> Quantity:
-    """resource.ParseQuantity, which takes no space around the number (a JSON document's may have some)."""
+    """resource.ParseQuantity, which accepts no space around the number (a JSON document's may have some)."""
     if text != text.strip():
         raise ValueError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
     return Quantity.parse(text)

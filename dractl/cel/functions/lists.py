@@ -108,7 +108,7 @@ def sort_by_keys(elements: list[Any], keys: list[Any]) -> list[Any]:
 
 
 def is_sorted(elements: list[Any]) -> bool:
-    """Elements that cannot be compared are never out of order."""
+    """Elements that cannot be compared count as in order."""
     for i, element in enumerate(elements):
         if not v.is_ordered(element):
             raise v.no_overload()

@@ -1,4 +1,4 @@
-"""Literals of the well-known messages of google.protobuf, which are the values that they stand for."""
+"""Literals of the well-known messages of google.protobuf, as the values that they represent."""
 
 from __future__ import annotations
 

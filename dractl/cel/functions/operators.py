@@ -21,7 +21,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def not_equal(a: Any, b: Any) -> bool:
-    """Unlike ``==``, never an error: what cannot be compared is different."""
+    """Unlike ``==``, never an error: values that cannot be compared are different."""
     try:
         return not v.equal(a, b)
     except v.CelError:

@@ -22,7 +22,7 @@ def compiled(pattern: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     options.never_nl = False
-    if re.search(r"(?<!\\)(?:\\\\)*\\C", pattern):  # one byte: RE2 in C++ has it, Go has not
+    if re.search(r"(?<!\\)(?:\\\\)*\\C", pattern):  # one byte: RE2 in C++ supports it, Go does not
         raise BadPattern(r"error parsing regexp: invalid escape sequence: `\C`")
     try:
         return re2.compile(pattern, options)
@@ -47,7 +47,7 @@ _TEXTS = {
 
 
 def _go_text(pattern: str, error: Exception) -> str:
-    """The words of regexp/syntax for what RE2 says."""
+    """The wording of regexp/syntax for an error of RE2."""
     detail = error.args[0] if error.args else ""
     text = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
     what, _, argument = text.partition(": ")
@@ -90,7 +90,7 @@ def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     for match in compiled(pattern).finditer(text):
         if 0 <= limit <= len(found):
             break
-        if match.start() == match.end() == previous_end:  # Go takes no empty match right after another match
+        if match.start() == match.end() == previous_end:  # Go skips an empty match right after another match
             continue
         previous_end = match.end()
         found.append(match[0])

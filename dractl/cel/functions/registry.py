@@ -1,4 +1,4 @@
-"""The table that the libraries fill."""
+"""The table of overloads, filled by the libraries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Run = TypeVar("Run", bound=Callable[..., Any])
 
 
 class ListOf(NamedTuple):
-    """A list whose first element has this type: how cel-go tells typed lists apart at run time."""
+    """A list whose first element has this type: how cel-go distinguishes typed lists at run time."""
 
     element: type
 
@@ -25,7 +25,7 @@ OVERLOADS: dict[str, Overload] = {}
 
 
 def overload(name: str, *operands: type | ListOf) -> Callable[[Run], Run]:
-    """Register an implementation under cel-go's overload id; a member's target is its first operand."""
+    """Registers an implementation under cel-go's overload id; a member's target is its first operand."""
 
     def register(run: Run) -> Run:
         OVERLOADS[name] = Overload(operands, run)

@@ -84,7 +84,7 @@ def last_index_of_offset(text: str, part: str, offset: int) -> int:
 
 
 def clamped(search: Callable[[str, str, int], int]) -> Callable[[str, str, int], int]:
-    """``indexOf`` and ``lastIndexOf`` from Kubernetes 1.37 (cel-go 0.29): nothing is found behind the end."""
+    """``indexOf`` and ``lastIndexOf`` from Kubernetes 1.37 (cel-go 0.29): nothing is found past the end."""
 
     def find(text: str, part: str, offset: int) -> int:
         if part:

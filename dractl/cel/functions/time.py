@@ -78,9 +78,9 @@ def duration_text(nanoseconds: int) -> str:
 
 
 def parse_timestamp(text: str) -> tuple[int, int] | None:
-    """time.Parse(time.RFC3339, text): nanoseconds since the epoch and seconds east of UTC; None where it fails.
+    """time.Parse(time.RFC3339, text): nanoseconds since the epoch and seconds east of UTC; None if it fails.
 
-    The year 0 is taken.
+    The year 0 is accepted.
     """
     match = _RFC3339.fullmatch(text)
     if not match:
