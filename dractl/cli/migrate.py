@@ -31,6 +31,13 @@ KeepRequests = Annotated[
     bool,
     Option("--keep-requests", help="Print DeviceClasses with extendedResourceName; leave the manifests alone."),
 ]
+Tolerate = Annotated[
+    bool,
+    Option(
+        "--tolerate",
+        help="Add the tolerations that the admission plugin ExtendedResourceToleration adds for extended resources.",
+    ),
+]
 Exclude = Annotated[
     list[str] | None, Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable.")
 ]
@@ -41,6 +48,7 @@ def command(
     paths: Paths,
     write: Write = False,
     keep_requests: KeepRequests = False,
+    tolerate: Tolerate = False,
     exclude: Exclude = None,
     kubernetes_version: common.KubernetesVersion = None,
     feature_gates: common.FeatureGates = None,
@@ -71,7 +79,7 @@ def command(
         raise UsageError("claims are written as resource.k8s.io/v1, which Kubernetes serves since 1.34")
     stdin = _stdin(paths)
     inputs = _load(paths, stdin, [*settings.exclude, *(exclude or ())])
-    migrated = _migrated(inputs)
+    migrated = _migrated(inputs, tolerate=tolerate)
     changes = [] if keep_requests else _changes(migrated, stdin)
     if write:
         _write(changes, stdin)
@@ -93,14 +101,14 @@ def _load(paths: list[str], stdin: bytes | None, exclude: list[str]) -> Inputs:
     return load_readable(paths, stdin=stdin, exclude=exclude, relevant_only=False)
 
 
-def _migrated(inputs: Inputs) -> list[Migrated]:
+def _migrated(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
     """The files that have anything to do with device plugins."""
     from pathlib import PurePath
 
     from dractl.migration import Migration
 
     texts = {document.file: document.text for document in inputs.documents if not document.rendered}
-    migration = Migration(inputs.documents)
+    migration = Migration(inputs.documents, tolerate=tolerate)
     return [
         migration.of(name, text, str(PurePath(name).parent))
         for name, text in texts.items()

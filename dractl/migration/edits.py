@@ -27,12 +27,16 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Prepend:
-    """Puts items in front of a list of the map at ``path``, which is made before the key ``before`` where it lacks."""
+    """Puts items in front of a list of the map at ``path``, which is made before the key ``before`` where it lacks.
+
+    ``alone``: every other key of that map is removed.
+    """
 
     path: Path
     key: str
     items: tuple[Mapping[str, str], ...]
     before: str
+    alone: bool = False
 
 
 Change = Remove | Prepend
@@ -88,7 +92,8 @@ def _prepended(document: Document, wanted: Prepend) -> Edit:
     flow = ", ".join("{" + ", ".join(f"{k}: {v}" for k, v in item.items()) + "}" for item in wanted.items)
     if opening in ("[", "{"):
         inside = Position(place.file, place.line, place.column + 1, place.line, place.column + 1)
-        return Edit(inside, f"{flow}, " if opening == "[" else f"{wanted.key}: [{flow}], ")
+        comma = "" if wanted.alone else ", "
+        return Edit(inside, f"{flow}, " if opening == "[" else f"{wanted.key}: [{flow}]{comma}")
     if wanted.key in document.at(wanted.path) and not existing:
         raise Unclear
     anchor = document.locate((*where, 0)) if existing else document.locate((*where, wanted.before), key=True)

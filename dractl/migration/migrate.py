@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _MOST_ALONE = 50  # pods that are tried one by one where all at once do not give what was planned
 _DEPTH = 32
 _TOLERATION = (
-    "if nodes carry a taint {resource}, add a toleration: the admission plugin ExtendedResourceToleration adds it for "
-    "extended resources only"
+    "if nodes carry a taint {resource}, add a toleration (--tolerate): the admission plugin ExtendedResourceToleration "
+    "adds it for extended resources only"
 )
 
 
@@ -74,9 +74,21 @@ class _Use:
 
 
 class Migration:
-    """Turns files one after the other; what they share are the names of templates."""
+    """Turns files one after the other; what they share are the names of templates.
 
-    def __init__(self, documents: Sequence[Document]) -> None:
+    Pods get tolerations of taints that are called as their resources, where a Node in ``documents`` has such a taint:
+    those that the admission plugin ExtendedResourceToleration adds to pods with extended resources
+    (plugin/pkg/admission/extendedresourcetoleration). ``tolerate``: whether or not a Node has it.
+    """
+
+    def __init__(self, documents: Sequence[Document], *, tolerate: bool = False) -> None:
+        self._tolerate = tolerate
+        self._taints = {
+            text(mapping(taint).get("key"))
+            for document in documents
+            if document.kind == "Node" and document.api_version == "v1"
+            for taint in items(mapping(document.value.get("spec")).get("taints"))
+        }
         self._templates = Templates(
             {(d.namespace, d.name) for d in documents if d.kind == "ResourceClaimTemplate" and d.name}
         )
@@ -181,7 +193,7 @@ class Migration:
             remarks += (Remark(place, note) for note in devices.notes)
             if devices.driver == GPU:
                 devices = _narrowed(devices, selectors, profile)
-                if not _tolerates(spec, "nvidia.com/gpu"):
+                if not self._tolerates("nvidia.com/gpu") and not _tolerates(spec, "nvidia.com/gpu"):
                     where = document.locate((*path, "containers"), key=True)
                     remarks.append(Remark(where, _TOLERATION.format(resource="nvidia.com/gpu")))
             shape = Shape(devices.name, devices.device_class, use.count, devices.selectors)
@@ -196,14 +208,24 @@ class Migration:
         changes: list[Change] = [Remove(one) for one in (*removed, *gone)]
         for container, listed in used.items():
             resources_path = (*container, "resources")
-            first = next(iter(document.at(resources_path)))
+            keys = [str(key) for key in document.at(resources_path)]
             named = tuple({"name": claim} for claim in listed)
-            changes.append(Prepend(resources_path, "claims", named, str(first)))
+            alone = all((*resources_path, key) in removed for key in keys)
+            changes.append(Prepend(resources_path, "claims", named, keys[0], alone=alone))
         entries = tuple({"name": claim, "resourceClaimTemplateName": item.name} for _, claim, item in claims)
         changes.insert(0, Prepend(path, "resourceClaims", entries, "containers"))
+        tolerated = dict.fromkeys(use.resource for use in uses)
+        missing = [key for key in tolerated if self._tolerates(key) and not _tolerates(spec, key)]
+        if missing:
+            tolerations = tuple({"key": key, "operator": "Exists"} for key in missing)
+            changes.insert(0, Prepend(path, "tolerations", tolerations, "containers"))
         # A key is removed after what names it as the place before which a list is put.
         ordered = [c for c in changes if isinstance(c, Prepend)] + [c for c in changes if isinstance(c, Remove)]
         return _Pod(document, tuple(ordered), tuple(template for _, _, template in claims))
+
+    def _tolerates(self, resource: str) -> bool:
+        """True if pods are to tolerate a taint that is called as a resource."""
+        return self._tolerate or resource in self._taints
 
 
 def _pod_specs(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:

@@ -268,3 +268,50 @@ def test_the_json_has_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert [error.message for error in Draft202012Validator(schema).iter_errors(found)] == []
     assert [os.path.basename(item["file"]) for item in found["files"]] == ([] if keep else ["a.yaml"])
     assert {item["kind"] for item in found["classes"]} == ({"DeviceClass"} if keep else set())
+
+
+# -- tolerations --
+
+TAINTED = """\
+---
+apiVersion: v1
+kind: Node
+metadata: {name: node-1}
+spec: {taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]}
+"""
+TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists"}  # admission.go of ExtendedResourceToleration
+
+
+def tolerations(result: Migrated) -> Any:
+    return values(result)[0]["spec"].get("tolerations")
+
+
+def test_a_taint_of_a_node_in_the_input_is_tolerated() -> None:
+    pod = POD.format(resource="nvidia.com/gpu", count=1, more="restartPolicy: Never")
+    assert tolerations(migrated(pod)) is None
+    assert "--tolerate" in "".join(map(str, migrated(pod).remarks))
+    result = migrated(pod + TAINTED)
+    assert tolerations(result) == [TOLERATION]
+    assert result.remarks == ()
+    assert tolerations(migrated(pod.replace("nvidia.com/gpu", "amd.com/gpu") + TAINTED)) is None
+
+
+def test_tolerations_that_are_there_stay() -> None:
+    own = POD.format(resource="nvidia.com/gpu", count=1, more="tolerations: [{key: a, operator: Exists}]")
+    assert tolerations(migrated(own + TAINTED)) == [TOLERATION, {"key": "a", "operator": "Exists"}]
+    own = POD.format(resource="nvidia.com/gpu", count=1, more="tolerations: [{operator: Exists}]")
+    assert tolerations(migrated(own + TAINTED)) == [{"operator": "Exists"}]
+
+
+def test_every_resource_is_tolerated_if_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(POD.format(resource="nvidia.com/mig-1g.5gb", count=1, more="restartPolicy: Never"))
+    assert run("--tolerate", str(path)) == 1
+    captured = capsys.readouterr()
+    assert "+  - key: nvidia.com/mig-1g.5gb\n+    operator: Exists\n" in captured.out
+    assert captured.err == ""
+
+
+def test_a_map_that_loses_everything_else_has_no_comma() -> None:
+    flow = POD.format(resource="nvidia.com/gpu", count=1, more="restartPolicy: Never").replace("cpu: 1, ", "")
+    assert "resources: {claims: [{name: gpu}]}" in migrated(flow).after
