@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.state import CLUSTER_SCOPED
+from dractl.cluster.state import CLUSTER_SCOPED, map_at, maps_at, owning_pods
 from dractl.records import record
 
 if TYPE_CHECKING:
@@ -120,6 +120,8 @@ def _change(parent: Any, part: str, operation: Mapping[str, Any]) -> None:
 
 def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
     """The cluster after ``changes``. Raises PatchError where one does not apply."""
+    before = state
+    written: list[Key] = []  # claims, which may have other users than before
     for change in changes:
         match change:
             case Patch(target, operations):
@@ -131,32 +133,35 @@ def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
             case Create(value):
                 kind = str(value["kind"])
                 metadata = value.get("metadata") or {}
-                state = state.replace(kind, (str(metadata.get("namespace") or ""), str(metadata["name"])), value)
+                key = (str(metadata.get("namespace") or ""), str(metadata["name"]))
+                state = state.replace(kind, key, value)
             case Delete(target):
                 kind, key = parse_target(target)
                 if state.get(kind, key) is None:
                     raise PatchError(f"there is no {target}")
                 state = state.replace(kind, key, None)
                 if kind == "Pod":
-                    state = _release(state, key)
+                    state = _release(state, key, dict.fromkeys((*before.claims_of_pod(key), *written)))
+        if kind == "ResourceClaim":
+            written.append(key)
     return state
 
 
-def _release(state: ClusterState, pod: Key) -> ClusterState:
+def _release(state: ClusterState, pod: Key, claims: Iterable[Key]) -> ClusterState:
+    """The cluster without what a pod that ended has of ``claims``."""
     namespace, name = pod
-    for key, claim in list(state.all("ResourceClaim").items()):
-        if key[0] != namespace:
+    for key in claims:
+        claim = state.get("ResourceClaim", key)
+        if claim is None or key[0] != namespace:
             continue
-        owners = (claim.get("metadata") or {}).get("ownerReferences") or []
-        if any(owner.get("kind") == "Pod" and owner.get("name") == name for owner in owners):
+        if name in owning_pods(claim):
             state = state.replace("ResourceClaim", key, None)
             continue
-        status = claim.get("status") or {}
-        consumers = status.get("reservedFor") or []
+        consumers = maps_at(claim, "status", "reservedFor")
         left = [c for c in consumers if not (c.get("resource") == "pods" and c.get("name") == name)]
         if len(left) == len(consumers):
             continue
-        status = {**status, "reservedFor": left}
+        status = {**map_at(claim, "status"), "reservedFor": left}
         if not left:
             status = {k: v for k, v in status.items() if k not in ("allocation", "reservedFor", "devices")}
         state = state.replace("ResourceClaim", key, {**claim, "status": status})

@@ -13,7 +13,7 @@ from dractl.cluster.rights import WHOLE, Rights
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.manifests import Document
     from dractl.model import DeviceClass, DeviceTaintRule, Node, ResourceClaim, ResourceClaimTemplate, ResourceSlice
@@ -70,7 +70,7 @@ class ClusterState:
     ``rights`` tells which objects could not be read; those that are missing for that reason may exist.
     """
 
-    __slots__ = ("_decoded", "_kinds", "release", "rights")
+    __slots__ = ("_claims_of_pods", "_decoded", "_kinds", "release", "rights")
 
     def __init__(
         self,
@@ -81,6 +81,7 @@ class ClusterState:
     ) -> None:
         self._kinds = kinds
         self._decoded: dict[int, tuple[Any, Any]] = {} if decoded is None else decoded
+        self._claims_of_pods: Mapping[Key, Sequence[Key]] | None = None
         self.release = release
         self.rights = rights
 
@@ -115,6 +116,12 @@ class ClusterState:
     def has(self, kind: str) -> bool:
         """True if the input holds an object of this kind."""
         return bool(self._kinds.get(kind))
+
+    def claims_of_pod(self, pod: Key) -> Sequence[Key]:
+        """The claims that were generated for a pod or are reserved for it."""
+        if self._claims_of_pods is None:
+            self._claims_of_pods = _claims_by_pod(self.all("ResourceClaim"))
+        return self._claims_of_pods.get(pod, ())
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -192,6 +199,21 @@ class ClusterState:
     def template(self, key: Key) -> ResourceClaimTemplate | None:
         value = self.get("ResourceClaimTemplate", key)
         return None if value is None else cast("ResourceClaimTemplate", self.decode(value))
+
+
+def _claims_by_pod(claims: Mapping[Key, Mapping[str, Any]]) -> Mapping[Key, Sequence[Key]]:
+    found: dict[Key, list[Key]] = {}
+    for key, claim in claims.items():
+        reserved = [text_at(c, "name") for c in maps_at(claim, "status", "reservedFor") if c.get("resource") == "pods"]
+        for name in dict.fromkeys((*owning_pods(claim), *reserved)):
+            found.setdefault((key[0], name), []).append(key)
+    return found
+
+
+def owning_pods(claim: Mapping[str, Any]) -> list[str]:
+    """The names of the pods that own a claim: those for which it was generated."""
+    owners = maps_at(claim, "metadata", "ownerReferences")
+    return [text_at(owner, "name") for owner in owners if owner.get("kind") == "Pod"]
 
 
 def add(kinds: dict[str, dict[Key, Mapping[str, Any]]], value: dict[str, Any], namespace: str) -> bool:

@@ -68,6 +68,28 @@ def test_a_generated_claim_goes_with_its_pod() -> None:
     assert state.get("ResourceClaim", ("ml", "eval-gpu-x")) is None
 
 
+def test_ending_several_pods_one_after_the_other_frees_what_they_share() -> None:
+    status = allocation("node-1", ("d", "gpu-0"), pod="eval")
+    status["reservedFor"].append({"resource": "pods", "name": "other", "uid": "2"})
+    before = state_of(claim("shared", request("r", "c"), status=status), pod("eval"), pod("other"))
+    state = apply(before, [Delete("Pod/ml/eval"), Delete("Pod/ml/other")])
+    assert "allocation" not in state.get("ResourceClaim", ("ml", "shared"))["status"]
+
+
+def test_ending_a_pod_releases_a_claim_that_an_earlier_change_gave_it() -> None:
+    new = claim("new", request("r", "c"), status=allocation("node-1", ("d", "gpu-0"), pod="eval"))
+    state = apply(state_of(pod("eval")), [Create(new), Delete("Pod/ml/eval")])
+    assert "allocation" not in state.get("ResourceClaim", ("ml", "new"))["status"]
+
+
+def test_ending_a_pod_leaves_claims_of_another_namespace_and_malformed_ones() -> None:
+    status = allocation("node-1", ("d", "gpu-0"), pod="eval")
+    other = claim("other", request("r", "c"), status=status, metadata={"namespace": "team"})
+    odd = claim("odd", request("r", "c"), status={"reservedFor": ["eval"]}, metadata={"ownerReferences": "eval"})
+    before = state_of(other, odd, pod("eval"))
+    assert apply(before, [Delete("Pod/ml/eval")]).all("ResourceClaim") == before.all("ResourceClaim")
+
+
 def test_a_change_leaves_the_state_before_as_it_was() -> None:
     before = state_of(node("node-1"))
     after = apply(before, [Patch("Node/node-1", ({"op": "add", "path": "/spec/unschedulable", "value": True},))])
