@@ -61,7 +61,10 @@ else:
             return dict(zip(self._fields, self, strict=True))
 
         def _replace(self, **changes):
-            return type(self)(**{**self._asdict(), **changes})
+            made = tuple.__new__(type(self), map(changes.pop, self._fields, self))
+            if changes:
+                raise TypeError(f"{type(self).__name__} has no fields {', '.join(changes)}")
+            return made
 
 
 T = TypeVar("T")

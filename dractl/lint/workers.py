@@ -37,12 +37,17 @@ class Exchange:
         self._routed = routed
 
     def to_each(self, values: list[Value]) -> list[Value]:
-        """Gives ``values[n]`` to process n; returns what each process gives to this one."""
-        return self._routed(values)
+        """Gives ``values[n]`` to process n; returns what each process gives to this one. What a process gives to itself
+        stays what it is; the rest is copied."""
+        sent: list[Any] = [*values]
+        sent[self.rank] = None
+        received = self._routed(sent)
+        received[self.rank] = values[self.rank]
+        return received
 
     def to_all(self, value: Value) -> list[Value]:
         """Gives a value to every process; returns the values of all, with this one's own."""
-        return self._routed([value] * self.size)
+        return self.to_each([value] * self.size)
 
 
 def alone() -> Exchange:
