@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Allocated, as_json
-from dractl.cluster.state import list_at, map_at, text_at
+from dractl.cluster.podgroups import shared_claim
+from dractl.cluster.state import list_at, map_at, maps_at, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +29,11 @@ def bound(scheduler: Scheduler, pod: dict[str, Any], node: NodeVerdict) -> tuple
     outcome = scheduler.allocate(node.node, node.claims)
     results = outcome.results if isinstance(outcome, Allocated) else ()
     placed = _on_node(pod, node.name)
-    claims = [_allocated(claim, as_json(result), placed) for claim, result in zip(node.claims, results, strict=True)]
-    joined = [_reserved(claim.value, placed) for claim in _used(state, pod, claims)]
+    claims = [
+        _allocated(claim, as_json(result), placed, _user(state, placed, claim.name))
+        for claim, result in zip(node.claims, results, strict=True)
+    ]
+    joined = [_reserved(claim.value, _user(state, placed, claim.name)) for claim in _used(state, pod, claims)]
     after = state.with_objects(
         {
             "Pod": {_key(placed): placed},
@@ -58,7 +62,7 @@ def _moved(claim: Raw, pod: Raw, node: str, pools: Mapping[tuple[str, str], str]
         changed["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     name = f"{pod['metadata']['name']}-{number}"
     metadata = {**map_at(claim, "metadata"), "name": name}
-    status = {"allocation": changed, "reservedFor": [_user(pod)]}
+    status = {"allocation": changed, "reservedFor": [_itself(pod)]}
     return {**claim, "metadata": metadata, "status": status}
 
 
@@ -71,7 +75,7 @@ def _on_node(pod: dict[str, Any], node: str) -> dict[str, Any]:
     return {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": {"phase": "Running"}}
 
 
-def _allocated(claim: PodClaim, allocation: dict[str, Any], pod: Raw) -> dict[str, Any]:
+def _allocated(claim: PodClaim, allocation: dict[str, Any], pod: Raw, user: Raw) -> dict[str, Any]:
     value = dict(claim.value or {})
     metadata = dict(map_at(value, "metadata"))
     if claim.template is not None or not claim.name:  # made for this pod: of a template, or of its extended resources
@@ -80,7 +84,7 @@ def _allocated(claim: PodClaim, allocation: dict[str, Any], pod: Raw) -> dict[st
         metadata["ownerReferences"] = [owner]
     allocation = {**allocation, "allocationTimestamp": _ALLOCATED_AT}
     value["metadata"] = metadata
-    value["status"] = {"allocation": allocation, "reservedFor": [_user(pod)]}
+    value["status"] = {"allocation": allocation, "reservedFor": [user]}
     return value
 
 
@@ -92,15 +96,27 @@ def _used(state: ClusterState, pod: Raw, made: list[dict[str, Any]]) -> list[Pod
     return [claim for claim in enter(state, pod, recreated=True).claims if claim.allocated and claim.key not in new]
 
 
-def _reserved(claim: Raw | None, pod: Raw) -> dict[str, Any]:
+def _reserved(claim: Raw | None, user: Raw) -> dict[str, Any]:
     value = dict(claim or {})
     status = dict(map_at(value, "status"))
-    status["reservedFor"] = [*list_at(status, "reservedFor"), _user(pod)]
+    users = list_at(status, "reservedFor")
+    status["reservedFor"] = users if user in users else [*users, user]
     value["status"] = status
     return value
 
 
-def _user(pod: Raw) -> dict[str, Any]:
+def _user(state: ClusterState, pod: Raw, pod_claim: str) -> dict[str, Any]:
+    """Who a claim of a pod is reserved for: its PodGroup if the group shares the claim, else the pod."""
+    entry = next((e for e in maps_at(pod, "spec", "resourceClaims") if e.get("name") == pod_claim), {})
+    shared = shared_claim(state, pod, entry) if entry else None
+    if shared is None:
+        return _itself(pod)
+    group = shared[1]["metadata"]
+    reference = {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": group["name"]}
+    return {**reference, **({"uid": group["uid"]} if "uid" in group else {})}
+
+
+def _itself(pod: Raw) -> dict[str, Any]:
     return {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
 
 

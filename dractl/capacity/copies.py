@@ -79,9 +79,10 @@ def of_object(state: ClusterState, kind: str, key: Key) -> Subject:
         for part in path[:-1]:
             template = at(template, part)
         return Subject(name, state, _fresh({"metadata": map_at(template, "metadata"), "spec": spec}, namespace, key[1]))
-    raise InputError(
-        f"{kind.lower()} {key[1]} makes no pods", hint="fit takes a template, a claim, a pod or a workload"
-    )
+    hint = "fit takes a template, a claim, a pod or a workload"
+    if kind == "PodGroup":
+        hint += f"; dractl explain podgroup/{key[1]} counts how many of its pods fit"
+    raise InputError(f"{kind.lower()} {key[1]} makes no pods", hint=hint)
 
 
 def of_claim(state: ClusterState, name: str, namespace: str, claim: Raw) -> Subject:

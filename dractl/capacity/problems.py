@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.pods import consumers, ended
+from dractl.cluster.pods import consumers, ended, reserved_for
 from dractl.cluster.state import list_at, map_at, maps_at, text_at
 from dractl.drivers.resources import drivers_of
 
@@ -83,9 +83,9 @@ def _delete(key: Key) -> str:
 
 def _deleting(key: Key, claim: Raw, devices: str) -> Problem:
     name = "/".join(key)
-    users = [text_at(user, "name") for user in maps_at(claim, "status", "reservedFor")]
+    users = reserved_for(claim)
     finalizers = [str(f) for f in list_at(claim, "metadata", "finalizers")]
-    waits = f"pod {', '.join(users)}" if users else f"finalizer {', '.join(finalizers)}" if finalizers else "nobody"
+    waits = users or (f"finalizer {', '.join(finalizers)}" if finalizers else "nobody")
     step = NextStep("see who uses it", f"kubectl describe resourceclaim {key[1]} -n {key[0]}")
     return Problem(
         "claim-deleting",

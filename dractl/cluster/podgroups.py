@@ -80,7 +80,8 @@ def shared_claim(state: ClusterState, pod: Raw, entry: Raw) -> tuple[str, Raw] |
         if group is not None and all(claim.get(key) == entry.get(key) for key in own):
             name = text_at(claim, "name")
             made = {text_at(s, "name"): text_at(s, "resourceClaimName") for s in _claim_statuses(group)}
-            return made.get(name) or f"{text_at(group, 'metadata', 'name')}-{name}", group
+            found_name = text_at(claim, "resourceClaimName") or made.get(name)
+            return found_name or f"{text_at(group, 'metadata', 'name')}-{name}", group
     return None
 
 

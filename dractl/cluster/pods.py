@@ -40,6 +40,18 @@ def consumers(state: ClusterState, claim: Key) -> Sequence[Raw]:
     ]
 
 
+def reserved_for(claim: Raw | None) -> str:
+    """Who a claim is reserved for: ``pod a, b and 2 more``, ``PodGroup ring``; empty for nobody."""
+    entries = maps_at(claim, "status", "reservedFor")
+    pods = [text_at(entry, "name") for entry in entries if text_at(entry, "resource") == "pods"]
+    more = f" and {len(pods) - 3} more" if len(pods) > 3 else ""
+    said = [f"pod {', '.join(pods[:3])}{more}"] if pods else []
+    others = [entry for entry in entries if text_at(entry, "resource") != "pods"]
+    said += [f"{_KINDS.get(text_at(e, 'resource'), text_at(e, 'resource'))} {text_at(e, 'name')}" for e in others]
+    return ", ".join(said)
+
+
+_KINDS = {"podgroups": "PodGroup"}
 _COMBINED = "(combined from similar events): "  # client-go tools/record/events_cache.go
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.devices import Devices
 from dractl.cluster.podgroups import object_of
-from dractl.cluster.pods import ended, is_pending
+from dractl.cluster.pods import ended, is_pending, reserved_for
 from dractl.cluster.state import at, maps_at, text_at
 from dractl.errors import InputError
 from dractl.explain import inventory, placed
@@ -314,8 +314,8 @@ class Explainer:
         ]
         where = names[0] if names else "any node"
         nodes = (NodeAnswer(where, "allocated", allocation=allocation_of(claim.value, claim.full_name)),)
-        users = [text_at(c, "name") for c in maps_at(claim.value, "status", "reservedFor")]
-        used = f"used by pod {', '.join(users[:3])}" if users else "used by no pod"
+        users = reserved_for(claim.value)
+        used = f"used by {users}" if users else "used by no pod"
         conclusion = Conclusion("allocated", f"allocated on {where}, {used}")
         return self._answer(question, subject, conclusion, Parts(nodes=nodes))
 

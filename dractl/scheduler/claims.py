@@ -38,8 +38,12 @@ class PodClaim:
         """True if the claim has devices."""
         return self.claim is not None and self.claim.status.allocation is not None
 
-    def reserved_for(self, uid: str) -> bool:
-        """True if the claim is reserved for the pod with this uid."""
-        if not uid or self.claim is None:
+    def reserved_for(self, uid: str, group: str = "") -> bool:
+        """True if the claim is reserved for the pod with this uid, or for its PodGroup (IsReservedForPod)."""
+        if self.claim is None:
             return False
-        return any(consumer.uid == uid for consumer in self.claim.status.reserved_for)
+        return any(
+            (bool(uid) and consumer.uid == uid)
+            or (bool(group) and consumer.resource == "podgroups" and consumer.name == group)
+            for consumer in self.claim.status.reserved_for
+        )

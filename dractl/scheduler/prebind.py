@@ -32,8 +32,8 @@ def late(
     mapped: bool,
 ) -> Late | None:
     """The failure of an attempt that found a node. ``mapped``: a class provides an extended resource of the pod."""
-    uid = text_at(pod, "metadata", "uid")
-    joined = [c for c in claims if c.allocated and not c.reserved_for(uid)]
+    uid, group = text_at(pod, "metadata", "uid"), text_at(pod, "spec", "schedulingGroup", "podGroupName")
+    joined = [c for c in claims if c.allocated and not c.reserved_for(uid, group)]
     for claim in joined:
         assert claim.claim is not None
         reserved = len(claim.claim.status.reserved_for)

@@ -115,7 +115,7 @@ def _named(
         editable = (f"ResourceClaimTemplate/{namespace}/{template}", ("spec", "spec"))
     found = PodClaim(name, key, value, claim, template, editable)
     if claim.metadata.deletion_timestamp:
-        users = tuple(consumer.name for consumer in claim.status.reserved_for)
+        users = tuple(consumer.name for consumer in claim.status.reserved_for if consumer.resource == "pods")
         return found, [DeletedClaim(found, users, claim.metadata.finalizers)]
     return found, []
 

@@ -132,6 +132,9 @@ def test_pods_of_a_group_share_its_claim() -> None:
     assert isinstance(asked(state_of(GPU, ONE, *nodes, podgroup(gang(4)), *ring(4))), TooFewFit)
     copies = place(subject(state, "pod/ring-0", "ml"), Features.for_release("1.37"), most=4)
     assert (copies.fits, [n.fits for n in copies.nodes if n.fits]) == (4, [4])
+    (claim,) = copies.state.all("ResourceClaim").values()
+    users = [(user["resource"], user["name"]) for user in claim["status"]["reservedFor"]]
+    assert users == [("podgroups", "ring")]  # one reservation, which no limit of pods ends
 
 
 def test_each_pod_is_tried_once_in_a_cycle() -> None:

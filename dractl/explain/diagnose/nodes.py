@@ -213,7 +213,11 @@ def _pinned(case: Case, claim: PodClaim, verdict: NodeVerdict) -> Cause:
             for value in e.get("values") or ()
         ),
         pools=tuple(sorted({a.pool for a in allocation_of(claim.value, claim.full_name)})),
-        users=tuple(text_at(c, "name") for c in maps_at(claim.value, "status", "reservedFor")),
+        users=tuple(
+            text_at(c, "name")
+            for c in maps_at(claim.value, "status", "reservedFor")
+            if text_at(c, "resource") == "pods"
+        ),
         nodes=here,
     )
 
