@@ -19,13 +19,27 @@ CLUSTER_SCOPED = {"DeviceClass", "ResourceSlice", "DeviceTaintRule", "ResourcePo
 PLURALS = {"DeviceClass": "deviceclasses"}
 
 
+# cluster.py with further API versions switched on.
+_WITH_APIS = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+import cluster
+apis, start = sys.argv.pop(1), cluster.Cluster._start
+cluster.Cluster._start = lambda self, part, *arguments: start(
+    self, part, *(a + "," + apis if a.startswith("--runtime-config=") else a for a in arguments)
+)
+raise SystemExit(cluster.main())
+"""
+
+
 @contextmanager
 def control_plane(
-    shared: Path, release: str, folder: Path, gates: str = "", *, scheduler: bool = False
+    shared: Path, release: str, folder: Path, gates: str = "", *, scheduler: bool = False, apis: str = ""
 ) -> Iterator[Any]:
     """A kube-apiserver of a release with all its versions switched on; skips the test where it is not built.
 
-    ``scheduler``: with kube-scheduler and the controllers of claims.
+    ``scheduler``: with kube-scheduler and the controllers of claims. ``apis``: further API versions, such as
+    ``scheduling.k8s.io/v1beta1=true``.
     """
     program = shared / "oracle" / "cluster.py"
     spec = importlib.util.spec_from_file_location("oracle_cluster", program)
@@ -38,7 +52,8 @@ def control_plane(
     place = ["--dir", str(folder / "cluster")]
     switches = ["--feature-gates", gates] if gates else []
     parts = [] if scheduler else ["--no-scheduler"]
-    up = [sys.executable, program, "up", "--release", release, *parts, *switches, *place]
+    run = [sys.executable, "-c", _WITH_APIS, str(program.parent), apis] if apis else [sys.executable, str(program)]
+    up = [*run, "up", "--release", release, *parts, *switches, *place]
     subprocess.run(up, check=True)
     try:
         yield module.attach(folder / "cluster")

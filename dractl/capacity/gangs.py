@@ -74,7 +74,8 @@ class NoDomain:
 
 @dataclass(frozen=True, slots=True)
 class TooFewFit:
-    """Of ``pods`` in all ``placed`` have a node and ``fits`` more get one, which is less than ``minimum``.
+    """Of ``pods`` in all ``placed`` have a node and ``fits`` more get one, which is less than ``minimum``; of a group
+    that has started none fits, and ``minimum`` is 1.
 
     ``attempt`` is kube-scheduler's for ``pod``, the next one, in ``state``, the cluster with those that fit. ``domain``
     (``key=value``) is where most of them fit, if a topology constraint keeps them together.
@@ -143,7 +144,10 @@ def waiting(state: ClusterState, pod: Raw, features: Features, *, recreated: boo
     if next_pod is None or attempt is None:
         next_pod = tried[-1]
         attempt = Scheduler(short.state, features).pod(next_pod, recreated=True)
-    return TooFewFit(name, least or 1, len(own), len(placed), short.fits, next_pod, attempt, short.state, where)
+    started = len(placed) >= (least or 1)
+    return TooFewFit(
+        name, 1 if started else least or 1, len(own), len(placed), short.fits, next_pod, attempt, short.state, where
+    )
 
 
 def unchecked(state: ClusterState, pod: Raw) -> Iterator[str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Literal, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from dractl.report.plain import printable
+
+if TYPE_CHECKING:
+    import threading
 
 ColorChoice = Literal["auto", "always", "never"]
 
@@ -101,11 +104,61 @@ def notice(message: str) -> None:
         _say("note:", "36", message)
 
 
+class _Progress:
+    """The line that says what is being done now. It appears when that has taken a second in all, by a timer: the step
+    that takes long may be a single one."""
+
+    def __init__(self) -> None:
+        self.message = ""
+        self.shown = False
+        self.timer: threading.Timer | None = None
+
+    def say(self, message: str) -> None:
+        import threading
+
+        self.message = message
+        if not message:
+            self._end()
+        elif self.shown:
+            self._print()
+        elif self.timer is None:
+            self.timer = threading.Timer(DELAY, self._print)
+            self.timer.daemon = True
+            self.timer.start()
+
+    def _end(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer.join()
+            self.timer = None
+        if self.shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            self.shown = False
+
+    def _print(self) -> None:
+        line = printable(self.message)[: max(_columns(sys.stderr) - 1, 1)]
+        if line:
+            self.shown = True
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+
+DELAY = 1.0
+"""Seconds after which progress appears."""
+_PROGRESS = _Progress()
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
 def progress(message: str) -> None:
-    """What is being done now, on a line of standard error that the next one replaces; an empty message removes it.
-    Only on a terminal, and not with ``--quiet``."""
+    """What is being done now, on a line of standard error that the next one replaces, from a second on; an empty
+    message removes it. Only on a terminal, cut to its width, and not with ``--quiet``."""
     if not _Choices.quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        print(f"\r\x1b[K{message}", end="", file=sys.stderr, flush=True)
+        _PROGRESS.say(message)
 
 
 def be_quiet(quiet: bool) -> None:

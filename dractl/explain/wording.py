@@ -262,7 +262,7 @@ def _gang_too_small(cause: causes.GangTooSmall, names: Names, scope: Scope) -> s
     together = f" on nodes with {cause.domain}" if cause.domain else ""
     fit = "fits" if cause.have == 1 else "fit"
     if cause.want == 1:
-        lead = f"no pod of {cause.group} fits{together}"
+        lead = f"no {'other ' if cause.placed else ''}pod of {cause.group} fits{together}"
     else:
         lead = f"{cause.group} starts with {cause.want} pods at once or none, and {cause.have} {fit}{together}{here}"
     return f"{lead}; the next one, {cause.pod}: {cause.why}"

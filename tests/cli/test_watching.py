@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from dractl.cli import terminal, watching
+from tests.cli.test_terminal import AtOnce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,6 +55,7 @@ def test_progress_does_not_come_between_reports(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "stdout", screen)
     monkeypatch.setattr(sys, "stderr", errors)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(threading, "Timer", AtOnce)
     reports = iter(["one\n", "two\n"])
 
     def report() -> str:

@@ -6,6 +6,7 @@ import io
 import json
 import stat
 import sys
+import threading
 from pathlib import Path  # noqa: TC003 - fixtures' type
 from typing import Any
 
@@ -16,6 +17,7 @@ from dractl.cli.main import main
 from dractl.cluster import live
 from dractl.errors import InputError, UsageError
 from dractl.explain import find
+from tests.cli.test_terminal import AtOnce
 from tests.explain.cluster import claim, device_class, node, pod, request, slice_of
 
 FAKE = """#!{python}
@@ -287,6 +289,7 @@ def test_progress_is_told_on_a_terminal_alone(
     screen = Screen(on_terminal)
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(threading, "Timer", AtOnce)
     terminal.be_quiet(quiet)
     try:
         live.read(live.Login(), tell=terminal.progress)
