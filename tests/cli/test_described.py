@@ -47,6 +47,43 @@ def explain(*arguments: str) -> int:
     return main(["explain", "--isolated", "-q", *arguments])
 
 
+DEPLOYMENT = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: part, namespace: ml}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: one
+        exactly: {deviceClassName: mig.nvidia.com}
+      - name: other
+        exactly: {deviceClassName: missing.example.com}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: ml}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: c, image: i, resources: {claims: [{name: gpu}]}}]
+      resourceClaims: [{name: gpu, resourceClaimTemplateName: part}]
+"""
+
+
+def test_a_deployment_whose_corrections_are_not_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """After a correction it is the pod that its template makes that is attempted again, not the Deployment."""
+    path = tmp_path / "web.yaml"
+    for text in (DEPLOYMENT, DEPLOYMENT.replace("missing.example.com", "mig.nvidia.com")):
+        path.write_text(text)
+        assert explain(str(path), "--hardware", "p5.48xlarge") == 1
+        out = capsys.readouterr().out
+        assert "deployment ml/web" in out
+        assert "x p5.48xlarge" in out
+
+
 def test_which_machines_serve_a_claim(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert explain(claim, "--hardware", MACHINES) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from dractl.allocation import Allocated
 from dractl.cluster.changes import Delete, Patch, PatchError, apply, parse_target, pointer
+from dractl.cluster.state import GROUPS
 from dractl.explain.answer import Fix
-from dractl.explain.ask import Question, claim_question
+from dractl.explain.ask import Question, claim_question, made_pods
 from dractl.explain.causes import ClassMissing, NoConsumer, SelectorError, SelectorFalse, WouldFitNow
 from dractl.explain.fixes import holders, owners
 from dractl.explain.fixes.acceptance import refusal
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from dractl.allocation import DeviceID
     from dractl.cluster.changes import Change
-    from dractl.cluster.state import ClusterState
+    from dractl.cluster.state import ClusterState, Raw
     from dractl.explain.answer import Explanation
     from dractl.explain.next_steps import NextStep
     from dractl.model import DeviceTaint
@@ -195,11 +196,21 @@ def _after(problem: Problem, correction: Candidate, explain: Explain, *, fixes: 
     except PatchError:
         return None
     kind, key = problem.question.kind, problem.question.key
-    value = {**(state.get(kind, key) or problem.question.value)}
+    value = {**(_of_workload(problem, state) or state.get(kind, key) or problem.question.value)}
     if kind == "Pod":  # created again, with the claims that its templates make then
         value["metadata"] = {k: v for k, v in value["metadata"].items() if k != "uid"}
         value["status"] = {}
     return explain(state, Question(kind, key, value), fixes)
+
+
+def _of_workload(problem: Problem, state: ClusterState) -> Raw | None:
+    """Of a workload: the pod that the template of the question's pod makes in another state."""
+    kind, key, asked = problem.question.kind, problem.question.key, problem.question.value
+    before, after = problem.state.get(kind, key), state.get(kind, key)
+    if kind in GROUPS or before is None or after is None:
+        return None
+    pods = zip(made_pods(Question(kind, key, before)), made_pods(Question(kind, key, after)), strict=False)
+    return next((then.value for now, then in pods if now.value == asked), asked)
 
 
 def _two_at_once(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Fix, ...]:
