@@ -82,7 +82,7 @@ def machine(layout: Layout) -> Machine:
     cpus_of_nodes, processors = _processors(given.get("cpus", 0), layout.numa, given.get("threads", 2))
     plan = _Plan(settings, given.get("vfs", 0))
     placed = sorted(_placed(layout.roots, cpus_of_nodes), key=lambda place: place[0].bdf)
-    parts = [_parts(function, slot.product, plan) for function, slot, _ in placed]
+    parts = [_parts(function, slot, plan) for function, slot, _ in placed]
     bridges = [bridge for _, _, bridge in placed if bridge is not None]
     functions = [*bridges, *(function for part in parts for function in part.functions)]
     twice = [bdf for bdf, count in Counter(function.bdf for function in functions).items() if count > 1]
@@ -239,7 +239,8 @@ def _processors(cpus: int, numa: int, threads: int) -> tuple[list[str], Cpus]:
 # --- devices -----------------------------------------------------------------------------------------------------
 
 
-def _parts(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
+def _parts(function: PciDevice, slot: Slot, plan: _Plan) -> _Parts:
+    product = slot.product
     if product.kind == "nvidia":
         return _nvidia(function, product, plan)
     if product.kind == "amd":
@@ -247,7 +248,7 @@ def _parts(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
     if product.kind == "intel":
         return _intel(function, product, plan)
     if product.kind == "nic":
-        return _nic(function, product, plan)
+        return _nic(function, slot, plan)
     if product.kind == "nvme":
         return _nvme(function, plan)
     return _accelerator(function, product, plan)
@@ -356,11 +357,14 @@ def _nvme(function: PciDevice, plan: _Plan) -> _Parts:
     return _Parts((pci,), controllers=(controller,))
 
 
-def _nic(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
-    facts = product.facts
+def _nic(function: PciDevice, slot: Slot, plan: _Plan) -> _Parts:
+    product = slot.product
+    facts = product.facts if slot.subsystem is None else {**product.facts, "subsystem": slot.subsystem}
     vfs = plan.vfs if product.virtual_functions else 0
     physical = replace(_described(function, facts, "nic"), sriov=_physical(vfs))
-    found = [_network(physical, facts, plan, f"eth{plan.take('eth')}" if facts.get("interface", True) else None, vfs)]
+    name = slot.interface or f"eth{plan.take('eth')}" if facts.get("interface", True) else None
+    pf = _network(physical, facts, plan, name, vfs)
+    found = [replace(pf, interfaces=tuple(_as_recorded(interface, slot, vfs) for interface in pf.interfaces))]
     for number in range(vfs):
         virtual = replace(_virtual(physical, number), device=facts["vf"]["device"], device_name=facts["vf"]["name"])
         virtual = replace(virtual, driver=facts["vf"]["driver"])
@@ -370,6 +374,21 @@ def _nic(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
         tuple(pci for part in found for pci in part.functions),
         interfaces=tuple(interface for part in found for interface in part.interfaces),
         rdma=tuple(rdma for part in found for rdma in part.rdma),
+    )
+
+
+def _as_recorded(interface: NetInterface, slot: Slot, vfs: int) -> NetInterface:
+    """An interface with what its machine's file says of it. How many virtual functions it can have is not said."""
+    infiniband = slot.link == "infiniband"
+    return replace(
+        interface,
+        mtu=slot.mtu,
+        uplink=slot.uplink,
+        gateway=slot.uplink,
+        kind="ipoib" if infiniband else interface.kind,
+        encapsulation="infiniband" if infiniband else interface.encapsulation,
+        sriov_total_vfs=max(vfs, 1) if slot.sriov else interface.sriov_total_vfs,
+        sriov_num_vfs=vfs if slot.sriov else interface.sriov_num_vfs,
     )
 
 

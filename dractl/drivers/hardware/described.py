@@ -1,8 +1,10 @@
 """Machines in a YAML file: the settings of a line, and ``roots`` that say where devices are.
 
 A root is ``{numa: 0, devices: [2xH100, nic]}``. It may have a name (``root: pci0000:44``), and ``devices`` may be a map
-from products to counts or addresses: ``{H100: ["0000:53:00.0"], EFAv2: 4}``. ``behind`` is the folder of /sys/devices
-that holds the root where it is not /sys/devices itself. ``numa: null`` is a root whose node the kernel does not know.
+from products to counts or addresses: ``{H100: ["0000:53:00.0"], EFAv2: 4}``. In place of an address, a NIC can have a
+map with more of what is known of it: ``{address: "0000:0c:00.0", interface: rdma0, mtu: 9000}``. ``behind`` is the
+folder of /sys/devices that holds the root where it is not /sys/devices itself. ``numa: null`` is a root whose node the
+kernel does not know.
 
 ``reported`` are devices that only a vendor's agent knows, by driver: ``{npu.rebellions.ai: [{name: rbln0, ...}]}``;
 the attributes are those that ``dractl rule DRIVER`` lists. ``evidence`` says where values come from.
@@ -37,6 +39,16 @@ if TYPE_CHECKING:
 
 _ROOT = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}\Z")
 _ROOT_KEYS = ("root", "numa", "devices", "behind")
+_NIC_KEYS = ("interface", "link", "mtu", "sriov", "subsystem", "uplink")
+_SLOT = {
+    "address": (BDF, "have the form 0000:53:00.0"),
+    "interface": (re.compile(r"[^\s/:]{1,15}\Z"), "be a name of at most 15 bytes"),
+    "link": (re.compile(r"(ethernet|infiniband)\Z"), "be ethernet or infiniband"),
+    "mtu": (re.compile(r"[1-9]\d{1,4}\Z"), "be a number such as 9000"),
+    "sriov": (re.compile(r"(True|False)\Z"), "be true or false"),
+    "uplink": (re.compile(r"(True|False)\Z"), "be true or false"),
+    "subsystem": (re.compile(r"0x[0-9a-f]{4}\Z"), "be four hexadecimal digits such as 0x0240"),
+}
 _TOP = (*KEYS, *FILE_KEYS, "title", "evidence", "reported")
 
 
@@ -143,15 +155,24 @@ def _slots(at: _At, path: tuple[str | int, ...], value: Any) -> tuple[Slot, ...]
         if type(places) is int and 1 <= places <= MAX_DEVICES:
             slots += [Slot(product)] * places
         elif isinstance(places, list):
-            for number, address in enumerate(places):
-                if not isinstance(address, str) or not BDF.match(address):
-                    raise at.error(
-                        (*path, name, number), f"an address must have the form 0000:53:00.0, not {address!r}"
-                    )
-                slots.append(Slot(product, address))
+            slots += [_slot(at, (*path, name, number), product, place) for number, place in enumerate(places)]
         else:
             raise at.error((*path, name), f"{name} must be a number of devices or a list of addresses")
     return tuple(slots)
+
+
+def _slot(at: _At, path: tuple[str | int, ...], product: Product, place: Any) -> Slot:
+    """An address, or a map of what is known of a device."""
+    known = ("address", *_NIC_KEYS) if product.kind == "nic" else ("address",)
+    facts = place if isinstance(place, dict) else {"address": place}
+    for key, value in facts.items():
+        if key not in known:
+            raise at.unknown((*path, key), known)
+        pattern, wanted = _SLOT[key]
+        if not pattern.match(str(value)):
+            where = path if facts is not place else (*path, key)
+            raise at.error(where, f"{'an ' if key == 'address' else ''}{key} must {wanted}, not {value!r}")
+    return Slot(product, **facts)
 
 
 def _product(at: _At, path: tuple[str | int, ...], text: str, *, count: bool) -> tuple[Product, int]:

@@ -41,10 +41,18 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A device on a root. Without ``address`` it gets the next free one below its root."""
+    """A device on a root. Without ``address`` it gets the next free one below its root. Of a NIC, ``interface`` is the
+    name of its network interface; without it there is a made-up one. ``uplink`` carries the node's default route.
+    """
 
     product: Product
     address: str | None = None
+    interface: str | None = None
+    link: str = "ethernet"
+    mtu: int | None = None
+    sriov: bool = False
+    subsystem: str | None = None
+    uplink: bool = False
 
 
 @dataclass(frozen=True, slots=True)

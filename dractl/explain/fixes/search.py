@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Allocated
 from dractl.cluster.changes import Delete, Patch, PatchError, apply, parse_target, pointer
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from dractl.allocation import DeviceID
     from dractl.cluster.changes import Change
-    from dractl.cluster.state import ClusterState, Raw
+    from dractl.cluster.state import ClusterState
     from dractl.explain.answer import Explanation
     from dractl.explain.next_steps import NextStep
     from dractl.model import DeviceTaint
@@ -203,7 +203,7 @@ def _after(problem: Problem, correction: Candidate, explain: Explain, *, fixes: 
     return explain(state, Question(kind, key, value), fixes)
 
 
-def _of_workload(problem: Problem, state: ClusterState) -> Raw | None:
+def _of_workload(problem: Problem, state: ClusterState) -> Mapping[str, Any] | None:
     """Of a workload: the pod that the template of the question's pod makes in another state."""
     kind, key, asked = problem.question.kind, problem.question.key, problem.question.value
     before, after = problem.state.get(kind, key), state.get(kind, key)

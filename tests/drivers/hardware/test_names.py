@@ -136,6 +136,10 @@ def test_mig_profiles_fit_their_gpu(layout: str) -> None:
         ("title: a\nfabric: {clique: x}\n", 2, "fabric must be a map of cluster, a UUID, and clique, a number"),
         ("title: a\ninstanceType: [1]\n", 2, "instanceType must be a string such as p5.48xlarge"),
         ("title: a\ncloud: awz\n", 2, "cloud must be one of alibaba, aws, azure, gce, oke, not 'awz'"),
+        ("roots:\n- {devices: {nic: [{interface: a b}]}}\n", 2, "interface must be a name of at most 15 bytes"),
+        ("roots:\n- {devices: {nic: [{adress: '0000:53:00.0'}]}}\n", 2, "unknown key 'adress'; did you mean address?"),
+        ("roots:\n- {devices: {H100: [{mtu: 9000}]}}\n", 2, "unknown key 'mtu'"),
+        ("roots:\n- {devices: {nic: [{link: token-ring}]}}\n", 2, "link must be ethernet or infiniband"),
         ("reported:\n  tenstorrent.com:\n  - {name: tt-0, boardName: p151}\n", 3, "boardName must be one of e75, e150"),
         ("roots:\n- {numa: 0, devices: [H1000]}\n", 2, "unknown machine or product 'H1000'; did you mean H100"),
         ("roots:\n- {root: pci0, devices: [H100]}\n", 2, "root must be a host bridge such as pci0000:44"),
@@ -170,8 +174,8 @@ def test_a_file_whose_whole_is_impossible_is_named(tmp_path: Path) -> None:
 def test_the_list_says_what_is_derived(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["render", "--list-hardware"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    (p5,) = (line for line in lines if line.startswith("p5.48xlarge "))
-    assert "derived" not in p5
+    (p4,) = (line for line in lines if line.startswith("p4d.24xlarge "))
+    assert "derived" not in p4
     (dgx,) = (line for line in lines if line.startswith("dgx-h100 "))
     assert dgx.endswith("(derived: PCIe roots)")
     assert main(["render", "--list-hardware", "-o", "json"]) == 0
@@ -190,3 +194,47 @@ def test_gpus_of_other_vendors(spec: str, driver: str) -> None:
     found = render(machine(spec), NEWEST)
     assert [item["spec"]["driver"] for item in found.slices] == [driver]
     assert len(found.slices[0]["spec"]["devices"]) == 2
+
+
+# kubernetes-sigs/dranet@v1.4.0, slices of live nodes: examples/aws_eks_examples/gpu-efa, oci_oke_examples/
+# BM.GPU.GB200-v3.4 and BM.GPU.H100.8, azure_aks_examples/gb300 and mi300x.
+PUBLISHED = {
+    "p4d.24xlarge": {
+        "pci-0000-20-01-0": {"dra.net/ifName": "ens65", "dra.net/mtu": 9001, "dra.net/rdma": False},
+        "pci-0000-90-01-0": {"dra.net/ifName": "ens129", "dra.net/sriov": False},
+        "pci-0000-a0-01-0": {"dra.net/ifName": "ens161", "dra.net/pciSubsystem": "ec20"},
+        "pci-0000-a0-1b-0": {"dra.net/rdmaDevice": "rdmap160s27", "dra.net/pciSubsystem": "efa0"},
+    },
+    "BM.GPU.GB200-v3.4": {
+        "pci-0000-03-00-0": {"dra.net/ifName": "rdma0", "dra.net/mtu": 9000, "dra.net/sriov": True},
+        "pci-0012-03-00-1": {"dra.net/ifName": "rdma7", "dra.net/sriovVfs": 0, "dra.net/numaNode": 1},
+    },
+    "BM.GPU.H100.8": {
+        "pci-0000-0c-00-0": {"dra.net/ifName": "rdma0"},
+        "pci-0000-d5-00-1": {"dra.net/ifName": "rdma15", "dra.net/rdma": True},
+    },
+    "Standard_ND128isr_GB300_v6": {
+        "pci-0104-00-00-0": {"dra.net/pciSubsystem": "0240", "dra.net/ifName": None, "dra.net/numaNode": 1},
+    },
+    "Standard_ND96isr_MI300X_v5": {
+        "pci-0101-00-00-0": {"dra.net/pciSubsystem": "0101", "resource.kubernetes.io/pcieRoot": None},
+    },
+    # NVIDIA DGX H100 user guide, table 6: the ports are InfiniBand's by default.
+    "dgx-h100": {
+        "pci-0000-18-00-0": {"dra.net/ifName": "ibp24s0", "dra.net/encapsulation": "infiniband"},
+        "pci-0000-dc-00-0": {"dra.net/ifName": "ibp220s0", "dra.net/type": "ipoib"},
+    },
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_what_live_nodes_published(name: str) -> None:
+    (item,) = render(machine(name), NEWEST, ["dra.net"]).slices
+    found = {device["name"]: device["attributes"] for device in item["spec"]["devices"]}
+    for device, wanted in PUBLISHED[name].items():
+        shown = {key: next(iter(found[device].get(key, {"": None}).values())) for key in wanted}
+        assert shown == wanted, device
+
+
+def test_a_node_whose_only_interface_is_its_uplink_offers_none() -> None:
+    assert render(machine("ct5lp-hightpu-4t"), NEWEST, ["dra.net"]).slices == ()
