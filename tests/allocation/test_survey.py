@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dractl.allocation import AllocatedState, DeviceID, DuplicateDevice
+from dractl.allocation import AllocatedState, DeviceID, DuplicateDevice, Unallocatable
 
-from .conftest import Cluster, claim, node, want
+from .conftest import Cluster, claim, node, taken, want
 
 
 def gpu(name: str, model: str, root: str | None = None, **more: Any) -> dict[str, Any]:
@@ -110,3 +110,29 @@ def test_pools_tell_why_they_are_not_used(cluster: Cluster) -> None:
     }
     assert (found["a.io"].slices, found["a.io"].expected) == (1, 3)
     assert found["b.io"].fault == DuplicateDevice("x")
+
+
+def test_devices_hidden_by_a_gate_name_it(cluster: Cluster) -> None:
+    cluster.pool("gpu.io", [gpu("a", "A", bindingConditions=["Attached"], bindingFailureConditions=["Failed"])])
+    (found,) = cluster.allocator(DRADeviceBindingConditions=False).survey(node(), [claim(want("r", "gpu.io"))]).requests
+    (loss,) = (loss for stage in found.stages for loss in stage.lost)
+    assert (loss.code, loss.gate) == ("gate-off", "DRADeviceBindingConditions")
+    (found,) = cluster.allocator(DRADeviceBindingConditions=True).survey(node(), [claim(want("r", "gpu.io"))]).requests
+    assert [device.device for device in found.candidates] == ["a"]
+
+
+def test_devices_of_a_counter_set_share_a_group_with_all_that_are_allocated(cluster: Cluster) -> None:
+    """KEP-5691 (DRADeviceCompatibilityGroups): one group in common with every device that takes from the set."""
+
+    def part(name: str, *groups: str) -> dict[str, Any]:
+        use = {"counterSet": "s", "counters": {"memory": {"value": "1"}}, "compatibilityGroups": list(groups)}
+        return {"name": name, "consumesCounters": [use]}
+
+    parts = [part("a", "x", "y"), part("b", "y", "z"), part("c", "x"), part("d", "z"), part("e", "y")]
+    cluster.pool("gpu.io", parts, pool={"resourceSliceCount": 2})
+    counters = [{"name": "s", "counters": {"memory": {"value": "9"}}}]
+    cluster.pool("gpu.io", [], pool={"resourceSliceCount": 2}, sharedCounters=counters)
+    held = AllocatedState(devices=frozenset({DeviceID("gpu.io", "node-1", "a"), DeviceID("gpu.io", "node-1", "b")}))
+    allocator = cluster.allocator(state=held, DRADeviceCompatibilityGroups=True)
+    assert taken(allocator.allocate(node(), [claim(want("r", "gpu.io"))])) == ["r=e"]
+    assert isinstance(allocator.allocate(node(), [claim(want("r", "gpu.io", 2))]), Unallocatable)

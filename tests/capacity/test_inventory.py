@@ -94,10 +94,12 @@ def test_what_a_pool_has_besides_whole_devices() -> None:
     share = {"name": "nic-0", "allowMultipleAllocations": True, "capacity": {"bandwidth": {"value": "100G"}}}
     nics = slice_of("nic.example.com", "a", share, {**share, "name": "nic-1"}, {"name": "nic-2"})
     users = claim("nic", request("r", "nic"), status=allocation("a", ("nic.example.com", "nic-0"), pod="p"))
-    users["status"]["allocation"]["devices"]["results"][0] |= {
-        "consumedCapacity": {"bandwidth": "30G"},
-        "shareID": "94fea872-bd00-4722-877d-33e31a9d6b13",
-    }
+    others = claim("nic-too", request("r", "nic"), status=allocation("a", ("nic.example.com", "nic-0"), pod="p"))
+    for user, amount, share_id in ((users, "20G", "94fea872"), (others, "10G", "a1b2c3d4")):
+        user["status"]["allocation"]["devices"]["results"][0] |= {
+            "consumedCapacity": {"bandwidth": amount},
+            "shareID": f"{share_id}-bd00-4722-877d-33e31a9d6b13",
+        }
     counted = gpus("a")
     counted["metadata"]["name"] = "counters"
     del counted["spec"]["devices"]
@@ -106,7 +108,7 @@ def test_what_a_pool_has_besides_whole_devices() -> None:
     parts["spec"]["partitionTypeAttribute"] = "gpu.nvidia.com/profile"
     for made in (counted, parts):
         made["spec"]["pool"]["resourceSliceCount"] = 2
-    stock, states, _ = taken(node("a"), nics, users, counted, parts, held("c", "p0", "p"), pod("p"))
+    stock, states, _ = taken(node("a"), nics, users, others, counted, parts, held("c", "p0", "p"), pod("p"))
     pools = {row.driver: row for row in stock.pools}
     shares = pools["nic.example.com"].shared
     assert shares is not None
@@ -118,6 +120,23 @@ def test_what_a_pool_has_besides_whole_devices() -> None:
     assert rows == [("1g", 1, 1), ("3g", 3, 1)]
     assert states["p1"] == "free"
     assert next(row for row in stock.devices if row.id.device == "p0").requests == ("r",)
+
+
+def test_partitions_are_counted_only_where_a_type_is_a_size() -> None:
+    """A type whose devices take different amounts, or a partition without a type, says nothing about what fits."""
+    odd = {**partition("p1", 2), "attributes": {"profile": {"string": "3g"}}}
+    for second in (odd, {**partition("p1", 3), "attributes": {}}):
+        parts = gpus("a", partition("p0", 3), second)
+        parts["spec"]["partitionTypeAttribute"] = "gpu.nvidia.com/profile"
+        counted = gpus("a")
+        counted["metadata"]["name"] = "counters"
+        del counted["spec"]["devices"]
+        counted["spec"]["sharedCounters"] = [{"name": "gpu-0", "counters": {"slices": {"value": "7"}}}]
+        for made in (counted, parts):
+            made["spec"]["pool"]["resourceSliceCount"] = 2
+        stock, states, _ = taken(node("a"), counted, parts)
+        assert [row.partitions for row in stock.pools] == [()]
+        assert states == {"p0": "free", "p1": "free"}
 
 
 def partition(name: str, size: int) -> dict[str, Any]:

@@ -99,6 +99,9 @@ def test_a_shape_of_classes(dump: str, capsys: pytest.CaptureFixture[str]) -> No
 def test_a_shape_that_is_none(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "gpus=1", "-f", dump, "--isolated"]) == 2
     assert "did you mean gpu?" in capsys.readouterr().err
+    for shape in ("gpu=0", "gpu=33", "gpu=x", "gpu=1,gpu=1", "gpu,gpu=1"):
+        assert main(["fit", shape, "-f", dump, "--isolated"]) == 2
+        assert "each kind once, with a count from 1 to 32" in capsys.readouterr().err
 
 
 def test_several_shapes_are_a_table(dump: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -301,6 +301,16 @@ def test_fix_unwraps_the_source_of_a_claim(here: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("comment", ["source:  # why", "source:\n      # why"])
+def test_fix_unwraps_nothing_that_a_comment_explains(here: Path, comment: str) -> None:
+    path = here / "claim.yaml"
+    text = POD.replace("    source:\n", f"    {comment}\n").replace(", source: {", ", resourceClaimTemplateName: t} #")
+    assert "# why" in text
+    path.write_text(text)
+    assert main(["lint", "claim.yaml", "--fix"]) == 1
+    assert path.read_text() == text
+
+
 OLD_SLICE = """\
 apiVersion: resource.k8s.io/v1beta1
 kind: ResourceSlice

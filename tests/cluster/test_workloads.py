@@ -78,3 +78,26 @@ def test_pods_that_are_terminating_are_not_active() -> None:
     )
     active = ActivePods(state).of("StatefulSet", ("ml", "db"))
     assert [p["metadata"]["name"] for p in active] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "of_group",
+    [{"workloadRef": {"workloadName": "train"}}, {"podGroupTemplateRef": {"workload": {"workloadName": "train"}}}],
+    ids=["1.37", "1.36"],
+)
+def test_the_pods_of_a_workload_are_those_of_its_groups(of_group: dict[str, Any]) -> None:
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": "train-0", "namespace": "ml"},
+        "spec": of_group,
+    }
+    mine = pod("a", spec={"schedulingGroup": {"podGroupName": "train-0"}})
+    state = state_of(mine, pod("b", spec={"schedulingGroup": {"podGroupName": "other"}}), pod("c"), group)
+
+    def below(kind: str, name: str) -> list[str]:
+        return [key[1] for key, _ in owned_pods(state, kind, ("ml", name))]
+
+    assert below("Workload", "train") == ["a"]
+    assert below("Workload", "serve") == []
+    assert below("PodGroup", "train-0") == ["a"]

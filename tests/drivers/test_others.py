@@ -365,3 +365,12 @@ def test_intel_gpus_of_0_10() -> None:
     assert list(found.left_out) == ["0000:3c:00.0"]
     (only,) = find("gpu.intel.com").device_classes(asked)
     assert only["metadata"]["name"] == "gpu.intel.com"
+
+
+def test_what_is_no_intel_gpu_is_not_left_out_either() -> None:
+    """Only GPUs that the driver does not publish have a reason for it."""
+    other = replace(FLEX, bdf="0000:3e:00.0", vendor="0x10de", driver="nvidia")
+    nic = replace(FLEX, bdf="0000:3f:00.0", class_code="0x020000", kind="network", driver="ice")
+    found = find("gpu.intel.com").inventory(Machine(pci_devices=(FLEX, other, nic)), options())
+    assert len(found.devices) == 1
+    assert found.left_out == {}

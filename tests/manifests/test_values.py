@@ -135,3 +135,23 @@ def test_equal_parts_of_a_large_file_are_one_value(monkeypatch: pytest.MonkeyPat
 )
 def test_an_extended_resource_is_relevant_and_an_image_is_not(data: bytes, relevant: bool) -> None:
     assert is_relevant(data) is relevant
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        # go-yaml v2 resolve.go: strconv.ParseInt(plain, 0, 64), and behind 0b and -0b once more with base 2.
+        ("0b101", 5),
+        ("-0b101", -5),
+        ("+0b1111_0000", 240),
+        ("0b-101", -5),
+        ("0b+11", 3),
+        ("0b-1" + "0" * 63, -(2**63)),
+        ("-0b-1", "-0b-1"),
+        ("0b102", "0b102"),
+    ],
+)
+def test_binary_integers(text: str, value: int | str) -> None:
+    (document,) = yamltext.read(Source("f", f"a: {text}\n"))
+    assert not isinstance(document, Broken)
+    assert document.value == {"a": value}

@@ -228,6 +228,7 @@ def test_affinity_counts_only_pods_that_match_every_term() -> None:
     rejection = reject(asking, node("node-1"), x, one)
     assert rejection is not None
     assert rejection.texts == ("node(s) didn't match pod affinity rules",)
+    assert rejection.final  # interpodaffinity/filtering.go: UnschedulableAndUnresolvable, eviction does not help
     both = running("d", "node-1", metadata={"labels": {"app": "x", "tier": "1"}})
     assert reject(asking, node("node-1"), both) is None
 

@@ -120,6 +120,8 @@ def test_a_class_without_provisioner_needs_a_volume() -> None:
         volume("pv", accessModes=["ReadOnlyMany"]),
         volume("pv", storageClassName="slow"),
         volume("pv", claimRef={"name": "other", "namespace": "ml"}),
+        # component-helpers/storage/volume/pv_helpers.go FindMatchingVolume
+        {**volume("pv"), "metadata": {"name": "pv", "deletionTimestamp": "2026-01-01T00:00:00Z"}},
     ],
 )
 def test_volumes_that_cannot_be_bound(unfit: dict[str, Any]) -> None:
@@ -166,3 +168,19 @@ def test_without_the_objects_nothing_is_said_of_volumes(objects: tuple[dict[str,
     scheduler = Scheduler(state_of(asking, A, *objects), Features.for_release("1.37"))
     assert not scheduler.volumes(asking).known
     assert scheduler.pod(asking).fits
+
+
+def test_a_claim_of_an_ephemeral_volume_belongs_to_its_pod() -> None:
+    """component-helpers/storage/ephemeral/ephemeral.go VolumeIsForPod."""
+    ephemeral = [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
+    asking = pod("p", spec={"volumes": ephemeral}, metadata={"uid": "ours"})
+
+    def message(owner: str) -> str | None:
+        made = claim("p-v")
+        made["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "p", "uid": owner, "controller": True}]
+        state = state_of(asking, A, B, made, storage_class())
+        return Scheduler(state, Features.for_release("1.37")).pod(asking).message
+
+    refused = "PVC ml/p-v was not created for pod ml/p (pod is not owner)"
+    assert refused in (message("another") or "")
+    assert refused not in (message("ours") or "")

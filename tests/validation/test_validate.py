@@ -224,3 +224,40 @@ def test_v1alpha3_capacities_are_plain_quantities() -> None:
     basic["capacity"] = {"a b": "80Gi"}
     (found,) = validate(document, Target.of("1.31"))
     assert found.path[:6] == ("spec", "devices", 0, "basic", "capacity", "a b")[: len(found.path)]
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "details"),
+    [
+        # As 1.36's and 1.37's servers answered; 1.37 says what is wrong.
+        ("1.36", "gpu", ["must be a valid extended resource name"]),
+        ("1.36", "kubernetes.io/gpu", ["must be a valid extended resource name"]),
+        ("1.37", "gpu", ["a name must be a domain-prefixed path, such as 'example.com/my-prop'"]),
+        ("1.37", "kubernetes.io/gpu", ['must not have "kubernetes.io/" domain']),
+        ("1.37", "example.com/gpu", []),
+    ],
+)
+def test_what_is_wrong_with_the_name_of_an_extended_resource(release: str, name: str, details: list[str]) -> None:
+    value = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "gpu.example.com"},
+        "spec": {"extendedResourceName": name},
+    }
+    found = [v for v in validate(value, Target.of(release, {"DRAExtendedResource": True})) if v.rule == "DC-12"]
+    assert [violation.message.rpartition(": ")[2] for violation in found] == details
+
+
+def test_a_key_that_is_wrong_is_found_at_the_key() -> None:
+    device = {"name": "gpu-0", "nodeAllocatableResourceMappings": {"example.com/gpu": {"allocationMultiplier": "1"}}}
+    pool = {"name": "a", "generation": 1, "resourceSliceCount": 1}
+    value = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "a"},
+        "spec": {"driver": "gpu.example.com", "nodeName": "a", "pool": pool, "devices": [device]},
+    }
+    found = [v for v in validate(value, Target.of("1.36", {"DRANodeAllocatableResources": True})) if v.rule == "RS-37"]
+    assert [(v.path[-1], v.key) for v in found if "node allocatable resource name" in v.message] == [
+        ("example.com/gpu", True)
+    ]

@@ -123,3 +123,11 @@ def test_everything_that_refuses_a_node_is_put_right_at_once() -> None:
         0
     ].title == "add a toleration for team=x:NoSchedule to the pod, and remove nodeSelector pool=b " + ("from the pod")
     assert len([step for step in answer.fixes[0].steps if step.destroys]) == 1
+
+
+def test_a_node_gets_the_label_that_an_expression_asks_for() -> None:
+    terms = [{"matchExpressions": [{"key": "example.com/rack", "operator": "In", "values": ["r1", "r2"]}]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    asking = waiting(affinity={"nodeAffinity": required})
+    found = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, asking)
+    assert "label node-1 with example.com/rack=r1" in titles(found)
