@@ -1,4 +1,4 @@
-"""What Python raises for archives and compressed files that cannot be unpacked."""
+"""Exceptions that Python raises for archives and compressed files that cannot be unpacked."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import sys
 
 
 def damage() -> tuple[type[Exception], ...]:
-    """For an ``except`` around tarfile, zipfile, gzip, bz2 and lzma: damaged, encrypted, or packed in a way that this
-    Python does not know.
-    """
+    """For an ``except`` around tarfile, zipfile, gzip, bz2 and lzma: damaged, encrypted, or packed by a method that
+    this Python does not support."""
     import lzma
     import tarfile
     import zipfile

@@ -1,4 +1,4 @@
-"""Files that are replaced in one step: whenever the writer is killed, the old content is there or the new one."""
+"""Files that are replaced atomically: if the writer is killed, the file has either the old content or the new."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Makes ``data`` the content of a file, creating it if need be. A symbolic link stays one, and mode and owner are
-    kept; what is no regular file (a pipe, ``/dev/stdout``) is written to as it is.
+    """Makes ``data`` the content of a file, creating it if necessary. A symbolic link stays one, and mode and owner are
+    kept; anything but a regular file (a pipe, ``/dev/stdout``) is written to directly.
 
-    Raises OSError; then the file is as it was, and nothing is left beside it.
+    Raises OSError; then the file is unchanged, and no temporary file is left.
     """
     real = Path(os.path.realpath(path))
     try:
@@ -31,7 +31,7 @@ def replace(path: Path, data: bytes) -> None:
         if old is None:
             os.chmod(temporary, 0o666 & ~_umask())
             return
-        with suppress(OSError, AttributeError):  # only root gives files away, and Windows has no owners
+        with suppress(OSError, AttributeError):  # only root can give files away, and Windows has no owners
             os.chown(temporary, old.st_uid, old.st_gid)
         os.chmod(temporary, stat.S_IMODE(old.st_mode))
 
@@ -39,8 +39,8 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def swap(path: str, data: bytes, finish: Callable[[str], None] = lambda _: None) -> None:
-    """Puts a new file, which only its owner reads, in the place of ``path``, be that a link; ``finish`` gets the name
-    under which it is written. Raises what fails; then nothing is left beside it."""
+    """Moves a new file, which only its owner can read, to ``path``, following links; ``finish`` gets the name under
+    which it is written. Raises the error of a failed step; then no temporary file is left."""
     import tempfile
 
     folder, name = os.path.split(path)

@@ -13,17 +13,17 @@ _PACKAGES = {"cel_expr_python": "cel-expr-python", "re2": "google-re2"}  # by mo
 
 @cache
 def missing() -> tuple[str, ...]:
-    """The packages that compiling and evaluating selectors needs and that are not installed, by their names on PyPI."""
+    """The packages needed for compiling and evaluating selectors that are not installed, by their names on PyPI."""
     return tuple(package for module, package in _PACKAGES.items() if find_spec(module) is None)
 
 
 def why_not() -> str | None:
-    """Why no selector can be compiled; None if they can."""
+    """The reason why selectors cannot be compiled; None if they can."""
     return f"{' and '.join(missing())} not installed" if missing() else None
 
 
 def require(what: str) -> None:
-    """Raise Unsupported, naming ``what`` needs selectors, if they cannot be compiled."""
+    """Raises Unsupported if selectors, which ``what`` needs, cannot be compiled."""
     reason = why_not()
     if reason is not None:
         raise Unsupported(

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 
 class DractlError(Exception):
-    """Error that the user can see and fix.
+    """An error that the user can see and fix.
 
     ``message`` says what is wrong, in one sentence; ``place`` where (``file``, ``file:line:column``, an object's name);
     ``hint`` what is allowed or what to do next.
@@ -38,4 +38,4 @@ class InputError(DractlError):
 
 
 class Unsupported(DractlError):
-    """A part of the question that dractl does not answer yet; said instead of a guess: exit code 3."""
+    """A part of the question that dractl does not answer yet, reported instead of a guess: exit code 3."""

@@ -1,4 +1,4 @@
-"""Where the data that ships with dractl lies: in the installed package, or beside it in a checkout."""
+"""The location of the data that ships with dractl: in the installed package, or beside it in a checkout."""
 
 from __future__ import annotations
 

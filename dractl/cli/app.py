@@ -1,5 +1,5 @@
-"""The whole command line as typer has it: for help, completions, and command lines that
-:func:`dractl.cli.options.read` leaves to it."""
+"""The whole command line as typer has it: for help, completions, and command lines that :func:`dractl.cli.options.read`
+leaves to it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def _root(
     version: Annotated[bool, typer.Option("--version", help="Print the version; with -v the releases known.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="With --version: list the releases known.")] = False,
 ) -> None:
-    """DRA on Kubernetes: what hardware is here, which ResourceSlices it becomes, what is wrong with these
-    manifests, and why this pod is pending."""
+    """DRA on Kubernetes: what hardware is here, which ResourceSlices it becomes, what is wrong with these manifests,
+    why this pod is pending, and how many more fit."""
     if version:
         typer.echo(_version(verbose))
         raise typer.Exit
@@ -53,9 +53,9 @@ def _version(verbose: bool) -> str:
 
 
 def command_line(invoked: str | None = None, program: str = "dractl") -> TyperGroup:
-    """The command line as one command: with all subcommands, or with ``invoked`` alone where that is one of them, which
-    spares a run the making of the others. Help gives its examples with the name ``program``."""
-    completion_init()  # the scripts of completions/ ask through the environment; without it typer knows no shell
+    """The command line as one command: with all subcommands, or only with ``invoked`` if that is one of them, which
+    saves making the others. Help shows its examples with the name ``program``."""
+    completion_init()  # the scripts of completions/ ask through the environment; without it typer finds no shell
     app = typer.Typer(
         add_completion=False,
         pretty_exceptions_enable=False,

@@ -139,7 +139,7 @@ def _answer(
 
 
 def _named(program: Program) -> set[str]:
-    """The drivers that an expression is about: those it names, and those whose domains it looks into."""
+    """The drivers that an expression refers to: those it names, and those whose domains it reads."""
     return {*program.drivers, *(found.domain for found in program.lookups)}
 
 

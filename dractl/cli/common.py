@@ -1,4 +1,4 @@
-"""Options that every subcommand takes, and what they do."""
+"""Options that every subcommand has, and their effect."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ _FOR_PEOPLE = frozenset({"full", "concise", "text", "tree", "matrix", "table"})
 
 
 def choose_output(value: str, allowed: tuple[str, ...]) -> str:
-    """``--output`` if it is allowed; from then on the report is written in the encoding that the format asks for."""
+    """``--output`` if it is allowed; from then on the report is written in the encoding that the format requires."""
     if choose("--output", value, allowed) not in _FOR_PEOPLE:
         terminal.write_utf8()
     return value
 
 
 def write_report(text: str, output_file: Path | None) -> None:
-    """The report, to standard output or to ``--output-file``."""
+    """Writes the report to standard output or to ``--output-file``."""
     import sys
 
     text = harmless(text)
@@ -86,14 +86,14 @@ def write_report(text: str, output_file: Path | None) -> None:
     try:
         try:
             atomic.replace(output_file, data)
-        except OSError:  # a file that is mounted alone, or in a folder that is not ours
+        except OSError:  # a file that is mounted alone, or in a folder that we cannot write to
             output_file.write_bytes(data)
     except OSError as error:
         raise InputError(f"cannot write the report: {error.strerror}", place=str(output_file)) from error
 
 
 def configuration(path: Path | None, isolated: bool) -> Configuration:
-    """The configuration file: ``--config``, else the nearest one; nothing of it with ``--isolated``."""
+    """The configuration file: ``--config``, else the nearest one; empty with ``--isolated``."""
     from dractl.lint.config import Config, find, read
 
     if path is not None:
@@ -122,7 +122,8 @@ def asked(
 
 
 def target(release: str | None, gates: dict[str, bool]) -> Target:
-    """What ``--kubernetes-version`` and ``--feature-gates`` ask about; says so if a release is newer than we know."""
+    """The target of ``--kubernetes-version`` and ``--feature-gates``, with a notice if the release is newer than dractl
+    knows."""
     from dractl.model import NEWEST, Target
 
     tell_if_newer(release)
@@ -130,7 +131,7 @@ def target(release: str | None, gates: dict[str, bool]) -> Target:
 
 
 def tell_if_newer(release: str | None) -> None:
-    """A notice where the answer is that of another release than the one asked about."""
+    """A notice if the rules of another release than the requested one are used."""
     from dractl.model.releases import NEWEST, is_newer
 
     if release and is_newer(release):

@@ -26,12 +26,12 @@ def command(
 
 
 def file_name(shell: str) -> str:
-    """The file in ``completions/`` that holds the script of ``shell``."""
+    """The file in ``completions/`` with the script of ``shell``."""
     return {"bash": "dractl.bash", "zsh": "_dractl", "fish": "dractl.fish", "powershell": "dractl.ps1"}[shell]
 
 
 def candidates(words: list[str], incomplete: str) -> list[str]:
-    """What can follow ``words`` (the program's name left out): names that begin with ``incomplete``."""
+    """Candidates after ``words`` (without the program's name): names that begin with ``incomplete``."""
     from dractl.cli.app import command_line
 
     group = command_line()

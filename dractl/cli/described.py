@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def refuse(output: str, *, patch: bool, node: bool, devices: bool) -> None:
-    """Raises UsageError for what cannot be asked about several machines at once."""
+    """Raises UsageError for options that cannot be combined with several machines."""
     if output == "html":
         raise UsageError("--hardware compares machines as text or json, not html")
     for option, given in (("--patch", patch), ("--node", node), ("--devices", devices)):
@@ -36,7 +36,7 @@ def with_network(cluster: Cluster, files: Sequence[str], target: Target) -> Clus
 def compare(
     cluster: Cluster, hardware: Sequence[str], target: Target, output: str, verbose: int, *, to_file: bool
 ) -> tuple[str, bool]:
-    """Which machines serve each subject, as a report; and whether each of them is served by one."""
+    """The machines that serve each subject, as a report; and whether each subject is served by one."""
     from dractl.explain import Options
     from dractl.explain.machines import compare as ask
     from dractl.report import explain_machines
@@ -56,7 +56,7 @@ def compare(
 
 
 def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
-    """What was named, else what is pending, else the templates: often a file of claims holds nothing else."""
+    """The named subjects, else the pending ones, else the templates: a file of claims often has nothing else."""
     from dractl.errors import InputError
     from dractl.explain import everything, find
 
@@ -71,7 +71,7 @@ def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
 
 
 def _text(comparisons: Sequence[Comparison], verbose: int, *, to_file: bool) -> str:
-    """The tables; with -v also the whole answer for each machine that does not serve."""
+    """The tables; with -v, also the whole answer for each machine that does not serve."""
     from dractl.report import explain_machines, explain_text
     from dractl.report.canvas import Canvas
 

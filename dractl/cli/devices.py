@@ -1,4 +1,4 @@
-"""``dractl devices``: every device of the cluster, its state and who holds it, and what has to be cleaned up."""
+"""``dractl devices``: every device of the cluster, its state and its holder, and what needs cleaning up."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def command(
     quiet: common.Quiet = False,
     color: common.Color = "auto",
 ) -> None:
-    """List the devices of the cluster: which are free, who holds the others, and what somebody has to clean up.
+    """List the devices of the cluster: which are free, who holds the others, and what needs cleaning up.
 
     Objects come from the cluster of the kubeconfig, or from files. `-o wide` has a line for each device.
 
@@ -164,7 +164,7 @@ def _report(
 
 
 def _hidden(cluster: Cluster) -> str:
-    """What is said where claims may not be read; empty if all may."""
+    """The notice if claims may not be read; empty if all may."""
     rights = cluster.state.rights
     found = [one for one in rights.unread if one.kind == "ResourceClaim"]
     if not found:
@@ -176,11 +176,11 @@ def _hidden(cluster: Cluster) -> str:
     )
 
 
-_TEMPLATES, _NODES = 6, 6000  # templates whose copies are counted on a page, and times nodes: some seconds
+_TEMPLATES, _NODES = 6, 6000  # templates whose copies are counted on a page, multiplied by nodes: a few seconds
 
 
 def _templates(cluster: Cluster) -> list[Fit]:
-    """How many more copies of the cluster's templates fit; of many those that most pods use."""
+    """How many more copies of the cluster's templates fit; if there are many, of those that most pods use."""
     from collections import Counter
 
     from dractl.capacity import copies, place
@@ -199,7 +199,7 @@ def _templates(cluster: Cluster) -> list[Fit]:
         try:
             found.append(place(copies.of_object(cluster.state, "ResourceClaimTemplate", key), cluster.features))
         except DractlError:
-            continue  # a template that no server would have taken: the page goes without it
+            continue  # a template that no server would have accepted is left out of the page
         finally:
             terminal.progress("")
     return found

@@ -1,4 +1,4 @@
-"""``dractl discover``: what is in this node, and how is it wired."""
+"""``dractl discover``: the hardware of this node, and how it is wired."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _refuse_together(modes: list[str]) -> None:
 
 
 def _canvas(default: int = 100) -> Canvas:
-    """What standard output can show; ``default`` columns where it is not a terminal."""
+    """The capabilities of standard output; ``default`` columns if it is not a terminal."""
     import sys
 
     from dractl.cli import terminal
@@ -204,7 +204,7 @@ def _report(machine: Machine, output: str, target: Target, verbose: int) -> str:
 
     if output == "matrix":
         return inert(machine_matrix.render(machine, _canvas(), publication=publication))
-    if output == "table":  # a program that reads it gets every column
+    if output == "table":  # programs get every column
         return inert(machine_table.render(machine, _canvas(_UNLIMITED), publication=publication, verbose=verbose > 0))
     return inert(machine_tree.render(machine, _canvas(), publication=publication, verbose=verbose > 0))
 

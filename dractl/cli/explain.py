@@ -77,11 +77,11 @@ def command(
     verbose: common.Verbose = 0,
     color: common.Color = "auto",
 ) -> None:
-    """Say why a claim or pod is not allocated, node by node, and which smallest change makes it fit.
+    """Explain why a claim or pod is not allocated, node by node, and show the smallest change that makes it fit.
 
-    Objects come from the cluster of the kubeconfig, or from files. Where more is found than was named, each has a
-    line of a table; with -v those that do not fit are also told in full, and with -vv node by node. The exit code is
-    1 if anything asked about does not fit.
+    Objects come from the cluster of the kubeconfig, or from files. Several subjects are shown as a table; with -v those
+    that do not fit are also explained in full, and with -vv node by node. The exit code is 1 if anything asked about
+    does not fit.
 
     Examples: `dractl explain train-0 -n ml`, `dractl explain -f dump.yaml pod/train-0`,
     `dractl explain claim.yaml --devices local`,
@@ -129,7 +129,7 @@ def command(
             raise UsageError("--watch prints only text", hint="omit -o and --patch")
         from dractl.cli import watching
 
-        first = [once()[0]]  # what is wrong from the start is an error
+        first = [once()[0]]  # errors from the start are reported as usual
         watching.repeat(lambda: first.pop() if first else _tolerant(once))
         return
     text, fits = once()
@@ -139,7 +139,7 @@ def command(
 
 
 def _tolerant(once: Callable[[], tuple[str, bool]]) -> str:
-    """The answer, or why there is none this time: while a cluster is watched, it may not answer for a while."""
+    """The answer, or the reason why there is none this time: a watched cluster may not answer for a while."""
     try:
         return once()[0]
     except InputError as error:
@@ -147,7 +147,7 @@ def _tolerant(once: Callable[[], tuple[str, bool]]) -> str:
 
 
 def _questions(cluster: Cluster, selector: str | None) -> list[Question]:
-    """The subjects that are named or have the labels, or everything that waits."""
+    """The named or labelled subjects, or everything that is pending."""
     from dractl.explain import everything, find, labelled
 
     state, names = cluster.state, cluster.sources.names
@@ -179,7 +179,7 @@ def _answer(
     explanations = explain_each(explainer, questions, alike=not patch)
     groups = [] if patch or selector else _groups(explainer, cluster)
     listed = len(sources.names) != 1 or len(questions) != 1
-    several = len(explanations) > max(1, len(sources.names))  # more than was named one by one
+    several = len(explanations) > max(1, len(sources.names))  # several were named
     if patch:
         text = _patches(explanations)
     elif output == "text":
@@ -192,7 +192,7 @@ def _answer(
 
 
 def _groups(explainer: Explainer, cluster: Cluster) -> list[Group]:
-    """The workloads and gangs that are named, each as a whole; none if what decides it may not be read."""
+    """The named workloads and gangs, each as a whole; none if their objects may not be read."""
     from dractl.explain.groups import groups
     from dractl.explain.unread import decided
 
@@ -205,7 +205,7 @@ def _groups(explainer: Explainer, cluster: Cluster) -> list[Group]:
 
 
 def _quiet(cluster: Cluster, output: str, *, patch: bool) -> str:
-    """The report where nothing is pending. Raises InputError if the input holds nothing that could be."""
+    """The report if nothing is pending. Raises InputError if the input has nothing that could be."""
     from dractl.cluster.kinds import check_namespace
     from dractl.explain import everything
 
@@ -233,7 +233,7 @@ def _quiet(cluster: Cluster, output: str, *, patch: bool) -> str:
 
 
 def _tell_what_is_missing(cluster: Cluster) -> None:
-    """A notice for dumps that have pods, but none of the objects that their devices come from."""
+    """A notice for dumps that have pods, but none of the objects that determine their devices."""
     from dractl.cluster.state import maps_at
 
     state = cluster.state
@@ -264,7 +264,7 @@ def _render(explanations: list[Explanation], groups: list[Group], output: str, *
 
 
 def _text(explanations: list[Explanation], groups: list[Group], verbose: int, *, several: bool, to_file: bool) -> str:
-    """One subject, or each that was named, in full; of several found a table, and with -v each that does not fit."""
+    """One subject, or each named one, in full; otherwise a table, and with -v each subject that does not fit."""
     import time
 
     from dractl.report import explain_groups, explain_text

@@ -23,8 +23,8 @@ FORMATS = ("text", "json", "html")
 
 
 class _Rest(NamedTuple):
-    """Why the next copy stays pending, altogether and by node, which free devices are of no use, and the most that fit
-    (None: not asked)."""
+    """Why the next copy stays pending, in total and by node, the free devices that are unusable, and the maximum (None:
+    not requested)."""
 
     stops: tuple[Reason, ...]
     left: tuple[Stranded, ...]
@@ -87,9 +87,9 @@ def command(
     quiet: common.Quiet = False,
     color: common.Color = "auto",
 ) -> None:
-    """Say how many more copies fit: placed one after the other as kube-scheduler would, until one stays pending.
+    """Count how many more copies fit, placed one after the other as kube-scheduler would, until one stays pending.
 
-    Of a template a copy is a pod with one container that uses its claim and asks for nothing else. The exit code is 1
+    A copy of a template is a pod with one container that uses its claim and requests nothing else. The exit code is 1
     if fewer than `--replicas` fit.
 
     Examples: `dractl fit gpu=2,nic=1`, `dractl fit template/gpu-pair -n ml --pack`,
@@ -145,7 +145,8 @@ _ORDER = ("ResourceClaimTemplate", "ResourceClaim")
 
 
 def _of_file(cluster: Cluster, state: ClusterState, path: str) -> Subject:
-    """The workload or pod of a file, else its template, else its claim; the file's objects join the cluster's."""
+    """The workload or pod of a file, else its template, else its claim; the file's objects are added to the
+    cluster's."""
     from dractl.capacity import copies
     from dractl.cluster import sources
 
@@ -176,7 +177,7 @@ def _placed(cluster: Cluster, subject: Subject) -> Fit:
 
 
 def _changed(cluster: Cluster, without: list[str], add: list[str], node: str | None) -> ClusterState:
-    """The cluster as `--without`, `--add` and `--node` make it. Raises InputError for an object that does not exist."""
+    """The cluster after `--without`, `--add` and `--node`. Raises InputError for an object that does not exist."""
     from dractl.capacity import changes
 
     state = cluster.state
@@ -195,20 +196,20 @@ def _changed(cluster: Cluster, without: list[str], add: list[str], node: str | N
 
 
 def _explained(cluster: Cluster, found: Fit) -> Explanation | None:
-    """Why the next copy stays pending, as explain says it; None if it does not."""
+    """The reason why the next copy stays pending, as explain reports it; None if it does not."""
     if found.stopped.fits and not found.undecided:
         return None
     from dractl.explain import Explainer, Options, Question
 
     pod = found.subject.copy(found.fits + 1)
-    del pod["metadata"]["uid"]  # its claims are made of their templates
+    del pod["metadata"]["uid"]  # its claims are made from their templates
     key = (pod["metadata"]["namespace"], pod["metadata"]["name"])
     explainer = Explainer(found.state, cluster.features, Options(fixes=0))
     return explainer.explain(Question("Pod", key, pod), found.stopped)
 
 
 def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
-    """What every format says beside the number."""
+    """The parts that every format shows besides the number."""
     from dractl.capacity import most, stranded
     from dractl.scheduler.attempt import Scheduler
 

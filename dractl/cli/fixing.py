@@ -31,7 +31,7 @@ class Change(NamedTuple):
 def fixed(
     linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None, *, unsafe: bool
 ) -> tuple[Report, list[Change]]:
-    """What is left once every fix is made, and the changes of each file; nothing is written.
+    """The findings left after every fix, and the changes of each file; nothing is written.
 
     ``linted`` reports on the input with some files replaced. ``stdin``: the name and the content of standard input.
     Members of archives and files in other encodings than UTF-8 stay as they are.
@@ -74,9 +74,10 @@ def _changes(
 def ignored(
     linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None, remark: Callable[[str], None]
 ) -> tuple[Report, list[Change]]:
-    """What is left once there is an ignore comment for each finding, and the changes of each file; nothing is written.
+    """The findings left after adding an ignore comment for each finding, and the changes of each file; nothing is
+    written.
 
-    Parameters as of :func:`fixed`; ``remark`` is told which findings get no comment, and why.
+    Parameters as in :func:`fixed`; ``remark`` is called with the findings that get no comment, and the reason.
     """
     by_file: dict[str, list[Finding]] = {}
     report = linted({})
@@ -122,7 +123,7 @@ def _content(name: str, stdin: tuple[str, bytes] | None) -> bytes | None:
 
 
 def write(change: Change) -> None:
-    """Replaces the file at once or not at all; a link stays one, and mode and owner are kept."""
+    """Replaces the file atomically; a link stays one, and mode and owner are kept."""
     from dractl import atomic
 
     try:
@@ -132,7 +133,7 @@ def write(change: Change) -> None:
 
 
 def diff(change: Change) -> str:
-    """The change as a unified diff that `git apply` takes."""
+    """The change as a unified diff that `git apply` accepts."""
     from difflib import unified_diff
 
     from dractl.manifests.text import decode

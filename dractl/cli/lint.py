@@ -1,4 +1,4 @@
-"""``dractl lint``: what is wrong in these manifests."""
+"""``dractl lint``: errors in manifests."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def command(
         _end(report, failed=changed and not exit_zero, fail_on_skipped=fail_on_skipped)
     if fix or add_ignore:
         _write(job, changes, done="suppressed" if add_ignore else "fixed")
-    if report.files or not any(item.unread for item in report.skipped):  # of nothing there is nothing to report
+    if report.files or not any(item.unread for item in report.skipped):  # nothing to report on
         for wanted_output in outputs:
             wanted_output.write(report, to_stderr=(fix or add_ignore) and job.stdin is not None)
     failed = report.reaches(threshold) and not exit_zero  # type: ignore[arg-type]
@@ -212,7 +212,7 @@ def command(
 
 @record
 class Job:
-    """What is to be linted, and as what."""
+    """The input, and the rules and options for linting it."""
 
     paths: list[str]
     stdin: bytes | None
@@ -285,7 +285,7 @@ class Job:
         return report
 
     def _of_many(self) -> Report | None:
-        """The report on many files, by several processes or from an earlier run; None where neither pays."""
+        """The report on many files, by several processes or from the cache; None if neither pays off."""
         from dractl.lint.run import apart, is_large, lint_listed
         from dractl.manifests.files import Entry, listed
 
@@ -300,7 +300,8 @@ class Job:
 
         question = Question(self.target, self.selection, assumed=self.assumed, consumers=self.consumers)
         kustomized = self.render and any(isinstance(item, Entry) and is_kustomization(item.path) for item in entries)
-        cache = None if self.cache is None or kustomized else Cache(self.cache)  # builds read what no digest covers
+        # builds read files that no digest covers
+        cache = None if self.cache is None or kustomized else Cache(self.cache)
         named = len(self.paths) == 1 and not self.changed_files
         return lint_listed(
             apart(entries, self.jobs),
@@ -311,7 +312,7 @@ class Job:
         )
 
     def _tell_of_devices(self, inputs: Inputs) -> None:
-        """A notice of what the devices are taken for."""
+        """A notice of the assumptions about the devices."""
         from dractl.cli.terminal import notice
 
         devices = self.inventory
@@ -325,7 +326,7 @@ class Job:
 
 
 def _tell(report: Report) -> None:
-    """Notices about what was skipped or cannot be checked here."""
+    """Notices about skipped files, and about checks that cannot be done here."""
     from dractl.cel_library import why_not
     from dractl.cli.terminal import notice
 
@@ -344,7 +345,7 @@ def _tell(report: Report) -> None:
 
 
 def cache_folder() -> str | None:
-    """Where this user's caches are, by the platform's convention; None if there is no home."""
+    """The folder of this user's caches, by the platform's convention; None if there is no home."""
     import os
     import sys
 
@@ -356,12 +357,12 @@ def cache_folder() -> str | None:
         top = os.path.join(home, "Library", "Caches")
     else:
         named = os.environ.get("XDG_CACHE_HOME", "")
-        top = named if os.path.isabs(named) else os.path.join(home, ".cache")  # relative ones are to be ignored
+        top = named if os.path.isabs(named) else os.path.join(home, ".cache")  # relative ones must be ignored
     return os.path.join(top, "dractl") if os.path.isabs(top) else None
 
 
 def _processors() -> int:
-    """CPUs that this process may use, up to as many as there is work for in the largest repositories."""
+    """CPUs that this process may use, up to the number that the largest repositories can keep busy."""
     import os
 
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -391,7 +392,7 @@ class _Output:
 
 
 def _outputs(named: list[str], output_file: Path | None, *, statistics: bool, quiet: bool) -> list[_Output]:
-    """Where reports go: ``FORMAT`` to standard output or ``--output-file``, ``FORMAT=FILE`` to a file."""
+    """The destinations of reports: ``FORMAT`` to standard output or ``--output-file``, ``FORMAT=FILE`` to a file."""
     from dractl.errors import UsageError
 
     found: list[_Output] = []
@@ -420,7 +421,7 @@ def _show_files(job: Job, output_file: Path | None) -> NoReturn:
 
 
 def _watch(job: Job, output: _Output) -> NoReturn:
-    """Reports again whenever a file has changed, until it is interrupted."""
+    """Reports again whenever a file has changed, until interrupted."""
     import sys
     import time
 
@@ -431,7 +432,7 @@ def _watch(job: Job, output: _Output) -> NoReturn:
             sys.stdout.write("\x1b[2J\x1b[H")
         report = job.lint()
         output.write(report)
-        if output.format == "concise" and not output.quiet:  # says nothing where nothing is found
+        if output.format == "concise" and not output.quiet:  # silent if there are no findings
             count = len(report.findings)
             sys.stdout.write(f"-- {time.strftime('%H:%M:%S')}: {count} finding{'s' if count != 1 else ''}\n")
         sys.stdout.flush()
@@ -440,7 +441,7 @@ def _watch(job: Job, output: _Output) -> NoReturn:
 
 
 def _changed(job: Job, *, add_ignore: bool, unsafe: bool) -> tuple[Report, list[Change]]:
-    """What is left after the fixes, or after the ignore comments, and the changes that these are."""
+    """The findings left after the fixes, or after the ignore comments, and the changes."""
     from dractl.cli import fixing
     from dractl.cli.terminal import notice
 
@@ -481,7 +482,7 @@ def _named_stdin(job: Job) -> tuple[str, bytes] | None:
 
 
 def _complain(skipped: Iterable[Skipped]) -> bool:
-    """Reports what could not be read; True if there is any."""
+    """Reports unreadable files; True if there are any."""
     from dractl.cli import terminal
 
     unread = [item for item in skipped if item.unread]
@@ -491,7 +492,7 @@ def _complain(skipped: Iterable[Skipped]) -> bool:
 
 
 def _end(report: Report, *, failed: bool = False, fail_on_skipped: bool = False) -> NoReturn:
-    """After the report: its exit code, which is another if not everything could be read."""
+    """Ends the run after the report, with its exit code, or another if not everything could be read."""
     from dractl.errors import InputError
 
     unread = _complain(report.skipped)
@@ -523,7 +524,7 @@ def _split(values: list[str] | None) -> list[str]:
 
 
 def _consumers(names: list[str]) -> frozenset[str]:
-    """What ``--for`` names."""
+    """The consumers that ``--for`` names."""
     if names:
         from dractl.lint.registry import CONSUMERS
 
@@ -539,7 +540,7 @@ def selection(
     ignore: list[str] | None = None,
     baseline: Path | None = None,
 ) -> Selection:
-    """The rules that options, DRACTL_* variables and the configuration ask for, and a baseline's findings."""
+    """The rules selected by options, DRACTL_* variables and the configuration, and a baseline's findings."""
     from dractl.lint.selection import Selection
 
     chosen = _split(select) or _split([environment.get("SELECT", "")]) or list(settings.select)
@@ -560,7 +561,7 @@ def selection(
 
 
 def _severities(settings: Config) -> dict[str, Severity]:
-    """The severity of each rule that the configuration gives another one; longer selectors win over shorter ones."""
+    """Severities from the configuration, by rule; longer selectors take precedence over shorter ones."""
     from dractl.lint import registry
 
     ordered = sorted(settings.severity.items(), key=lambda row: len(row[0]))

@@ -60,9 +60,9 @@ def command(
 
 @record(frozen=False)
 class Editor:
-    """What is asked about open texts, and the diagnostics of their newest versions by address.
+    """Open texts, and the diagnostics of their newest versions by address.
 
-    ``exclude``: patterns as in .gitignore of files that are not judged.
+    ``exclude``: patterns as in .gitignore of files that are not checked.
     """
 
     target: Target

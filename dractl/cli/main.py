@@ -14,7 +14,7 @@ from dractl.errors import DractlError
 FAILED = 3
 INTERRUPTED = 130
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
-_NEW_OBJECTS = 100_000  # how many more there are before garbage is looked for; lint of one file makes 41,000
+_NEW_OBJECTS = 100_000  # allocations before garbage is collected; lint of one file makes 41,000
 
 
 def program_name() -> str:
@@ -26,9 +26,9 @@ def program_name() -> str:
 def run() -> NoReturn:
     """The scripts ``dractl`` and ``kubectl-dra``.
 
-    What a short run makes (modules, classes, patterns, schemas) lives until its end, so looking for garbage among it is
-    in vain, but would take a sixth of the time of ``dractl lint one.yaml``: Python looks every 700 new objects, and
-    through all of them at exit. It still looks while a long run makes many.
+    The objects of a short run (modules, classes, patterns, schemas) live until its end, so collecting garbage among
+    them is useless, but would take a sixth of the time of ``dractl lint one.yaml``: Python collects every 700 new
+    objects, and once more at exit. Garbage is still collected while a long run makes many objects.
     """
     _leave_on_interrupt()
     gc.set_threshold(_NEW_OBJECTS)
@@ -39,8 +39,8 @@ def run() -> NoReturn:
 
 
 def _leave_on_interrupt() -> None:
-    """Ctrl-C ends the process at once, without a traceback: while modules are imported, any of which could raise
-    KeyboardInterrupt, and at the end. Where the parent ignores interrupts (nohup), so do we."""
+    """Ctrl-C ends the process at once, without a traceback: during imports, any of which could raise KeyboardInterrupt,
+    and at the end. If the parent ignores interrupts (nohup), so do we."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
 
@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
         code = _command(words)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of the pipe has seen enough (`dractl lint . | head`).
+        # The reader of the pipe has closed it (`dractl lint . | head`).
         _give_up_output()
         return 0
     except OSError as error:
@@ -82,8 +82,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Standard streams that the caller has closed (`>&-`) are None in Python. Reading one of these finds nothing, and
-    writing one ends in EBADF: /dev/null, opened for reading, sees to it."""
+    """Standard streams that the caller has closed (`>&-`) are None in Python. Reading from such a stream finds nothing,
+    and writing to it fails with EBADF: it is /dev/null, opened for reading."""
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
     if sys.stdout is None:
@@ -93,22 +93,22 @@ def _open_closed_streams() -> None:
 
 
 def _is_of_output(error: Exception) -> bool:
-    """Whether standard output cannot be written, which anything that prints may find: what has to do with a file has
-    its name, and is told where it is written."""
+    """True if standard output cannot be written. Errors of files have the file's name and are reported where they
+    occur."""
     return isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE
 
 
 def _give_up_output() -> None:
-    """What is still to be written goes nowhere: Python would try once more at exit, and complain."""
+    """Discards pending output: Python would try to write it once more at exit, and complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _command(words: list[str]) -> int:
-    """Runs one command line. Raises OSError where standard output cannot be written."""
+    """Runs one command line. Raises OSError if standard output cannot be written."""
     if words == ["--version"]:
         from dractl import __version__
 
-        print(f"dractl {__version__}")  # asked by scripts at every run: not worth the import of the whole command line
+        print(f"dractl {__version__}")  # queried by scripts in every run: not worth importing the whole command line
         return 0
 
     from dractl.cli import terminal
@@ -134,7 +134,8 @@ def _command(words: list[str]) -> int:
     except Exception as error:
         if os.environ.get("DRACTL_TRACEBACK") or _is_of_output(error):
             raise
-        if isinstance(error, FileNotFoundError) and error.filename is None:  # of os.getcwd: whatever opens names a file
+        # from os.getcwd: errors of opened files have a name
+        if isinstance(error, FileNotFoundError) and error.filename is None:
             terminal.complain("the working directory is gone", hint="cd to a folder that exists")
             return FAILED
         terminal.complain(
@@ -160,7 +161,7 @@ def _subcommand(words: list[str]) -> object:
 
 
 def _with_typer(words: list[str]) -> object:
-    """Runs a command line that typer has to read: for help, say, or to say what is wrong with it."""
+    """Runs a command line that typer must read, for help or for reporting an error in it."""
     import typer
 
     from dractl.cli import terminal
@@ -180,7 +181,7 @@ def _with_typer(words: list[str]) -> object:
 
 def complete_for_kubectl() -> NoReturn:
     """The script ``kubectl_complete-dra``: kubectl passes the words that follow ``kubectl dra`` and reads candidates,
-    one a line, and a last line with cobra's directive (4: no file names; 0: the shell may offer them)."""
+    one per line, and a last line with cobra's directive (4: no file names; 0: the shell may offer them)."""
     from dractl.cli.completion import candidates
 
     words = sys.argv[1:]

@@ -1,4 +1,4 @@
-"""``dractl migrate``: device-plugin requests of manifests, turned into claims."""
+"""``dractl migrate``: device-plugin requests of manifests, converted to claims."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def command(
     verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
     color: common.Color = "auto",
 ) -> None:
-    """Turn device-plugin requests in manifests into ResourceClaimTemplates, and show the diff.
+    """Convert device-plugin requests in manifests to ResourceClaimTemplates, and show the diff.
 
-    Node selectors on labels of GPU Feature Discovery become selectors of the request. What cannot be turned is reported
-    on standard error.
+    Node selectors on labels of GPU Feature Discovery become selectors of the request. Requests that cannot be converted
+    are reported on standard error.
 
     Exits with 1 if the diff is not empty, with 3 if something cannot be read.
 
@@ -102,7 +102,7 @@ def _load(paths: list[str], stdin: bytes | None, exclude: list[str]) -> Inputs:
 
 
 def _migrated(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
-    """The files that have anything to do with device plugins."""
+    """The files that have device-plugin requests."""
     from pathlib import PurePath
 
     from dractl.migration import Migration
@@ -224,7 +224,7 @@ def _mentions(name: str) -> bool:
 
 
 def _complain(inputs: Inputs) -> bool:
-    """Reports what could not be read; True if there is any."""
+    """Reports unreadable files; True if there are any."""
     from dractl.cli import terminal
 
     broken = [item for item in inputs.broken if _mentions(item.file)]

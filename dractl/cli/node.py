@@ -1,4 +1,4 @@
-"""The options that name a machine to read, and reading it."""
+"""The options that select a machine to read, and reading it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ From = Annotated[
 
 
 def read_node(sysfs_root: Path | None, snapshot: Path | None) -> Machine:
-    """The machine that the options name; by default this machine.
+    """The machine that the options select; by default this machine.
 
     Raises UsageError if both are given, InputError if the machine cannot be read.
     """

@@ -1,9 +1,9 @@
-"""How a subcommand declares its options, and how plain command lines are read by these declarations.
+"""Declarations of a subcommand's options, and a reader of plain command lines.
 
 A subcommand is a function whose parameters are ``Annotated[type, Option(...)]`` or ``Annotated[type, Argument(...)]``.
-typer makes the help, the completions and every usage error of them (:mod:`dractl.cli.app`), but importing it takes four
-times as long as starting Python. So :func:`read` reads a command line in which nothing is unusual, and leaves the rest
-to typer. tests/cli/test_options.py holds that both read the same.
+typer makes the help, the completions and every usage error from them (:mod:`dractl.cli.app`), but importing it takes
+four times as long as starting Python. So :func:`read` reads usual command lines, and leaves the rest to typer.
+tests/cli/test_options.py checks that both read the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Option:
-    """An option: its names (``--quiet``, ``-q``; a switch may be ``--render/--no-render``), and how help shows it.
+    """An option: its names (``--quiet``, ``-q``; a switch may be ``--render/--no-render``), and its help.
 
     ``count`` makes an ``int`` of how often it is given; ``min`` and ``max`` bound a number.
     """
@@ -41,7 +41,7 @@ class Option:
 
 
 class Argument:
-    """A positional argument, or with a list type all of them, and how help shows it."""
+    """A positional argument, or with a list type all of them, and its help."""
 
     def __init__(self, *, metavar: str, help: str, show_default: bool = True) -> None:
         self.metavar = metavar
@@ -50,7 +50,7 @@ class Argument:
 
 
 class Parameter(NamedTuple):
-    """A parameter of a subcommand: its name and type, whether it takes several words, and whether it must be given."""
+    """A parameter of a subcommand: its name and type, whether it accepts several words, and whether it is required."""
 
     name: str
     type: Any
@@ -60,7 +60,7 @@ class Parameter(NamedTuple):
 
 
 class Exit(Exception):
-    """Ends the run with an exit code; everything is reported already."""
+    """Ends the run with an exit code; everything has been reported."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -86,8 +86,8 @@ def parameters(command: Callable[..., object]) -> Iterator[Parameter]:
 
 
 def read(command: Callable[..., object], words: list[str]) -> dict[str, Any] | None:
-    """The values that ``words`` give to parameters of ``command``, or None where typer has to read them: for help, for
-    whatever is wrong, and for spellings that are rare (``-ofull``)."""
+    """The values that ``words`` give to the parameters of ``command``, or None if typer must read them: for help, for
+    errors, and for rare spellings (``-ofull``)."""
     found = tuple(parameters(command))
     try:
         values, positional = _options(_by_name(found), words)
@@ -98,7 +98,7 @@ def read(command: Callable[..., object], words: list[str]) -> dict[str, Any] | N
 
 
 def _by_name(found: tuple[Parameter, ...]) -> dict[str, tuple[Parameter, bool]]:
-    """Each name of an option, and for a switch what it sets."""
+    """Each name of an option, and for a switch the value it sets."""
     names: dict[str, tuple[Parameter, bool]] = {}
     for parameter in found:
         if isinstance(parameter.declared, Option):
@@ -141,7 +141,7 @@ def _count(parameter: Parameter) -> bool:
 
 
 def _arguments(parameters: list[Parameter], words: list[str], values: dict[str, Any]) -> None:
-    """Gives each argument its word, and a list all that are left."""
+    """Assigns each argument its word, and a list all remaining ones."""
     for parameter in parameters:
         taken = words if parameter.several else words[:1]
         if taken:
@@ -155,7 +155,7 @@ def _arguments(parameters: list[Parameter], words: list[str], values: dict[str, 
 
 
 def _add(values: dict[str, Any], parameter: Parameter, word: str) -> None:
-    if _count(parameter) or (word != "-" and word.startswith("-")):  # a value was forgotten, as a rule
+    if _count(parameter) or (word != "-" and word.startswith("-")):  # usually a forgotten value
         raise _Unusual
     value = _converted(parameter, word)
     if parameter.several:
@@ -165,7 +165,7 @@ def _add(values: dict[str, Any], parameter: Parameter, word: str) -> None:
 
 
 def _converted(parameter: Parameter, word: str) -> Any:
-    """The value of a word; typer says what is wrong with one that has none."""
+    """The value of a word; typer reports one that has none."""
     if parameter.type is str:
         return word
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""``--devices FILE|DIR|SNAPSHOT|local|cluster``: devices as they are, or would be, published."""
+"""``--devices FILE|DIR|SNAPSHOT|local|cluster``: devices as they are published, or would be."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def installed(slices: Iterable[Mapping[str, Any]], target: Target) -> dict[str, 
 
 
 def rendered(source: str, target: Target) -> ClusterState:
-    """What drivers would publish for this machine (``local``) or for that of a snapshot."""
+    """The slices that drivers would publish for this machine (``local``) or for that of a snapshot."""
     from pathlib import Path
 
     from dractl.cli.node import read_node
@@ -53,7 +53,8 @@ def rendered(source: str, target: Target) -> ClusterState:
 
 
 def described(spec: str, target: Target, drivers: Sequence[str] = ()) -> ClusterState:
-    """What drivers would publish for a machine as ``--hardware`` describes it; its node has the name of the machine."""
+    """The slices that drivers would publish for a machine described by ``--hardware``; its node has the name of the
+    machine."""
     from dractl.drivers.hardware import machine
 
     found = machine(spec)
@@ -74,7 +75,7 @@ def machines(values: Iterable[str]) -> list[str]:
 
 
 def known_classes(target: Target) -> ClusterState:
-    """The DeviceClasses that come with the drivers dractl knows, those of dranet's chart for EKS included."""
+    """The DeviceClasses that come with known drivers, including those of dranet's chart for EKS."""
     from dractl.cluster import sources
     from dractl.drivers import Options, find, names
 
@@ -101,8 +102,8 @@ def network(files: Iterable[str], target: Target) -> ClusterState:
 
 
 def every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterState]:
-    """What drivers would publish on every machine that ``--hardware`` knows by name, of those that have devices for
-    them. Machines with the same devices are there once each."""
+    """The slices that drivers would publish on every machine that ``--hardware`` knows by name, if they have devices on
+    it. Of machines with the same devices, only one is included."""
     from dractl.cluster import sources
     from dractl.drivers import Options, render
     from dractl.drivers.hardware import machine
@@ -117,7 +118,7 @@ def every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterSt
 
 
 def _node_name(spec: str) -> str:
-    """A node's name made of the name, the line or the file of a machine."""
+    """A node's name derived from the name, the line or the file of a machine."""
     name = re.sub(r"[^a-z0-9.-]+", "-", os.path.basename(spec).lower().removesuffix(".yaml").removesuffix(".yml"))
     return name.strip("-.")[:63] or "node-1"
 
@@ -146,7 +147,8 @@ def _of_machine(
 
 
 def nodes(source: str, target: Target) -> ClusterState:
-    """Nodes to add: the slices of a file, or what drivers would publish for a snapshot or for hardware by its name."""
+    """Nodes to add: the slices of a file, or those that drivers would publish for a snapshot or for hardware by its
+    name."""
     from pathlib import Path
 
     from dractl.cluster import sources

@@ -92,7 +92,7 @@ def command(
     verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
     color: common.Color = "auto",
 ) -> None:
-    """Print the ResourceSlices that DRA drivers would publish for this node, or for one that is described."""
+    """Print the ResourceSlices that DRA drivers would publish for this node or for a described machine."""
     from dractl.cli import terminal
     from dractl.drivers import Options, by_default
 
@@ -150,7 +150,7 @@ def _write(rendering: Rendering, output: str, output_file: Path | None) -> None:
 
 
 def _of_network(files: list[str], target: Target) -> Rendering:
-    """The slices of ``--network-devices`` files; tells what the release drops of them."""
+    """The slices of ``--network-devices`` files, with notices of the fields that the release drops."""
     from dractl.cli import published
     from dractl.drivers import Rendering
 
@@ -188,7 +188,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 
 
 def _node_name(given: str | None, machine: Machine, *, live: bool) -> str:
-    """What was given, else the snapshot's, else $NODE_NAME, else this host's for a live machine, else node-1."""
+    """The given name, else the snapshot's, else $NODE_NAME, else this host's for a live machine, else node-1."""
     from_snapshot = None if live else machine.host.name
     name = given or from_snapshot or os.environ.get("NODE_NAME") or (machine.host.name if live else None) or "node-1"
     if given is None:

@@ -1,5 +1,4 @@
-"""Charts and kustomizations to manifests, by the programs that are installed; nothing is downloaded, no cluster is
-asked."""
+"""Renders charts and kustomizations with the installed programs; nothing is downloaded, and no cluster is queried."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ _OFFLINE = {
 
 
 def renderer(target: Target) -> Renderer:
-    """Renders the chart in a folder for a cluster of a release, where helm is installed."""
+    """Renders the chart in a folder for a cluster of a release, if helm is installed."""
     return lambda chart: _helm(chart, target)
 
 
@@ -85,7 +84,7 @@ def _link_out(chart: str) -> str | None:
 
 
 def build(folder: str) -> Rendered:
-    """Builds the kustomization in a folder, by kustomize or kubectl."""
+    """Builds the kustomization in a folder with kustomize or kubectl."""
     import shutil
 
     for name, subcommand in (("kustomize", "build"), ("kubectl", "kustomize")):
@@ -96,7 +95,7 @@ def build(folder: str) -> Rendered:
 
 
 def _kustomize(command: list[str], folder: str) -> Rendered:
-    """Builds a kustomization around the one in ``folder`` that makes each object name its file."""
+    """Builds a kustomization around the one in ``folder`` that annotates each object with its file."""
     import json
     from tempfile import TemporaryDirectory
 
@@ -132,7 +131,7 @@ def _run(command: list[str]) -> Rendered:
 
 
 def _error(text: str) -> str:
-    """What a program says about its end, in one line: from its first ``Error:`` on, without warnings and advice."""
+    """A program's error message in one line: from its first ``Error:`` on, without warnings and advice."""
     start = max(text.lower().find("error:"), 0)
     lines = [line.strip() for line in text[start:].splitlines() if not line.startswith(("Use --debug", "# Warning"))]
     joined = " ".join(line for line in lines if line)

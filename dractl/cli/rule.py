@@ -1,4 +1,4 @@
-"""``dractl rule``: what a lint rule, a reason of explain or a driver's attributes mean."""
+"""``dractl rule``: describes a lint rule, a reason of explain or a driver's attributes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def command(
     """Explain a rule of `dractl lint` (what it finds, why that is bad, what to write instead), a reason of
     `dractl explain` (what it means, how to see it, how to fix it), or the attributes that a driver's devices have.
 
-    Without an argument every rule and every reason is listed.
+    Without an argument, lists every rule and every reason.
 
     Examples: `dractl rule DRA701`, `dractl rule count-zero`, `dractl rule device-in-use`, `dractl rule gpu.nvidia.com`
     """
@@ -79,7 +79,7 @@ def _driver(name: str, output: str) -> str:
 
 
 def _chosen(name: str | None) -> list[Rule]:
-    """The rules that a code, a name or the beginning of a code stands for; all without a name."""
+    """The rules for a code, a name or the beginning of a code; all without a name."""
     from dractl.errors import UsageError
     from dractl.lint import registry
 
@@ -96,8 +96,8 @@ def _chosen(name: str | None) -> list[Rule]:
 
 
 def _near(name: str, known: Mapping[str, Rule]) -> str:
-    """What may have been meant: a name that resembles it or has it as a part. A code that there is not resembles no
-    other: only its beginning means something."""
+    """Suggestions for an unknown name: names that resemble it or contain it. An unknown code resembles no other: only
+    its beginning is meaningful."""
     from dractl.drivers import names
     from dractl.explain.reasons import REASONS
     from dractl.model.nearest import nearest_names

@@ -1,4 +1,4 @@
-"""Where explain, devices and fit take a cluster's objects from: kubectl, files, or the devices of a machine."""
+"""The source of a cluster's objects for explain, devices and fit: kubectl, files, or the devices of a machine."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ AsGroup = Annotated[
 
 @record
 class Cluster:
-    """A cluster's objects and the question's frame: ``namespace`` (None: all), the words for custom kinds that the
-    cluster knows, and the release and gates of its scheduler. ``files`` are the objects of files beside those of a live
-    cluster: without names, only these are asked about."""
+    """A cluster's objects and the scope of the question: ``namespace`` (None: all), the words for custom kinds that the
+    cluster has, and the release and gates of its scheduler. ``files`` are the objects of files in addition to those of
+    a live cluster: without names, only these are asked about."""
 
     state: ClusterState
     namespace: str | None
@@ -74,9 +74,9 @@ def read(
     config: common.Config,
     isolated: bool,
 ) -> Cluster:
-    """Sorts names from files among the arguments, reads all objects, and settles the release. ``partly``: the caller
-    answers from what may be read; ``vital`` are the kinds that it needs, as in :func:`dractl.cluster.live.read`. Raises
-    DractlError."""
+    """Separates names from files among the arguments, reads all objects, and determines the release. ``partly``: the
+    caller answers from the readable objects; ``vital`` are the kinds that it needs, as in
+    :func:`dractl.cluster.live.read`. Raises DractlError."""
     from dractl.allocation import Features
     from dractl.cel import require
     from dractl.cluster import sources as origins
@@ -99,7 +99,7 @@ def read(
             needed = live.VITAL if vital is None else vital
             cluster = _of_cluster(sources, login, namespace, everywhere=everywhere, partly=partly, vital=needed)
             state, kinds = cluster.state.merged(state), cluster.kinds
-            if not (everywhere or sources.files):  # the kubeconfig's namespace is not that of a file
+            if not (everywhere or sources.files):  # the kubeconfig's namespace does not apply to files
                 where = namespace or cluster.namespace
     common.tell_if_newer(release or state.release)
     features = Features.for_release(release or state.release or NEWEST, gates)
@@ -110,7 +110,7 @@ def read(
 def _of_cluster(
     sources: Sources, login: Login, namespace: str | None, *, everywhere: bool, partly: bool, vital: frozenset[str]
 ) -> Live:
-    """What kubectl reads, with progress and notices."""
+    """The objects that kubectl reads, with progress and notices."""
     from dractl.cluster import live
     from dractl.cluster.kinds import workload_words
 
@@ -133,7 +133,7 @@ def _of_cluster(
 
 
 def with_kinds(words: list[str]) -> list[str]:
-    """``pod NAME NAME``, as kubectl takes it too, becomes ``pod/NAME pod/NAME``."""
+    """``pod NAME NAME``, which kubectl accepts too, becomes ``pod/NAME pod/NAME``."""
     from dractl.cluster.kinds import KINDS
 
     if len(words) < 2 or words[0].lower() not in KINDS or any("/" in word for word in words[1:]):
@@ -143,8 +143,8 @@ def with_kinds(words: list[str]) -> list[str]:
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """No garbage collection while a dump is read: its million small objects live until the end, and looking through
-    them takes a third of the time. They are not looked at later either."""
+    """Disables garbage collection while a dump is read: its million small objects live until the end, and examining
+    them takes a third of the time. They are not examined later either."""
     gc.disable()
     try:
         yield
@@ -166,7 +166,7 @@ def _of_files(sources: Sources, namespace: str | None, release: str | None) -> C
 
 
 def _published(source: str, release: str | None) -> ClusterState:
-    """Published slices, or what the drivers of a machine would publish."""
+    """Published slices, or those that the drivers of a machine would publish."""
     from dractl.cli import published
     from dractl.cluster import sources as origins
     from dractl.model import NEWEST, Target

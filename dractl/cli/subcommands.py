@@ -1,4 +1,4 @@
-"""The subcommands: what help says of each, and its function, which is the ``command`` of the module of that name."""
+"""The subcommands: their help, and their function, which is the ``command`` of the module of that name."""
 
 from __future__ import annotations
 

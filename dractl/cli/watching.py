@@ -18,7 +18,8 @@ _SKIPPED = (".git", ".venv", "node_modules", "__pycache__")
 
 
 def signature(paths: Sequence[str]) -> Signature:
-    """When each file was changed and how long it is; that of folders all below them. What is not there is left out."""
+    """The modification time and size of each file, and for folders those of all files below; missing ones are left
+    out."""
     found: Signature = {}
     for path in paths:
         if os.path.isdir(path):
@@ -40,7 +41,7 @@ def _note(path: str, found: Signature) -> None:
 
 
 def changes(paths: Sequence[str], wait: Callable[[], None] = lambda: time.sleep(PAUSE)) -> Iterator[None]:
-    """Once at the start, and whenever something of ``paths`` has changed; asked every half second."""
+    """Yields once at the start, and whenever something in ``paths`` has changed; checked every half second."""
     last: Signature | None = None
     while True:
         now = signature(paths)
@@ -52,7 +53,7 @@ def changes(paths: Sequence[str], wait: Callable[[], None] = lambda: time.sleep(
 
 def repeat(report: Callable[[], str], pause: float = 5.0, wait: Callable[[float], None] = time.sleep) -> None:
     """Shows a report again whenever it differs from the last one, until interrupted: on a terminal as a live view that
-    replaces itself, else one report after the other, parted by ``---``."""
+    replaces itself, else one report after the other, separated by ``---``."""
     import sys
 
     if sys.stdout.isatty():

@@ -60,7 +60,7 @@ def alignments(devices: tuple[Published, ...]) -> tuple[Alignment, ...]:
 
 
 def obstacles(devices: tuple[Published, ...]) -> tuple[str, ...]:
-    """What keeps claims from aligning the node's GPUs with its NICs."""
+    """Obstacles to aligning the node's GPUs with its NICs by claims."""
     gpus = [d for d in devices if d.kind == "gpu"]
     nics = [d for d in devices if d.kind == "nic"]
     if not gpus or not nics:

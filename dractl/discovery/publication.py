@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dractl.drivers.rendering import Rendering
     from dractl.topology.machine import Machine
 
-# The drivers whose devices a user means by "2 GPUs and a NIC"; those of GPUs with their vendor's PCI id.
+# The drivers that users mean by "2 GPUs and a NIC"; those of GPUs with their vendor's PCI id.
 GPU_DRIVERS = {"gpu.nvidia.com": "0x10de", "gpu.amd.com": "0x1002", "gpu.intel.com": "0x8086"}
 _PARTS = {"mig": "mig", "amdgpu-partition": "partition"}  # kinds by the drivers' attribute type
 NET_DRIVERS = frozenset({"dra.net"})
@@ -55,7 +55,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Publication:
-    """What the node's drivers would publish, and what they would not.
+    """The devices that the node's drivers would publish, and the functions that they would not.
 
     ``drivers`` maps each driver with devices to the version that was rendered. ``silent`` maps drivers that publish
     nothing on this node to the reason; ``left_out`` maps functions that their driver leaves out to the reason;
@@ -69,7 +69,7 @@ class Publication:
     notices: tuple[str, ...] = ()
 
     def of(self, bdf: str) -> tuple[Published, ...]:
-        """The devices that are, or are parts of, the function at ``bdf``."""
+        """The devices of the function at ``bdf``, or of its parts."""
         return self._by_function.get(bdf, ())
 
     @cached_property
@@ -91,7 +91,7 @@ class Publication:
 
 
 def silence(driver: str) -> str:
-    """The reason why a function is not published whose driver publishes nothing at all."""
+    """The reason why a function is not published, if its driver publishes nothing at all."""
     return f"{driver} publishes nothing on this node"
 
 
@@ -140,7 +140,7 @@ def _published(rendering: Rendering, machine: Machine) -> Iterable[Published]:
 
 
 def _assumed(machine: Machine, silent: Mapping[str, str]) -> dict[str, str]:
-    """Why functions would not be published whose drivers say nothing about them."""
+    """The reasons why functions would not be published about which their drivers report nothing."""
     reasons: dict[str, str] = {}
     for device in machine.pci_devices:
         if device.kind not in ("gpu", "accelerator") or (device.sriov and device.sriov.physical_function):

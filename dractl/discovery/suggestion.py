@@ -32,8 +32,8 @@ _SELECTORS = {
 class Suggestion:
     """A claim that fits the node.
 
-    ``alignment`` describes how close its devices are, ``devices`` (``request: driver/device``) are the ones it would
-    get while all of the node's devices are free.
+    ``alignment`` describes how close its devices are, ``devices`` (``request: driver/device``) are those it would get
+    while all of the node's devices are free.
     """
 
     claim: dict[str, Any]
@@ -89,7 +89,7 @@ def _devices(verdict: Any) -> tuple[str, ...]:
 
 
 def _classes(shape: Mapping[str, int], rendering: Rendering) -> dict[str, str]:
-    """DeviceClass names by kind; ``gpu`` is the class of the GPU driver that has devices here."""
+    """DeviceClass names by kind; ``gpu`` is the class of the GPU driver with devices here."""
     gpu = next((s["spec"]["driver"] for s in rendering.slices if s["spec"]["driver"] in GPU_DRIVERS), None)
     named = {item["metadata"]["name"] for item in rendering.device_classes}
     by_kind = {"gpu": gpu, "nic": "dranet", "rdma": "dranet"}

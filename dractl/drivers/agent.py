@@ -1,4 +1,4 @@
-"""Drivers whose devices only a vendor's agent knows: rendered from what a machine file reports, and nothing else."""
+"""Drivers whose devices only a vendor's agent knows: rendered from the devices that a machine file reports."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Agent:
 
 
 def shared(device: dict[str, Any], policies: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """A device that several claims hold at once, with the request policies of its capacities.
+    """A device that several claims can hold at once, with the request policies of its capacities.
 
     A policy's ``all`` stands for the whole capacity of the device.
     """

@@ -70,7 +70,7 @@ PROFILE = _Amd()
 
 
 def _bound(machine: Machine, left_out: dict[str, str], options: Options) -> Iterator[Gpu]:
-    """GPUs of which the driver makes devices (discoverAMDGPUs): those of amdgpu with a card and a render node."""
+    """GPUs for which the driver makes devices (discoverAMDGPUs): those of amdgpu with a card and a render node."""
     for gpu in machine.gpus:
         if gpu.vendor != VENDOR or gpu.bdf is None:
             continue
@@ -107,9 +107,8 @@ def _unit(gpu: Gpu, amd: Amdgpu, machine: Machine) -> Unit:
 
 
 def _partitions(gpu: Gpu, amd: Amdgpu, machine: Machine, options: Options) -> Iterator[Unit]:
-    """Partitions that are platform devices. The driver takes those of GPUs with a NUMA node, in 2025.10 those that have
-    their GPU's id.
-    """
+    """Partitions that are platform devices. The driver publishes those of GPUs with a NUMA node, in 2025.10 those with
+    their GPU's id."""
     whole = _unit(gpu, amd, machine)
     if whole.pci is None or whole.pci.numa_node is None:
         return

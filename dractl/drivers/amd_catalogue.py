@@ -1,7 +1,7 @@
-"""What ``gpu.amd.com`` publishes, as data.
+"""The catalogue of ``gpu.amd.com``, as data.
 
-Source: ROCm/k8s-gpu-dra-driver, which has no releases: versions here are the months of its sources. 2025.10 is
-commit 2622427; 2026.8 is the state around 586f959 (cmd/gpu-kubeletplugin, pkg/amdgpu, pkg/consts, docs).
+Source: ROCm/k8s-gpu-dra-driver, which has no releases: versions here are the months of its sources. 2025.10 is commit
+2622427; 2026.8 is the state around 586f959 (cmd/gpu-kubeletplugin, pkg/amdgpu, pkg/consts, docs).
 """
 
 from __future__ import annotations
@@ -122,6 +122,6 @@ CATALOGUE = Catalogue(
 
 
 def since(options: Options, version: str) -> bool:
-    """True if the driver version asked for is ``version`` or newer."""
+    """True if the requested driver version is ``version`` or newer."""
     asked = version_index(CATALOGUE, NAME, options.versions.get(NAME))
     return asked >= CATALOGUE.versions.index(version)

@@ -98,9 +98,8 @@ def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
 
 
 def _of_2025(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
-    """What only 2025.10 publishes. The module's version goes out as it is, and is refused by the API server if it has
-    four parts or is empty; GetDriverVersion has both versions or none.
-    """
+    """The attributes that only 2025.10 publishes. It publishes the module's version unchanged, and the API server
+    refuses it if it has four parts or is empty; GetDriverVersion has both versions or none."""
     own, source = unit.gpu.driver_version, unit.amd.source_version
     prefix = "parentPciAddr parentDeviceID" if kind == PARTITION else "pciAddr deviceID"
     return {

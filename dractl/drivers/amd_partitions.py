@@ -77,7 +77,7 @@ def devices(unit: Unit, number: int, options: Options) -> Iterator[dict[str, Any
 
 
 def _capacity(each: int, count: int, show: Any) -> dict[str, Any]:
-    """What all partitions have together; a request takes one partition's share, no more and no less."""
+    """The total of all partitions; a request takes exactly one partition's share."""
     value: dict[str, Any] = {"value": show(each * count)}
     if count > 1:
         value["requestPolicy"] = {"default": show(each), "validValues": [show(each)]}
@@ -85,7 +85,7 @@ def _capacity(each: int, count: int, show: Any) -> dict[str, Any]:
 
 
 def counter_set(number: int) -> dict[str, Any]:
-    """The counter of which each mode takes all, so that a GPU is in one mode."""
+    """The counter that each mode uses up entirely, so that a GPU is in one mode."""
     return {"name": f"gpu-{number}-mutex", "counters": {"partition-mode": {"value": "1"}}}
 
 

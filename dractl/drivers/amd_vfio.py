@@ -1,4 +1,4 @@
-"""``gpu.amd.com`` with the gate VFIOPassthrough: GPUs that virtual machines are given.
+"""``gpu.amd.com`` with the gate VFIOPassthrough: GPUs for virtual machines.
 
 Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (discovery.go, deviceinfo.go AmdGpuVFIOInfo), pkg/amdgpu/vfio.go
 (GetPFMapping, GetVFMapping).

@@ -1,4 +1,4 @@
-"""Published against rendered devices, one by one, whatever the slices are called."""
+"""Compares published with rendered devices, one by one, independently of the names of slices."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def differences(
 
 
 def nodes(slices: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The nodes that slices are of."""
+    """The nodes of slices."""
     names = {item.get("spec", {}).get("nodeName") for item in slices}
     return tuple(sorted(name for name in names if isinstance(name, str)))
 

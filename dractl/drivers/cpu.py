@@ -137,9 +137,8 @@ PROFILE = _Cpu()
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """What devices are made of. ``cpus`` are the CPUs that the driver takes, each with its core; ``roots`` the CPUs
-    near each PCIe root; ``standard`` says whether resource.kubernetes.io/numaNode is published.
-    """
+    """The input of devices. ``cpus`` are the CPUs that the driver publishes, each with its core; ``roots`` the CPUs
+    near each PCIe root; ``standard`` says whether resource.kubernetes.io/numaNode is published."""
 
     machine: Machine
     cpus: dict[int, Core]
@@ -199,7 +198,8 @@ def _key(core: Core, *, clusters: bool) -> tuple[int, int | None, int]:
 
 
 def _grouped(node: _Node, group_by: str) -> list[dict[str, Any]]:
-    """BuildGrouped. The machine's group are all online CPUs, with topology or not, and it exists without CPUs, too."""
+    """BuildGrouped. The machine's group contains all online CPUs, with topology or not, and exists even without
+    CPUs."""
     groups: dict[int, list[int]] = {}
     if group_by == "machine":
         groups[0] = sorted(cpulist.parse(node.machine.cpus.online or "") - node.reserved)
@@ -231,9 +231,8 @@ def _grouped(node: _Node, group_by: str) -> list[dict[str, Any]]:
 
 
 def _individual(node: _Node) -> list[dict[str, Any]]:
-    """Build: the two threads of a core one after the other, cores by their first CPU, so that who takes devices in
-    order fills whole cores. Cores of more than two threads are not known to the driver (populateCpuSiblings).
-    """
+    """Build: the two threads of a core one after the other, cores by their first CPU, so that taking devices in order
+    fills whole cores. The driver does not support cores of more than two threads (populateCpuSiblings)."""
     threads: dict[tuple[int, int | None, int], list[int]] = {}
     for cpu, core in node.cpus.items():
         threads.setdefault(_key(core, clusters=node.clusters), []).append(cpu)
@@ -265,7 +264,7 @@ def _individual(node: _Node) -> list[dict[str, Any]]:
 
 
 def _scans_roots(machine: Machine) -> bool:
-    """pkg/pcie: roots are looked for on amd64 alone."""
+    """pkg/pcie: roots are only looked for on amd64."""
     return machine.host.architecture in (None, "x86_64", "amd64")
 
 

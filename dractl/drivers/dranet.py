@@ -215,8 +215,7 @@ def _allocatable(pci: PciDevice) -> bool:
 
 def _address(bdf: str | None, machine: Machine) -> str | None:
     """pciAddressFromPath: the last function of the path whose domain has four digits. Behind VMD that is the
-    controller, not the function itself.
-    """
+    controller, not the function itself."""
     if bdf is None:
         return None
     path = machine.pci[bdf].path.split("/") if bdf in machine.pci else [bdf]
@@ -224,7 +223,7 @@ def _address(bdf: str | None, machine: Machine) -> str | None:
 
 
 def _standalone_rdma(machine: Machine) -> Iterator[tuple[str, str, str]]:
-    """discoverStandaloneRDMADevices: name, address and RDMA device of functions whatever their class."""
+    """discoverStandaloneRDMADevices: name, address and RDMA device of functions of any class."""
     for rdma in machine.rdma_devices:
         address = _address(rdma.bdf, machine)
         if address is not None:
@@ -232,9 +231,8 @@ def _standalone_rdma(machine: Machine) -> Iterator[tuple[str, str, str]]:
 
 
 def _interfaces(machine: Machine, found: dict[str, dict[str, Any]], options: Options, as_of: _Version) -> None:
-    """discoverNetworkInterfaces: of a function's interfaces the last one listed counts, but what it does not set stays
-    as an earlier one has set it.
-    """
+    """discoverNetworkInterfaces: of a function's interfaces the last one listed counts, but attributes that it does not
+    set stay as an earlier one has set them."""
     skip_ipoib = options.setting(NAME, "moveIBInterfaces") == "false"
     for interface in sorted(machine.net_interfaces, key=_order):
         if interface.name in _IGNORED or interface.encapsulation == "loopback":
@@ -310,7 +308,7 @@ def _rdma(machine: Machine, found: dict[str, dict[str, Any]], as_of: _Version) -
         elif name is None:
             name = by_function.get(facts.get("dra.net/pciAddress", ""))
         facts["dra.net/rdma"] = name is not None
-        # Up to 1.4 only of functions without interface; from 1.1 on at all.
+        # Up to 1.4 only for functions without interface; at all from 1.1 on.
         if name is not None and as_of.since("1.1") and (as_of.since("main") or interface is None):
             facts["dra.net/rdmaDevice"] = name
 
@@ -343,7 +341,7 @@ def _pci(
 
 
 def _other_names(pci: PciDevice) -> str | None:
-    """Where dranet's pci.ids and dractl's newer one differ, for a reader who compares."""
+    """Differences between dranet's pci.ids and dractl's newer one, for a reader who compares."""
     old, new = ids.of_dranet(), ids.own()
     differing = [
         f"{newer!r}"

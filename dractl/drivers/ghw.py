@@ -1,4 +1,4 @@
-"""PCI functions as github.com/jaypipes/ghw lists them, with which drivers find network cards."""
+"""PCI functions as listed by github.com/jaypipes/ghw, with which drivers find network cards."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ UNKNOWN = "unknown"
 
 
 def network_functions(machine: Machine) -> tuple[PciDevice, ...]:
-    """The functions of class 02, network controller. A single address of another form ends the whole listing without
-    result (pkg/pci/pci_linux.go getDevices).
-    """
+    """The functions of class 02, network controller. A single address of another form makes the whole listing fail
+    (pkg/pci/pci_linux.go getDevices)."""
     if not all(_LISTED.match(pci.bdf) for pci in machine.pci_devices):
         return ()
     return tuple(pci for pci in machine.pci_devices if is_network(pci))
@@ -31,10 +30,10 @@ def is_network(pci: PciDevice) -> bool:
 
 
 def numa_node(pci: PciDevice, machine: Machine) -> int | None:
-    """The function's NUMA node; None without one, and on machines that ghw takes for SMP, as having one node.
+    """The function's NUMA node; None without one, and on machines that ghw treats as SMP, because they have one node.
 
-    ghw stops at the first node that it cannot read, which is any where the kernel has no huge pages (pkg/topology
-    topologyNodes, pkg/memory AreaForNode). With no node left it takes the machine for NUMA.
+    ghw stops at the first node that it cannot read, which is the first one if the kernel has no huge pages
+    (pkg/topology topologyNodes, pkg/memory AreaForNode). Without any node left, it treats the machine as NUMA.
     """
     nodes = sorted(machine.numa_nodes, key=lambda node: str(node.id))
     read = list(takewhile(lambda node: node.hugetlb is not False, nodes))

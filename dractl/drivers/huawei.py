@@ -1,4 +1,4 @@
-"""``npu.huawei.com``: Ascend NPUs of openFuyao's plugin. Its source is not on a public host that could be read.
+"""``npu.huawei.com``: Ascend NPUs of openFuyao's plugin. Its source is not available from a public host.
 
 Source: openFuyao npu-dra-plugin, the constants that it shares with other repositories.
 """

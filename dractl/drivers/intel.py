@@ -1,7 +1,7 @@
-"""``gpu.intel.com``: Intel GPUs, whichever kernel driver they are bound to.
+"""``gpu.intel.com``: Intel GPUs, with any kernel driver.
 
 Source: intel/intel-resource-drivers-for-kubernetes, cmd/kubelet-gpu-plugin/node_state.go, pkg/gpu (device, discovery);
-of 0.10 at the tag gpu-v0.10.1, with pkg/helpers/device.go (DeterminePCIRoot).
+for 0.10 at the tag gpu-v0.10.1, with pkg/helpers/device.go (DeterminePCIRoot).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _MODELS = {
 
 
 def _named(column: int) -> tuple[str, ...]:
-    """The names in a column of the table, and what the driver calls other GPUs."""
+    """The names in a column of the table, and the driver's name for other GPUs."""
     return (*sorted({names[column] for names in _MODELS.values()}), "Unknown")
 
 
@@ -216,7 +216,7 @@ _PLAIN = len("0000:00:00.0")
 
 
 def _why_not(device: PciDevice) -> str | None:
-    """Why DiscoverPCIDevice (discovery-pci.go) ignores a GPU; None for those that it publishes."""
+    """The reason why DiscoverPCIDevice (discovery-pci.go) ignores a GPU; None for a GPU that it publishes."""
     if device.driver in _DRM:
         if not any(map(_CARD.match, device.names)):
             return f"{device.driver} has no /dev/dri/card for it"
@@ -231,7 +231,7 @@ def _why_not(device: PciDevice) -> str | None:
 
 
 def _why_not_then(device: PciDevice) -> str | None:
-    """Why DiscoverDevices of 0.10 does not find a GPU: it lists what i915 and xe are bound to."""
+    """The reason why DiscoverDevices of 0.10 does not find a GPU: it lists only GPUs bound to i915 and xe."""
     if device.driver not in _DRM:
         return f"neither {' nor '.join(_DRM)} is bound to it, and versions up to 0.10 publish no others"
     if not any(name.startswith(("card", "renderD")) for name in device.names):

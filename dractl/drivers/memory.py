@@ -1,4 +1,4 @@
-"""``dra.memory``: memory and huge pages by NUMA node, of which claims take parts.
+"""``dra.memory``: memory and huge pages by NUMA node, in parts chosen by claims.
 
 Source: ffromani/dra-driver-memory, pkg/sysinfo/{machine,discover,rslice}.go, pkg/types/types.go, pkg/unitconv/unit.go,
 hack/ci/install.tmpl.yaml; jaypipes/ghw pkg/topology/topology_linux.go.

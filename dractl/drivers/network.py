@@ -39,7 +39,7 @@ _MOST, _MOST_TAINTED = 128, 64  # ResourceSliceMaxDevices, ...WithTaintsOrConsum
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """The slices, and what the release drops of them."""
+    """The slices, and the fields that the release drops from them."""
 
     slices: tuple[dict[str, Any], ...]
     notices: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Network:
 
 
 def read(path: str, target: Target) -> Network:
-    """The slices that a file describes. Raises InputError with the line of what an API server would refuse."""
+    """The slices that a file describes. Raises InputError with the line if an API server would refuse one."""
     from dractl.manifests import load
 
     inputs = load([path], relevant_only=False)
@@ -156,7 +156,7 @@ def _attribute(document: Document, path: tuple[str | int, ...], value: Any) -> d
 
 
 def _nodes(document: Document, pool: dict[str, Any], devices: list[dict[str, Any]]) -> dict[str, Any]:
-    """The slice's fields for where its devices can be reached."""
+    """The slice's fields for the nodes that can reach its devices."""
     own = [number for number, device in enumerate(devices) if "allNodes" in device or "nodeSelector" in device]
     if own and ("allNodes" in pool or "nodeSelector" in pool):
         place = ("devices", own[0])
@@ -202,7 +202,7 @@ def _error(document: Document, path: tuple[str | int, ...], message: str, hint: 
 
 
 def _refused(document: Document, violation: Violation, first: int) -> InputError:
-    """A violation in a slice, at the place of the file that it comes from."""
+    """A violation in a slice, placed in the file that it comes from."""
     path = violation.path[1:] if violation.path[:1] == ("spec",) else ()
     if path[:1] == ("devices",) and len(path) > 1 and isinstance(path[1], int):
         path = ("devices", path[1] + first, *path[2:])

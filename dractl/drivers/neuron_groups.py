@@ -1,4 +1,4 @@
-"""Which Elastic Fabric Adapter each Neuron device is beside, and the groups that AWS's drivers make of it.
+"""The Elastic Fabric Adapter next to each Neuron device, and the groups that AWS's drivers derive from it.
 
 Source: aws-neuron/connected-device-maps-over-efa-for-neuron@2eb56e4 lookup/neuron/*.json, lookup/config/*.json,
 lookup/lookup.go.
@@ -40,7 +40,7 @@ _WITH_ADAPTERS = {"trn1": "32xlarge", "trn1n": "32xlarge"}
 
 
 def of_neuron(instance_type: str | None, number: int) -> dict[str, str]:
-    """The group attributes of a Neuron device; none where the instance type has no adapters."""
+    """The group attributes of a Neuron device; none if the instance type has no adapters."""
     adapters = _adapters(instance_type)
     return _groups(adapters, number) if number < len(adapters) else {}
 

@@ -181,7 +181,7 @@ CATALOGUE = Catalogue(
 
 
 def since(options: Options, wanted: str, driver: str = NAME) -> bool:
-    """True if the rendered version has what came with ``wanted``; calendar versions are known, too."""
+    """True if the rendered version has the features of ``wanted``; accepts calendar versions too."""
     text = options.versions.get(driver)
     calendar = re.match(r"v?(2\d)\.(\d+)", text or "")
     if calendar is not None:

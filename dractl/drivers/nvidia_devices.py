@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def place(bdf: str, pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    """Where the GPU is. Its address is NVML's own; the rest is in sysfs, which may not show the function."""
+    """The GPU's place. Its address is NVML's own; the rest is in sysfs, which may not show the function."""
     if since(options, "0.3"):
         found: dict[str, Any] = {PCI_BUS_ID: _short(bdf)}
     else:
@@ -47,7 +47,7 @@ def numa(pci: PciDevice | None, options: Options) -> dict[str, Any]:
 
 
 def fabric_manager(gpu: Gpu | None, options: Options) -> dict[str, Any]:
-    """addFabricManagerAttributes, without the partitions, which Fabric Manager alone knows."""
+    """addFabricManagerAttributes, without the partitions, which only Fabric Manager knows."""
     if gpu is None or not options.flag(NAME, FABRIC_MANAGER):
         return {}
     return {"gpuModuleID": gpu.module_id or None}
@@ -81,7 +81,7 @@ def full(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) ->
 
 
 def partial(number: int, gpu: Gpu, pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    """A full GPU of which PCI alone is known."""
+    """A full GPU known from PCI alone."""
     return {"name": f"gpu-{number}", "attributes": typed({"type": "gpu", **place(str(gpu.bdf), pci, options)})}
 
 
@@ -126,7 +126,7 @@ def is_unnamed(profile: MigProfile) -> bool:
 
 
 def counts(profile: MigProfile) -> dict[str, int]:
-    """CommonCapacitiesMig: what an instance of a profile has, by capacity name."""
+    """CommonCapacitiesMig: the capacities of a profile's instance, by name."""
     return {
         "multiprocessors": profile.multiprocessors,
         "copyEngines": profile.copy_engines,

@@ -1,4 +1,4 @@
-"""``gpu.nvidia.com`` with ``--consumable-shares``: GPUs and MIG devices that several claims have at once.
+"""``gpu.nvidia.com`` with ``--consumable-shares``: GPUs and MIG devices that several claims hold at once.
 
 Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{consumable_shares,main}.go (KEP 5075).
 """
@@ -19,7 +19,7 @@ _MAX_DIGITS = 9
 
 
 def asked(options: Options) -> str | None:
-    """The option's value: ``memory``, ``unlimited`` or a number; None where it is not set or ``disabled``."""
+    """The option's value: ``memory``, ``unlimited`` or a number; None if it is not set or ``disabled``."""
     value = options.setting(NAME, "consumableShares") or "disabled"
     number = value.isdecimal() and len(value) <= _MAX_DIGITS and int(value) > 0
     if value not in ("disabled", "memory", "unlimited") and not number:

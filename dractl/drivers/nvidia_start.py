@@ -38,7 +38,7 @@ _NEW_ARCHITECTURES = {"Rubin": "0.5"}  # go-nvlib v0.12.0, with 0.5 for the firs
 
 
 def why_not(machine: Machine, options: Options, *, passthrough: bool, dynamic: bool) -> str | None:
-    """The first reason; None where the driver starts."""
+    """The first reason; None if the driver starts."""
     if passthrough and machine.host.iommu is False:
         return "passthroughSupport needs an IOMMU, and none is enabled"
     if passthrough and since(options, "0.4") and not machine.numa_nodes:

@@ -1,4 +1,4 @@
-"""``gpu.nvidia.com`` with feature gate PassthroughSupport: GPUs that virtual machines are given as they are.
+"""``gpu.nvidia.com`` with feature gate PassthroughSupport: whole GPUs for virtual machines.
 
 Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go (enumerateGpuVfioDevices,
 getVfioDeviceInfo), deviceinfo.go; NVIDIA/go-nvlib, pkg/nvpci (GetGPUs, GetTotalAddressableMemory).

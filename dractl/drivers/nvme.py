@@ -113,7 +113,7 @@ PROFILE = _Nvme()
 
 
 def _why_not(pci: PciDevice | None, spaces: list[NvmeNamespace], disks: Mapping[str, NvmeNamespace]) -> str | None:
-    """Why Discover or enumerateDevices leaves a controller out."""
+    """The reason why Discover or enumerateDevices leaves a controller out."""
     if pci is None:
         return "it has no PCI function"
     if pci.numa_node is None:

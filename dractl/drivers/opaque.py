@@ -1,7 +1,7 @@
-"""Opaque configuration: what a driver takes as ``parameters`` of its own in claims and classes.
+"""Opaque configuration: the ``parameters`` that a driver accepts in claims and classes.
 
-Schemas are ``schemas/drivers/<driver>.json``, written from each driver's API types and validation. A driver looks at
-its configuration when a pod starts, so nobody else says that it is wrong before.
+Schemas are ``schemas/drivers/<driver>.json``, written from each driver's API types and validation. A driver checks its
+configuration only when a pod starts, so nobody reports an error earlier.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueFault:
-    """A fault that a driver would report: where in the parameters, why, and the nearest right name.
+    """A fault that a driver would report: its place in the parameters, the reason, and the nearest right name.
 
-    With ``key`` the key at ``path`` is meant, not its value.
+    With ``key``, the fault is the key at ``path``, not its value.
     """
 
     path: Path
@@ -45,8 +45,10 @@ def check(driver: str, parameters: Mapping[str, Any]) -> tuple[OpaqueFault, ...]
 
 
 def refused(configurations: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, str, OpaqueFault]]:
-    """What drivers would refuse in the entries of a claim's ``devices.config``: index of the entry, driver, fault.
-    Parameters with another apiVersion are left out: they may be those of somebody else's driver of that name."""
+    """The entries of a claim's ``devices.config`` that drivers would refuse: index of the entry, driver, fault.
+
+    Parameters with another apiVersion are left out: they may belong to another driver with the same name.
+    """
     for index, entry in enumerate(configurations):
         own = entry.get("opaque")
         driver, parameters = (own.get("driver"), own.get("parameters")) if isinstance(own, dict) else (None, None)
@@ -98,7 +100,7 @@ _FORMATS = {"cidr": "an address with a prefix length, such as 10.0.0.1/24", "ip"
 
 
 def _faults(error: Any) -> Iterator[OpaqueFault]:
-    """The faults that one error of jsonschema stands for, in words."""
+    """The faults for one error of jsonschema, in words."""
     path: Path = tuple(error.absolute_path)
     rule, allowed, value = error.validator, error.validator_value, error.instance
     if error.context:  # anyOf and the like: the branch that is meant is the one that is not a constant

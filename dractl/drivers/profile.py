@@ -46,7 +46,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """One row of a driver's capacity catalogue; the fields mean what they mean for an :class:`Attribute`."""
+    """One row of a driver's capacity catalogue; the fields are those of an :class:`Attribute`."""
 
     name: str
     about: str
@@ -105,7 +105,7 @@ class Catalogue:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What slices are rendered for.
+    """The settings for rendering slices.
 
     ``versions`` are driver versions by driver name (absent: the newest release that dractl knows), ``settings`` are
     driver options, ``{driver: {name: value}}``.
@@ -139,7 +139,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One ResourceSlice as the driver hands it to the helper library, which publishes it unchanged.
+    """One ResourceSlice as the driver passes it to the helper library, which publishes it unchanged.
 
     A device is the mapping of a ``resource.k8s.io/v1`` Device, a counter set that of a CounterSet.
     """

@@ -81,7 +81,7 @@ def _is_card(pci: PciDevice) -> bool:
 
 
 def _services(text: str | None) -> str | None:
-    """The services in the driver's order; None for what it does not know."""
+    """The services in the driver's order; None for an unknown combination."""
     if text is None:
         return None
     found = [name for name in text.strip().split(";") if name]

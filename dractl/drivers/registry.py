@@ -11,7 +11,7 @@ from dractl.errors import UsageError
 if TYPE_CHECKING:
     from dractl.drivers.profile import Profile
 
-# Driver name -> module; imported when asked for.
+# Driver name -> module, imported on demand.
 _MODULES = {
     "gpu.nvidia.com": "nvidia",
     "compute-domain.nvidia.com": "compute_domain",
@@ -62,7 +62,7 @@ def names() -> tuple[str, ...]:
 
 
 def by_default() -> tuple[str, ...]:
-    """The drivers that are meant where none is named."""
+    """The drivers that are rendered if none is named."""
     return tuple(name for name in _MODULES if name not in _ONLY_NAMED)
 
 

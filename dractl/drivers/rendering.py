@@ -1,4 +1,5 @@
-"""From inventories to the objects that an API server would hold: pools, slices, and what a release drops or refuses."""
+"""Turns inventories into the objects that an API server would store: pools, slices, and the fields that a release drops
+or refuses."""
 
 from __future__ import annotations
 
@@ -101,9 +102,8 @@ def render(
 
 
 def _with_gates(options: Options) -> Options:
-    """Options whose cluster has the feature gates that drivers are given. A driver is started with a gate of
-    Kubernetes, such as DRAListTypeAttributes, where the cluster has it on; one that is not gets its slices refused.
-    """
+    """Options for a cluster whose feature gates are those given to drivers. A driver is started with a gate of
+    Kubernetes, such as DRAListTypeAttributes, if the cluster has it on; otherwise its slices are refused."""
     given = {name for settings in options.settings.values() for name, value in settings.items() if value == "true"}
     gates = {name for name in given if name in GATES and stage(name, options.target.release) is not None}
     return replace(options, target=options.target._replace(gates=options.target.gates | gates)) if gates else options
@@ -115,7 +115,7 @@ def slice_name(number: int, driver: str, node: str) -> str:
 
 
 def _objects(profile: Profile, inventory: Inventory, options: Options, notices: list[str]) -> list[dict[str, Any]]:
-    """The pool's slices as the helper library creates them, without the fields that the release does not keep."""
+    """The pool's slices as the helper library creates them, without the fields that the release does not store."""
     objects = []
     for number, one in enumerate(inventory.slices):
         spec: dict[str, Any] = {
@@ -146,11 +146,11 @@ def _comments(slices: list[dict[str, Any]], inventory: Inventory) -> dict[str, t
 
 
 def _refusal(slices: list[dict[str, Any]], options: Options) -> str | None:
-    """Why an API server of the release takes none of the driver's slices; None if it takes them.
+    """The reason why an API server of the release accepts none of the driver's slices; None if it accepts them.
 
-    The helper library creates every slice as it is given (resourceslicecontroller.go: "the driver must ensure that
-    each resulting slice is valid"), and a pool that lacks one of its slices is not used by the scheduler. Names of
-    devices must differ in the whole pool.
+    The helper library creates every slice as it is given (resourceslicecontroller.go: "the driver must ensure that each
+    resulting slice is valid"), and the scheduler does not use a pool that lacks one of its slices. Names of devices
+    must differ in the whole pool.
     """
     from dractl.validation import rules
 
@@ -170,7 +170,8 @@ def _refusal(slices: list[dict[str, Any]], options: Options) -> str | None:
 
 
 def drop_fields(spec: dict[str, Any], kind: str, target: Target, about: str, notices: list[str]) -> None:
-    """Removes, in place, what an API server of the target release would not store; one notice a field."""
+    """Removes, in place, the fields that an API server of the target release would not store; returns one notice per
+    field."""
     from dractl.model.releases import dropped_fields, unknown_fields
 
     gone = (*dropped_fields(kind, target), *unknown_fields(kind, target.release))

@@ -1,7 +1,7 @@
-"""Devices that only a vendor's agent knows: read from a machine file, checked against the driver's catalogue, rendered.
+"""Devices known only to a vendor's agent: read from a machine file, checked against the driver's catalogue, rendered.
 
-Some drivers ask a daemon, a library or a fabric manager for their devices, and /sys shows little or nothing of them.
-A machine file (``dractl render --hardware FILE``) can say what the agent would; nothing is added to it.
+Some drivers ask a daemon, a library or a fabric manager for their devices, and /sys shows little or nothing of them. A
+machine file (``dractl render --hardware FILE``) can list what the agent would report; nothing is added to it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Misfit(Exception):
 def device(driver: str, item: Any) -> Reported:
     """A device of a machine file: ``{name: rbln0, ATTRIBUTE: value, ..., capacity: {NAME: quantity}}``.
 
-    Raises :class:`Misfit` for what the driver cannot publish, UsageError for an unknown driver.
+    Raises :class:`Misfit` for a value that the driver cannot publish, UsageError for an unknown driver.
     """
     from dractl.drivers.registry import find
 
@@ -81,7 +81,7 @@ def _unknown(driver: str, what: str, key: str, path: tuple[str, ...], known: tup
 
 
 def _text(key: str, row: Attribute, value: Any) -> str:
-    """The value as text, if it is of the attribute's type."""
+    """The value as a string, if it has the attribute's type."""
     fits = {
         "int": type(value) is int,
         "bool": isinstance(value, bool),
@@ -100,7 +100,7 @@ def _text(key: str, row: Attribute, value: Any) -> str:
 
 
 def devices(machine: Machine, driver: str, catalogue: Catalogue) -> list[dict[str, Any]]:
-    """What the agent reports, as devices of a ResourceSlice, in the order of the file."""
+    """The agent's reports as devices of a ResourceSlice, in the order of the file."""
     types = {row.name: row.type for row in catalogue.attributes}
     return [_device(item, types) for item in machine.reported if item.driver == driver]
 

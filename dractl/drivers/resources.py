@@ -1,4 +1,4 @@
-"""Which drivers publish what: by ``fit``'s words for hardware, and by the extended resources of device plugins."""
+"""Maps hardware to drivers: for ``fit``'s words for hardware, and for the extended resources of device plugins."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ PROFILE = _Sriov()
 
 
 def _families(machine: Machine, notices: list[str]) -> Iterator[tuple[PciDevice, NetInterface, list[PciDevice]]]:
-    """Physical functions with their interface and their VFs; says of which others VFs might have been expected."""
+    """Physical functions with their interface and their VFs; reports others for which VFs might have been expected."""
     functions: dict[str, list[PciDevice]] = {}
     for pci in machine.pci_devices:
         if _parent_of(pci) is not None:
@@ -174,9 +174,8 @@ def _uplink(parent: PciDevice, machine: Machine) -> NetInterface | None:
 
 
 def _eswitch_mode(parent: PciDevice, machine: Machine) -> str:
-    """GetNicSriovMode: legacy where devlink, which dractl does not ask, gives no other answer. Representors exist in
-    mode switchdev only.
-    """
+    """GetNicSriovMode: legacy unless devlink, which dractl does not query, reports another mode. Representors exist
+    only in mode switchdev."""
     return "switchdev" if any(i.representor and i.bdf == parent.bdf for i in machine.net_interfaces) else "legacy"
 
 
@@ -221,7 +220,7 @@ def _link_type(options: Options) -> str | None:
 
 
 def _selected(facts: dict[str, Any], link_type: str | None, options: Options) -> bool:
-    """deviceMatchesFilter: each list that is given must hold the device's value, as it is written."""
+    """deviceMatchesFilter: each given list must contain the device's value, as written."""
     for name, attribute in _FILTERS.items():
         asked = options.setting(NAME, name)
         if asked not in (None, "all") and facts[f"{NAME}/{attribute}"] not in asked.split(","):

@@ -1,4 +1,4 @@
-"""``tpu.google.com``: Google TPUs, from their PCI functions and what the node's labels say about its slice.
+"""``tpu.google.com``: Google TPUs, from their PCI functions and the node's labels about its slice.
 
 Source: kubernetes-sigs/dra-driver-google-tpu@f5a9d8c cmd/tpu-dra-kubeletplugin/{manager.go,hardware.go,util.go}.
 """
@@ -42,7 +42,7 @@ _GENERATIONS = {
 }
 _OWN_GENERATION = re.compile(r"tpu\d+[a-z]?\Z")
 
-# What GKE labels the nodes of a machine family with (GKE's table of TPU machine types).
+# GKE's labels for the nodes of a machine family (GKE's table of TPU machine types).
 _FAMILIES = {
     "ct4p": "tpu-v4-podslice",
     "ct5lp": "tpu-v5-lite-podslice",

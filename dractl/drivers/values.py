@@ -1,4 +1,4 @@
-"""Attribute and capacity values in the form of a ResourceSlice. ``None`` in, nothing out: what is unknown is absent."""
+"""Attribute and capacity values in the form of a ResourceSlice. ``None`` yields nothing: unknown values are absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lint: what an API server would say to manifests, and what it accepts although it cannot be meant."""
+"""Lint: what an API server would reject in manifests, and what it accepts although it cannot be intended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HOME = {"Finding": "finding", "Report": "finding", "lint": "run", "Selection": 
 
 
 def __getattr__(name: str) -> Any:
-    """The names above are imported when they are first used: explain wants the configuration alone."""
+    """The names above are imported on first use: explain needs only the configuration."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"dractl.lint.{_HOME[name]}"), name)

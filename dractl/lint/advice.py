@@ -1,4 +1,4 @@
-"""What a rule's check says, before it is placed in a file."""
+"""The result of a rule's check, before it is placed in a file."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def spot(program: Program, name: str = "") -> tuple[int, int]:
 
 
 class Advice(NamedTuple):
-    """One thing that a check found in ``subject`` at ``path``, a path of the document in the shape of v1.
+    """A finding of a check in ``subject`` at ``path``, a path of the document in v1.
 
-    ``offset`` and ``end`` count code points inside the scalar there. ``severity`` differs from the rule's own where the
-    case is a lesser one. ``related`` are further places: (what is there, subject, path).
+    ``offset`` and ``end`` count code points inside the scalar there. ``severity`` is set if it differs from the rule's
+    own in a lesser case. ``related`` are further places: (description, subject, path).
     """
 
     subject: Subject

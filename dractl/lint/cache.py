@@ -1,9 +1,9 @@
 """Reports of earlier runs on the same input, in files of the user's cache directory.
 
-A report is found by everything that it depends on: the contents of all files that may concern DRA under their names,
-the kustomizations around them, the release and its gates, the configuration, and the code of dractl itself. Nothing
-else decides, so a report is never wrong, only missing. What is damaged, or could have been written by another user, is
-ignored; and so is whatever the file system says: a cache is no cause to fail.
+The key of a report covers everything that it depends on: the contents of all files that may concern DRA under their
+names, the kustomizations around them, the release and its gates, the configuration, and the code of dractl itself. So a
+cached report is never wrong, only missing. Damaged entries, and those that another user could have written, are
+ignored, and so are errors of the file system: a cache is no reason to fail.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ MAX_REPORTS = 256
 
 
 class Cache:
-    """The reports in a folder, which is made when the first one is kept."""
+    """The reports in a folder, which is created for the first one."""
 
     def __init__(self, folder: str) -> None:
         self._top = folder
         self._folder = os.path.join(folder, f"lint-{_FORMAT}")
 
     def get(self, key: str) -> Report | None:
-        """The report that was kept under a key."""
+        """The report stored under a key."""
         try:
             if not (_is_ours(os.lstat(self._top)) and _is_ours(os.lstat(self._folder))):
                 return None
@@ -60,7 +60,7 @@ class Cache:
             return None
 
     def put(self, key: str, report: Report) -> None:
-        """Keeps a report, at once as a whole; others are deleted if there are too many."""
+        """Stores a report atomically; others are deleted if there are too many."""
         body = json.dumps(report, separators=(",", ":")).encode()
         if len(body) > MAX_BYTES // 4:
             return
@@ -78,7 +78,7 @@ class Cache:
             self._prune()
 
     def _prune(self) -> None:
-        """Deletes the reports that were not used for the longest time, and those in the formats of other versions."""
+        """Deletes the least recently used reports, and those in the formats of other versions."""
         for entry in os.scandir(self._top):
             if entry.name.startswith("lint-") and entry.path != self._folder and entry.is_dir(follow_symlinks=False):
                 _delete(entry.path)
@@ -94,7 +94,7 @@ class Cache:
 
 
 def digest_of(read: Relevant, kustomizations: Kustomizations) -> str:
-    """What a part of the input comes to: the files that matter, and the kustomizations around them."""
+    """The digest of a part of the input: the files that matter, and the kustomizations around them."""
 
     def parts() -> Iterator[bytes]:
         folders: set[str] = set()
@@ -139,7 +139,7 @@ def key_of(question: Question, parts: Iterable[str]) -> str:
 
 
 def _code() -> str:
-    """What tells one state of dractl's code from another: versions stay as they are while somebody works on it."""
+    """Identifies the state of dractl's code: versions stay the same while somebody works on it."""
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     found = []
     folders = [top]
@@ -158,7 +158,7 @@ def _code() -> str:
 
 
 def _archive(path: str) -> Iterator[str]:
-    """The file that holds a module of a zip application."""
+    """The file of a zip application that contains a module."""
     while path != os.path.dirname(path):
         if os.path.isfile(path):
             yield path
@@ -185,7 +185,7 @@ def _is_ours(status: os.stat_result) -> bool:
 
 
 def _read(path: str) -> bytes | None:
-    """The bytes of a report, marked as used now; None for what could be anybody's."""
+    """The bytes of a report, marked as used now; None for a file that another user could have written."""
     with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or not _is_ours(status) or status.st_size > MAX_BYTES:

@@ -40,7 +40,7 @@ LINT: Final = ("select", "ignore", "fail-on", "baseline", "devices", "per-file-i
 
 
 class Config(NamedTuple):
-    """What a configuration file says; what it leaves out is None or empty. Paths are resolved beside the file."""
+    """The settings of a configuration file; missing ones are None or empty. Paths are relative to the file."""
 
     file: Path | None = None
     kubernetes_version: str | None = None
@@ -67,7 +67,7 @@ def find(start: Path) -> Path | None:
 
 
 def read(path: Path) -> Config:
-    """The configuration in a file. UsageError for what is no setting, InputError for a file that is not there."""
+    """The configuration in a file. UsageError for an invalid setting, InputError for a missing file."""
     import tomllib
 
     try:
@@ -162,7 +162,7 @@ def _texts(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> tuple
 
 
 def baseline(path: Path) -> dict[str, int]:
-    """How often each fingerprint stands in an earlier report of ``dractl lint -o json``."""
+    """The number of occurrences of each fingerprint in an earlier report of ``dractl lint -o json``."""
     import json
 
     try:

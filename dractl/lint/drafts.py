@@ -1,7 +1,7 @@
-"""What a document that the API server cannot decode was most likely meant to be.
+"""The probable meaning of a document that the API server cannot decode.
 
-The server stops at the first step that fails. A draft puts right what can be put right and drops the rest, so that
-what is wrong besides can be reported in the same run; it remembers where each of its values was written.
+The server stops at the first step that fails. A draft corrects what it can and drops the rest, so that other errors can
+be reported in the same run; it remembers where each of its values was written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HIDING = frozenset({"wrong-type", "unknown-field", "duplicate-key", "merged-key"
 
 class Draft:
     """A document's value as it was probably meant; ``doubtful`` are maps that lost a field, or places that lost a
-    value: that something is missing there is no news."""
+    value: missing values there are not reported."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -35,7 +35,7 @@ class Draft:
         self._moves: list[tuple[Path, Path]] = []
 
     def improve(self, violations: Iterable[Violation], target: Target) -> bool:
-        """Puts right what ``violations`` (with paths of this draft) are about; True if that changed the draft."""
+        """Corrects the subjects of ``violations`` (with paths of this draft); True if that changed the draft."""
         before = self.value
         for violation in violations:
             match violation.rule:
@@ -48,7 +48,7 @@ class Draft:
         return self.value is not before
 
     def written(self, path: Path) -> Path:
-        """Where the value at a path of the draft stands in the document."""
+        """The place in the document of the value at a path of the draft."""
         for new, old in reversed(self._moves):
             if path[: len(new)] == new:
                 return (*old, *path[len(new) :])
@@ -67,7 +67,7 @@ class Draft:
         )
 
     def misses(self, violation: Violation) -> bool:
-        """True if a violation only says that something is missing where the draft dropped something."""
+        """True if a violation only reports a missing value where the draft dropped one."""
         holder = violation.path[:-1] if violation.type == "FieldValueRequired" else violation.path
         return violation.path in self.doubtful or holder in self.doubtful
 
@@ -106,7 +106,7 @@ class Draft:
         return True
 
     def _serve(self, violation: Violation, target: Target) -> None:
-        """Takes the version in which the document decodes, or the kind that was probably meant."""
+        """Changes to the version in which the document decodes, or to the kind that was probably meant."""
         kind = self.value.get("kind")
         if violation.moved_to is not None:
             self._move(violation)
@@ -170,7 +170,7 @@ def _at(value: Any, path: Path) -> Any:
 
 
 def _with(value: Any, path: Path, new: Any) -> Any:
-    """A copy of ``value`` with ``new`` at ``path``; what is not on the way is shared."""
+    """A copy of ``value`` with ``new`` at ``path``; everything beside the path is shared."""
     if not path:
         return new
     step, rest = path[0], path[1:]

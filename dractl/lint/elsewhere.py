@@ -1,4 +1,4 @@
-"""Names that a home's own objects lack, looked up among everything else that is linted."""
+"""Names that a home's own objects lack, looked up in the rest of the input."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def elsewhere(mine: Sequence[Subject], advised: Sequence[Subject], exchange: Exchange) -> Sequence[Subject]:
-    """The objects that :attr:`Run.others` has to know, so that a name means the same in a part as in the whole input.
+    """The objects that :attr:`Run.others` needs, so that a name means the same in a part as in the whole input.
 
-    ``mine``: the objects of this part; ``advised``: those that it advises on. Of other parts come the objects that
+    ``mine``: the objects of this part; ``advised``: those that it advises on. From other parts come the objects that
     these name, and those that they name in turn: the classes of a claim.
     """
     if exchange.size == 1:
@@ -40,7 +40,7 @@ def elsewhere(mine: Sequence[Subject], advised: Sequence[Subject], exchange: Exc
 
 
 def _names(subject: Subject) -> Iterator[Name]:
-    """What an object names."""
+    """The names that an object refers to."""
     if subject.claim is not None:
         yield from (("DeviceClass", request.device_class) for request in subject.claim.alternatives)
     for pod in subject.pods:

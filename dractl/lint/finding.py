@@ -1,4 +1,4 @@
-"""What lint found: one value a finding, as the JSON of ``dractl lint -o json`` shows it."""
+"""Findings of lint: one value per finding, as in the JSON of ``dractl lint -o json``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
 
 class ObjectRef(NamedTuple):
-    """The Kubernetes object that a finding is about; what the document does not say is None."""
+    """The Kubernetes object of a finding; fields missing in the document are None."""
 
     api_version: str | None = None
     kind: str | None = None
@@ -41,8 +41,8 @@ class ObjectRef(NamedTuple):
 
 
 class Api(NamedTuple):
-    """What the API server would raise: the cause's type and its field path, as the server spells it; and its message
-    where the finding has a shorter one."""
+    """The API server's error: the cause's type and its field path, as the server spells it; and its message if the
+    finding has a shorter one."""
 
     type: str
     field: str | None = None
@@ -54,7 +54,7 @@ class Api(NamedTuple):
 
 
 class Related(NamedTuple):
-    """Another place that has to do with a finding, such as the first of two equal names."""
+    """Another place related to a finding, such as the first of two equal names."""
 
     message: str
     position: Position
@@ -68,7 +68,7 @@ class Edit(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """Edits that fix a finding. A safe fix changes only what was certainly meant otherwise."""
+    """Edits that fix a finding. A safe fix changes only values that certainly were not intended."""
 
     title: str
     edits: tuple[Edit, ...]
@@ -76,11 +76,11 @@ class Fix(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong, and where.
+    """One error, and its place.
 
-    ``path`` is the YAML path in the document as it was written. ``api`` is set where the API server would say it too.
-    ``excerpt`` is the source line of ``position``, for formats that show it, and ``key_line`` that of the key,
-    where an ignore comment counts as well; neither is part of the JSON.
+    ``path`` is the YAML path in the document as it was written. ``api`` is set if the API server would report it too.
+    ``excerpt`` is the source line of ``position``, for formats that show it, and ``key_line`` that of the key, where an
+    ignore comment counts as well; neither is part of the JSON.
     """
 
     code: str
@@ -102,7 +102,7 @@ class Finding(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """Names the finding whatever the line that it stands on: a hash of code, object and path."""
+        """Identifies the finding independently of its line: a hash of code, object and path."""
         from hashlib import sha256
 
         subject = self.object
@@ -110,7 +110,7 @@ class Finding(NamedTuple):
         return sha256("\0".join(part or "" for part in parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def to_json(self) -> dict[str, Any]:
-        """The finding's object in ``dractl/lint/v1``; members that have nothing to say are left out."""
+        """The finding's object in ``dractl/lint/v1``; empty members are left out."""
         made: dict[str, Any] = {
             "code": self.code,
             "name": self.name,
@@ -138,7 +138,7 @@ class Finding(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What one run of lint found, in the order of the inputs, and what it looked at.
+    """The findings of one run of lint, in the order of the inputs, and its scope.
 
     ``assumed``: nobody named the release. ``documents`` counts those that concern DRA; ``suppressed`` the findings that
     comments, the configuration's ignores or a baseline suppress; ``skipped`` are the files that were not read, such as
@@ -154,16 +154,16 @@ class Report(NamedTuple):
     skipped: tuple[Skipped, ...] = ()
 
     def number_of(self, severity: Severity) -> int:
-        """How many findings have exactly this severity."""
+        """The number of findings with exactly this severity."""
         return sum(finding.severity == severity for finding in self.findings)
 
     def reaches(self, severity: Severity) -> bool:
-        """Whether any finding is at least as grave as ``severity``."""
+        """True if any finding is at least as severe as ``severity``."""
         return any(SEVERITIES.index(f.severity) >= SEVERITIES.index(severity) for f in self.findings)
 
     @property
     def unchecked(self) -> str | None:
-        """Why selectors were not compiled, priced or tried on devices; None if they were."""
+        """The reason why selectors were not compiled, costed or tried on devices; None if they were."""
         from dractl.cel_library import why_not
 
         return why_not() if self.documents else None
@@ -199,7 +199,7 @@ def _place(position: Position) -> dict[str, Any]:
 
 
 def yaml_path(path: Iterable[str | int]) -> str:
-    """A path for people: ``spec.devices.requests[0].name``; keys that hold dots or slashes stand in brackets."""
+    """A path for people: ``spec.devices.requests[0].name``; keys with dots or slashes are in brackets."""
     text = ""
     for step in path:
         if isinstance(step, int):

@@ -1,4 +1,4 @@
-"""Edits that fix findings, and what a text becomes with them."""
+"""Edits that fix findings, and the text after them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_CLAIMS = frozenset({"resourceClaims", "claims", "apiVersion", "kind"})
 
 
 def for_violation(document: Document, violation: Violation) -> Fix | None:
-    """The edits after which a violation is gone, where it is clear what was meant; else None."""
+    """The edits that fix a violation, if the intended value is clear; else None."""
     if violation.offset is not None or not violation.path:
         return None
     if violation.rule == "wrong-type":
@@ -39,12 +39,12 @@ def for_violation(document: Document, violation: Violation) -> Fix | None:
 
 
 def _is_judged(document: Document, path: Path) -> bool:
-    """True if what is wrong at a path would be reported: of pods and workloads only what is about claims is judged."""
+    """True if an error at a path would be reported: for pods and workloads, only errors about claims are."""
     return (document.api_version or "").startswith("resource.k8s.io/") or not _OF_CLAIMS.isdisjoint(path)
 
 
 def _moved(document: Document, path: Path, to: Path) -> Fix | None:
-    """A field under its right name or, if it is a request's, below ``exactly``; what a wrapper holds in its place."""
+    """A field under its right name or, if it is a request's, below ``exactly``; or a wrapper's content in its place."""
     holder = document.at(path[:-1])
     if to == path[:-1]:
         return _unwrapped(document, path)
@@ -55,11 +55,11 @@ def _moved(document: Document, path: Path, to: Path) -> Fix | None:
         return replacement(document, Replacement(f"rename {old} to {new}", path, new, key=True, safe=_alike(old, new)))
     if to == (*path[:-1], "exactly", path[-1]):
         return _below_exactly(document, path)
-    return None  # what belongs elsewhere is moved by hand
+    return None  # fields that belong elsewhere are moved by hand
 
 
 def _alike(written: str, nearest: str) -> bool:
-    """True if a name is so near to another that nothing else can be meant."""
+    """True if a name is so similar to another that nothing else can be meant."""
     from difflib import SequenceMatcher
 
     return SequenceMatcher(None, written.lower(), nearest.lower()).ratio() > 0.85
@@ -79,7 +79,7 @@ def replacement(document: Document, wanted: Replacement) -> Fix:
 
 
 def _converted(document: Document, violation: Violation) -> Fix | None:
-    """A value of the type that is wanted: without or with quotes, or in the map that it belongs in."""
+    """A value converted to the required type: without or with quotes, or in the map that it belongs in."""
     meant, place = violation.meant, document.locate(violation.path)
     if meant is None or place.line != place.end_line:
         return None
@@ -96,9 +96,9 @@ def _converted(document: Document, violation: Violation) -> Fix | None:
 
 
 def _below_exactly(document: Document, path: Path) -> Fix | None:
-    """The fields of a request that stand beside its name, as v1beta1 has them: all of them one level deeper.
+    """The fields of a request next to its name, as in v1beta1, moved one level deeper.
 
-    They have to stand one after the other. The first of them carries the fix for all.
+    They must be consecutive. The first of them carries the fix for all.
     """
     holder = path[:-1]
     request = document.at(holder)
@@ -127,7 +127,7 @@ def _below_exactly(document: Document, path: Path) -> Fix | None:
 
 
 def _unwrapped(document: Document, path: Path) -> Fix | None:
-    """What a field holds in place of the field itself."""
+    """A field's content in place of the field itself."""
     inside = document.at(path)
     if not isinstance(inside, dict) or not inside:
         return None
@@ -177,9 +177,9 @@ def _line_start(place: Position, line: int, width: int = 0) -> Position:
 
 
 def applied(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
-    """A file's text with the fixes, and how many could be applied: one that touches an earlier one has to wait.
+    """A file's text with the fixes, and how many were applied: one that touches an earlier one has to wait.
 
-    Lines end as they do in the file.
+    Line ends stay those of the file.
     """
     import re
 

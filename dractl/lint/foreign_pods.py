@@ -1,4 +1,4 @@
-"""Pods of custom resources: the API server takes the resource, and refuses the pods that its controller makes."""
+"""Pods of custom resources: the API server accepts the resource, and rejects the pods that its controller creates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROOT = ("spec",)
 
 
 def foreign_pods(document: Document, target: Target) -> Iterator[Remark]:
-    """What is wrong with the claims of the pods that a custom resource describes."""
+    """Errors in the claims of the pods that a custom resource describes."""
     specs = list(pod_specs(document.value))
     for path, spec in specs:
         yield from _of_spec(document, path, spec, target)
@@ -35,7 +35,7 @@ def _of_spec(document: Document, path: Path, spec: Mapping[str, Any], target: Ta
     pod = Document(document.file, document.index, _pod(spec), _PodPlaces(document, path), origin=document.origin)
     complete = isinstance(spec.get("resourceClaims"), list) and isinstance(spec.get("containers"), list)
     for violation, _, _ in verdict(pod, target, {}, matters=_about_claims).remarks:
-        if violation.rule == "PC-09" and not complete:  # what claims there are is said elsewhere
+        if violation.rule == "PC-09" and not complete:  # existing claims are reported elsewhere
             continue
         yield _said(document, violation, (*path, *violation.path[1:]))
     for name in spec:
@@ -69,8 +69,7 @@ def _about_claims(violation: Violation) -> bool:
 
 
 def _pod(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A pod with the claims of ``spec`` and of its containers, and nothing else that could be wrong; the containers
-    stand at the same index."""
+    """A pod with only the claims of ``spec`` and of its containers; the containers keep their indices."""
     made: dict[str, Any] = {"resourceClaims": spec.get("resourceClaims")}
     for field in _CONTAINERS:
         containers = spec.get(field)
@@ -86,7 +85,7 @@ def _claims(container: Any) -> dict[str, Any]:
 
 
 def _unlisted(document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[Remark]:
-    """Containers of values (maps by name, such as those of a HelmRelease) that name a claim which is listed nowhere."""
+    """Containers of values (maps by name, such as those of a HelmRelease) that name a claim that no list has."""
     listed = {
         claim["name"]
         for _, spec in specs

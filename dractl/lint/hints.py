@@ -1,4 +1,4 @@
-"""What to do about a violation whose message, the API server's own, does not say it."""
+"""Hints for violations whose message, the API server's own, does not contain one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
 
 
 def help_of(program: Program, target: Target) -> str | None:
-    """What to do about an expression that an API server of ``target`` rejects."""
+    """A hint for an expression that an API server of ``target`` rejects."""
     if program.admission == "tooComplex":
         return _cost(program.text, target)
     return _compiling(program.text, program.issues, target) if program.issues else None

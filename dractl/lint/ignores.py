@@ -1,7 +1,7 @@
 """Comments that suppress findings: ``# dractl: ignore[DRA116] why``, ``# dractl: ignore-file[DRA3, count-zero] why``.
 
-A comment behind something speaks for its line; one that stands alone for the next line that is no comment. A finding
-inside a string of several lines can also be suppressed at the line of its key.
+A comment at the end of a line applies to that line; a comment on its own line to the next line that is not a comment. A
+finding inside a string of several lines can also be suppressed at the line of its key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ONLY_COMMENT = r"[ \t]*(?:#.*)?$"
 
 
 class Ignore(NamedTuple):
-    """One comment: where it stands, the codes and names in it, and the line that it speaks for (None: the file)."""
+    """One comment: its place, its codes and names, and the line that it applies to (None: the file)."""
 
     line: int
     column: int

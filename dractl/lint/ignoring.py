@@ -35,7 +35,7 @@ def ignoring(name: str, text: str, findings: Iterable[Finding]) -> Ignoring:
     """The text of a file with a comment for each finding; its values stay as they are.
 
     A comment goes to the end of the finding's line. Inside a string of several lines, where ``#`` is part of the value,
-    it goes above the string or to the line of its key. A comment that is there already gets the further codes.
+    it goes above the string or to the line of its key. An existing comment gets the additional codes.
     """
     wanted = [finding for finding in findings if finding.code not in ABOUT_COMMENTS]
     if not wanted:
@@ -66,7 +66,7 @@ def _no_place(left: Sequence[str]) -> str | None:
 
 
 def _is_elsewhere(finding: Finding, text: str) -> bool:
-    """True if an object was rendered, and its file holds what it was rendered from."""
+    """True if an object was rendered, and its file has the source it was rendered from."""
     return finding.origin is not None and f"# Source: {finding.origin}" not in text
 
 
@@ -75,7 +75,7 @@ def _values(name: str, text: str) -> list[object]:
 
 
 class _Lines:
-    """Where comments can stand in a file."""
+    """The lines of a file that can have comments."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -89,7 +89,7 @@ class _Lines:
             self._not_behind.update(inside if block else range(first, last))
 
     def spot(self, finding: Finding) -> tuple[str, int] | None:
-        """How a comment can stand (``in`` another one, ``behind`` a line or ``above`` it), and the line."""
+        """The way to place a comment (``in`` another one, ``behind`` a line or ``above`` it), and the line."""
         for line in dict.fromkeys((finding.position.line, finding.key_line)):
             if not line:
                 continue
@@ -102,7 +102,7 @@ class _Lines:
         return None
 
     def edit(self, spot: tuple[str, int], codes: Sequence[str]) -> Edit:
-        """The edit that puts codes there."""
+        """The edit that adds codes there."""
         how, line = spot
         named = ", ".join(codes)
         if how == "in":

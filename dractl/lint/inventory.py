@@ -1,4 +1,4 @@
-"""The devices that claims and classes are tried on, and what the selectors leave of them."""
+"""The devices on which claims and classes are tried, and those that the selectors leave."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Candidate(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One selector: the devices that came as far, those that it is satisfied by, those that it fails on and why."""
+    """One selector: the devices that reach it, those that satisfy it, and those on which it fails, with the error."""
 
     expression: Expression
     devices: list[Candidate]
@@ -72,8 +72,8 @@ class Step(NamedTuple):
 class Funnel(NamedTuple):
     """The selectors of a class, or those of a request after its class.
 
-    ``guessed``: nobody knows what the class leaves, so the devices are all those of the drivers that the selectors
-    name, and only what is so for each of them is so.
+    ``guessed``: the class is unknown, so the devices are all those of the drivers that the selectors name, and only
+    findings that hold for every one of them are reported.
     """
 
     subject: Subject
@@ -85,8 +85,8 @@ class Funnel(NamedTuple):
 class Inventory:
     """Devices and, by name, the selectors of the device classes that came with them.
 
-    ``slices`` and ``classes`` are mappings as read from a cluster or a file; the newest generation of a pool counts.
-    ``assumed`` are classes, such as the drivers install them, for a source without any.
+    ``slices`` and ``classes`` are mappings as read from a cluster or a file; only the newest generation of a pool
+    counts. ``assumed`` are classes as the drivers install them, for an input without any.
     """
 
     def __init__(
@@ -102,8 +102,8 @@ class Inventory:
         self._funnels: dict[Run, list[Funnel]] = {}
 
     def funnels(self, run: Run) -> list[Funnel]:
-        """What each class of the run, and each request, leaves of the devices. Where the source has classes, but not
-        that of a request, there is nothing to say but that."""
+        """The devices left by each class of the run, and by each request. If the input has classes, but not that of a
+        request, nothing else is reported."""
         if run not in self._funnels:
             funnels = self._funnels[run] = []
             funnels += (_sift(run, subject, subject.selectors, self.devices) for subject in run.of("DeviceClass"))
@@ -119,7 +119,7 @@ class Inventory:
         return self._funnels[run]
 
     def candidates(self, run: Run, claim: Claim, request: Request) -> list[Candidate]:
-        """The devices that a request can get; none where its class is not known."""
+        """The devices that a request can get; none if its class is not known."""
         of_class = self._of_class(run, request.device_class)
         return _sift(run, claim.subject, request.selectors, of_class).left if of_class else []
 
@@ -134,17 +134,17 @@ class Inventory:
         return devices
 
     def _named(self, run: Run, selectors: Iterable[Expression]) -> list[Candidate]:
-        """The devices of the drivers whose domains the selectors look into."""
+        """The devices of the drivers whose domains the selectors read."""
         drivers = {lookup.domain for selector in selectors for lookup in run.program(selector).lookups}
         return [device for device in self.devices if device.driver in drivers]
 
     def hint(self, program: Program, failed: Sequence[tuple[Candidate, str]]) -> str | None:
-        """What the failing devices have in the domains that the expression looks into, or of which types it is."""
+        """The entries of the failing devices in the domains that the expression reads, or their types."""
         devices = [device for device, _ in failed]
         return _published(program, devices) or _typed(program, devices)
 
     def values(self, program: Program, devices: Sequence[Candidate]) -> str | None:
-        """The values that an expression finds where it looks."""
+        """The values that an expression reads."""
         found = []
         for lookup in dict.fromkeys((item.kind, item.domain, item.name) for item in program.lookups):
             kind, domain, name = lookup
@@ -159,17 +159,17 @@ class Inventory:
         return "; ".join(found) or None
 
     def nearest_attribute(self, name: str, devices: Sequence[Candidate]) -> str:
-        """The attribute that was probably meant, else those that the devices have."""
+        """The attribute that was probably meant, else the devices' attributes."""
         had = [(domain, names) for device in devices for domain, names in device.names("attributes").items()]
         return meant(name, {f"{domain}/{short}" for domain, names in had for short in names}, "they have")
 
     def nearest_capacity(self, name: str, devices: Sequence[Candidate]) -> str:
-        """The capacity that was probably meant, else those that the devices have, as a request has to write them."""
+        """The capacity that was probably meant, else the devices' capacities, as a request has to write them."""
         return meant(name, {key for device in devices for key in device.device.capacity}, "they have")
 
 
 def meant(name: str, known: Iterable[str], lead: str) -> str:
-    """The known name that was probably meant, else all of them; what stands before the last slash counts little."""
+    """The known name that was probably meant, else all of them; the part before the last slash counts little."""
     keys = sorted(known)
     by_last: dict[str, list[str]] = {}
     for key in keys:
@@ -201,7 +201,7 @@ def _devices(slices: Iterable[Mapping[str, Any]]) -> list[Candidate]:
 def _step(run: Run, expression: Expression, devices: list[Candidate]) -> Step:
     program = environment(run.target, "stored").compile(expression.text)
     if not program.ok:
-        return Step(expression, devices, devices, [])  # the API server says so
+        return Step(expression, devices, devices, [])  # the API server reports it
     left: list[Candidate] = []
     failed: list[tuple[Candidate, str]] = []
     for candidate in devices:
@@ -243,7 +243,7 @@ def _published(program: Program, devices: Sequence[Candidate]) -> str | None:
 
 
 def _typed(program: Program, devices: Sequence[Candidate]) -> str | None:
-    """Of which types the attributes are that the expression looks up."""
+    """The types of the attributes that the expression looks up."""
     found = []
     for kind, domain, name in dict.fromkeys((item.kind, item.domain, item.name) for item in program.lookups):
         if kind != "attributes" or name is None:
@@ -257,7 +257,7 @@ def _typed(program: Program, devices: Sequence[Candidate]) -> str | None:
 
 
 def _not_text(program: Program, name: str, devices: Sequence[Candidate]) -> str:
-    """A remark where an expression compares a number or a bool with a string that looks the same."""
+    """A note if an expression compares a number or a boolean with a string that looks the same."""
     strings = {
         literal.value
         for found in program.comparisons

@@ -1,7 +1,7 @@
-"""Documents as rules look at them: by kind, with requests and devices in one shape for every version.
+"""The documents that rules see: by kind, with requests and devices in one structure for every version.
 
-Nothing here fails on what a document lacks or has of another type: a rule sees an empty mapping or no item instead.
-Paths are those of the document as it was written.
+Missing values and values of another type cause no error: a rule sees an empty mapping or no item instead. Paths are
+those of the document as written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PODS = ("Pod template",)
 
 
 class Subject:
-    """One object of the run; ``kind`` is empty for what is of no group of Kubernetes."""
+    """One object of the run; ``kind`` is empty for an object of an unknown group."""
 
     def __init__(self, document: Document, kind: str) -> None:
         self.document = document
@@ -76,7 +76,7 @@ class Subject:
 
     @cached_property
     def pods(self) -> tuple[PodSpec, ...]:
-        """The pod specifications that the object holds; those of a custom resource are found by their shape."""
+        """The pod specifications in the object; those of a custom resource are found by their structure."""
         from dractl.model import pod_specs, pod_templates
 
         specs = pod_templates if self.kind else pod_specs
@@ -84,11 +84,11 @@ class Subject:
 
 
 class Run:
-    """Objects that belong together, such as those of a folder; ``devices`` is the inventory that they are tried on.
+    """Objects that belong together, such as those of a folder; ``devices`` is the inventory on which they are tried.
 
-    ``others``: everything that is linted besides, where a name is looked up that the objects themselves lack.
-    ``applied_together``: a kustomization names them. ``namespaces``: the names of those that are part of the input.
-    ``consumers``: what reads the claims besides kube-scheduler.
+    ``others``: the rest of the input, in which names are looked up that the objects themselves lack.
+    ``applied_together``: a kustomization lists them. ``namespaces``: the names of those in the input. ``consumers``:
+    programs besides kube-scheduler that read the claims.
     """
 
     def __init__(
@@ -129,8 +129,8 @@ class Run:
         return self.own(kind, name) or (self.others.own(kind, name) if self.others is not None else [])
 
     def named(self, kind: str, name: str) -> list[Subject]:
-        """The objects of a kind that have a name, in whatever namespaces; if there are none, the one elsewhere that
-        has it, provided that it is the only one: as it is written, if it is also part of a kustomization."""
+        """The objects of a kind with this name, in any namespace; if there are none, the only one elsewhere that has
+        it: as written, if it is also part of a kustomization."""
         found = self.own(kind, name)
         if found or self.others is None:
             return found
@@ -151,7 +151,7 @@ class Run:
         return frozenset(name for name in names if self.device_class(name) is not None)
 
     def driver_of_class(self, name: str) -> str | None:
-        """The driver that every device of the class of that name has, as far as its selectors demand one."""
+        """The driver that every device of the class of that name has, if its selectors require one."""
         found = self.device_class(name)
         return self.driver_of(found.selectors) if found is not None else None
 
@@ -186,7 +186,7 @@ class Run:
         return tuple(pod for subject in self.subjects for pod in subject.pods)
 
     def driver_of(self, selectors: Iterable[Expression]) -> str | None:
-        """The driver that every device of a class has, where one of its selectors demands it."""
+        """The driver that every device of a class has, if one of its selectors requires it."""
         return next((driver for item in selectors if (driver := self.program(item).driver)), None)
 
     def program(self, expression: Expression) -> Program:

@@ -1,4 +1,4 @@
-"""The namespaces of a run, as far as admin access depends on them."""
+"""The namespaces of a run, as needed for admin access."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _LABELS = ("resource.kubernetes.io/admin-access", "resource.k8s.io/admin-access"
 
 
 class Namespaces(NamedTuple):
-    """``labels``: those of each namespace, as far as no kustomization adds to them. ``known``: the names of these
-    namespaces, and None if some namespace of the run admits admin access: it may be that of an object which names
+    """``labels``: those of each namespace, unless a kustomization adds to them. ``known``: the names of these
+    namespaces, and None if some namespace of the run allows admin access: it may be that of an object which names
     none."""
 
     labels: Mapping[str, Mapping[str, str]]
@@ -26,8 +26,8 @@ class Namespaces(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a part of the input says: the labels of its namespaces, and whether one, or a kustomization, has a label
-    for admin access."""
+    """The labels of the namespaces in a part of the input, and whether one, or a kustomization, has a label for admin
+    access."""
 
     labels: dict[str, Mapping[str, str]]
     admitting: bool
@@ -39,13 +39,13 @@ def _admits(labels: Mapping[str, str]) -> bool:
 
 
 def _add(found: dict[str, Mapping[str, str]], name: str, labels: Mapping[str, str]) -> None:
-    """A namespace that several clusters of one repository have admits admin access if it does in one of them."""
+    """A namespace that several clusters of one repository have allows admin access if it does in one of them."""
     if name not in found or not _admits(found[name]):
         found[name] = labels
 
 
 def seen(documents: Iterable[Document]) -> Seen:
-    """What documents say about namespaces."""
+    """The namespaces that documents define."""
     found: dict[str, Mapping[str, str]] = {}
     admitting = patched = False
     for document in documents:
@@ -59,7 +59,7 @@ def seen(documents: Iterable[Document]) -> Seen:
 
 
 def namespaces_of(parts: Sequence[Seen]) -> Namespaces:
-    """The namespaces of a run, from what its parts say in their order."""
+    """The namespaces of a run, from those of its parts in their order."""
     found: dict[str, Mapping[str, str]] = {}
     for part in parts:
         for name, labels in part.labels.items():

@@ -1,4 +1,4 @@
-"""What is found in one part of the input: in its documents by themselves, and in those that belong together."""
+"""The findings in one part of the input: in each document, and across those that belong together."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 class Question(NamedTuple):
-    """What documents are linted for.
+    """The scope of linting.
 
-    ``devices``: the inventory that selectors, constraints and capacities are tried on. ``assumed``: nobody named the
-    release, so that no fix to another ``apiVersion`` is safe. ``consumers``: of registry.CONSUMERS.
+    ``devices``: the inventory on which selectors, constraints and capacities are tried. ``assumed``: nobody named the
+    release, so a fix to another ``apiVersion`` is not safe. ``consumers``: of registry.CONSUMERS.
     """
 
     target: Target
@@ -46,7 +46,7 @@ class Question(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What was found in a part of the input, before fixes are proven and findings suppressed.
+    """The findings in a part of the input, before fixes are proven and findings suppressed.
 
     ``commented``: documents of files with ignore comments. ``documents`` counts those that concern DRA.
     """
@@ -75,9 +75,9 @@ class Meant(NamedTuple):
 
 
 def lint_part(inputs: Inputs, question: Question, exchange: Exchange, kustomizations: Kustomizations) -> Part:
-    """What is found in one part of the input, while other processes look at the others.
+    """The findings in one part of the input, while other processes check the others.
 
-    The objects of a folder or kustomization are advised on together, by the first part that holds any of them.
+    The objects of a folder or kustomization are advised on together, by the first part that has any of them.
     """
     readable = list(readings(inputs.documents, kustomizations))
     namespaces = namespaces_of(exchange.to_all(seen(inputs.documents)))
@@ -102,7 +102,7 @@ def lint_part(inputs: Inputs, question: Question, exchange: Exchange, kustomizat
 def judged(
     reading: Reading, question: Question, namespaces: Mapping[str, Mapping[str, str]]
 ) -> tuple[list[Placed], Document]:
-    """What is wrong with a document by itself, and the document as it was probably meant."""
+    """The errors in a document by itself, and the document as it was probably meant."""
     target = question.target
     remarks, meant = verdict(reading.document, target, namespaces, matters=reading.matters)
     if reading.foreign:
@@ -138,7 +138,7 @@ def _shared(
 
 
 def _subject(document: Document) -> Subject:
-    # Another group's kinds may have the names of ours; what matters there are the pods in it.
+    # Another group's kinds may have the names of ours; only the pods in it matter.
     ours = (GROUP, "", "apps", "batch")
     return Subject(document, (document.kind or "") if group(document.value) in ours else "")
 
@@ -170,7 +170,7 @@ def _advice(
 
 
 def _home(subject: Subject, kustomizations: Kustomizations) -> str:
-    """What keeps an object together with others: what it was rendered from, or the home of its file."""
+    """The group of an object: the chart or kustomization it was rendered from, or the home of its file."""
     document = subject.document
     return f"{document.rendered} rendered" if document.rendered else kustomizations.home_of(document.file)
 
@@ -186,7 +186,7 @@ def _apart(subjects: Iterable[Subject], kustomizations: Kustomizations) -> list[
 def _advice_on_patches(
     patches: Sequence[Meant], question: Question, kustomizations: Kustomizations
 ) -> Iterator[Placed]:
-    """What a patch says in CEL can be judged without what it is applied to."""
+    """CEL in a patch can be checked without the object that the patch changes."""
     for patch in patches:
         others = Run([patch.subject], question.target)
         for placed in _advice([patch], question._replace(devices=None), kustomizations, others):

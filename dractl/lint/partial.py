@@ -1,4 +1,4 @@
-"""Patches: documents that hold only what they change in another one, and are no objects by themselves."""
+"""Patches: documents that contain only changes to another one and are not objects by themselves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_patch(document: Document, kustomizations: Kustomizations) -> bool:
 
 
 def stands_alone(violation: Violation) -> bool:
-    """True if a violation in a patch is one whatever it is applied to: something that is there is wrong by itself."""
+    """True if a violation in a patch is one whatever object it changes: a value in the patch itself is wrong."""
     if violation.type in ("FieldValueRequired", "FieldValueNotFound") or not violation.path:
         return False
     if violation.rule == "unknown-field":
@@ -38,7 +38,7 @@ def stands_alone(violation: Violation) -> bool:
 
 
 def _about_a_scalar(violation: Violation) -> bool:
-    """A map can lack what another document has; ``Invalid value: {...}`` is about a map as a whole."""
+    """A map can lack fields that another document has; ``Invalid value: {...}`` is about a map as a whole."""
     return not violation.message.startswith(("Invalid value: {", "Invalid value: [", "Forbidden: "))
 
 
@@ -58,8 +58,8 @@ def _has_directive(value: Any) -> bool:
 
 
 def _is_partial(document: Document) -> bool:
-    """True for a workload without selector whose containers have no image, and for what its file's name calls a patch
-    and lacks what every such object has."""
+    """True for a workload without selector whose containers have no image, and for a file named as a patch that lacks
+    what every such object has."""
     named = _NAMED.search(document.file) is not None
     if not named and document.kind not in _WORKLOADS:
         return False

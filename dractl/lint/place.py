@@ -1,4 +1,4 @@
-"""Puts what was found into its place in a file."""
+"""Places findings in files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_FURTHER = 4
 
 
 class Placed(NamedTuple):
-    """A finding with the document and the path that it was found at; ``number`` counts the documents of the file."""
+    """A finding with its document and path; ``number`` counts the documents of the file."""
 
     finding: Finding
     document: Document | None = None
@@ -64,7 +64,7 @@ def from_broken(broken: Broken) -> Placed:
 
 
 def from_violation(document: Document, remark: Remark, target: Target) -> Placed:
-    """What the API server says about a document, or would say once what it stops at is put right."""
+    """The API server's finding in a document, or its finding once the errors at which it stops are fixed."""
     violation = remark.violation
     rule = registry.for_violation(violation.rule)
     position = document.locate(violation.path, key=violation.key, offset=violation.offset)
@@ -90,7 +90,7 @@ def from_violation(document: Document, remark: Remark, target: Target) -> Placed
 
 
 def _said(document: Document, violation: Violation) -> tuple[str, tuple[Related, ...], Api | None]:
-    """The server's own sentence; causes begin with their field, as kubectl prints them. Of a CEL expression, which the
+    """The server's own sentence; causes begin with their field, as kubectl prints them. For a CEL expression, which the
     server repeats with all its issues in several lines, the first issue; the others are further places."""
     message = violation.message
     if violation.field and violation.type and violation.type.startswith("FieldValue"):
@@ -128,7 +128,7 @@ def _short(issue: Issue) -> str:
 
 
 def _help(document: Document, violation: Violation, target: Target) -> str | None:
-    """What would be right, where the message does not say it."""
+    """The right values, if the message does not have them."""
     if violation.nearest:
         return None if violation.nearest in violation.message else f"did you mean {violation.nearest}?"
     if violation.allowed and violation.allowed[-1] not in violation.message:
@@ -139,7 +139,7 @@ def _help(document: Document, violation: Violation, target: Target) -> str | Non
 
 
 def from_advice(rule: registry.Rule, advice: Advice) -> Placed:
-    """What one of dractl's own rules says."""
+    """A finding of one of dractl's own rules."""
     document = advice.subject.document
     position = document.locate(advice.path, key=advice.key, offset=advice.offset)
     if advice.offset is not None and advice.end is not None and advice.end > advice.offset:

@@ -29,7 +29,7 @@ def filled_in_by_hand(value: object) -> bool:
 
 
 def depends(document: Document, violation: Violation) -> bool:
-    """True if a violation may vanish with what is filled in."""
+    """True if a violation may vanish once the placeholder is filled in."""
     if any(holds_placeholder(step) for step in violation.path):
         return True
     value = document.at(violation.path)

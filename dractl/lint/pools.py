@@ -23,7 +23,7 @@ class Pool(NamedTuple):
 
     @property
     def announced(self) -> int:
-        """The number of slices that the pool has, as the first one says."""
+        """The number of slices in the pool, according to the first one."""
         return self.slices[0].slice.announced
 
     @property
@@ -35,10 +35,10 @@ class Pool(NamedTuple):
 
 
 def pools(run: Run) -> list[Pool]:
-    """In the order of their first slice.
+    """The pools in the order of their first slice.
 
-    Slices of a node that are complete by themselves are a pool of their own: the scheduler looks no further on that
-    node (k8s.io/dynamic-resource-allocation/structured GatherPools).
+    Slices of a node that are complete by themselves are a pool of their own: the scheduler uses only those on that node
+    (k8s.io/dynamic-resource-allocation/structured GatherPools).
     """
     found: dict[tuple[str, str], list[Subject]] = {}
     for subject in run.of("ResourceSlice"):
@@ -49,7 +49,7 @@ def pools(run: Run) -> list[Pool]:
 
 
 def node_of(subject: Subject) -> str:
-    """The node that a slice belongs to; empty where it says otherwise who can use it."""
+    """The node that a slice belongs to; empty if its nodes are selected otherwise."""
     return subject.slice.node
 
 

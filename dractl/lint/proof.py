@@ -1,4 +1,4 @@
-"""Fixes are tried before they are offered: what becomes of a document has to be accepted by the API server."""
+"""Tries fixes before they are offered: the API server has to accept the resulting document."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 MAX_ROUNDS = 10
 """One fix uncovers what the next one fixes."""
-_ON_DEMAND = "DRA803"  # such a version is served only where somebody switched it on
+_ON_DEMAND = "DRA803"  # such a version is served only if an administrator enabled it
 
 
 def proven(placed: Iterable[Placed], read: Reader) -> list[Placed]:
-    """The findings with the fixes of which the server accepts the result.
+    """The findings with the fixes whose result the server accepts.
 
     A fix is safe only if the document is accepted once all of its safe fixes are made. Other fixes are left out unless
     it is accepted once all of its fixes are made.
@@ -53,7 +53,7 @@ def _without(item: Placed) -> Placed:
 
 
 def _accepted(found: Sequence[Placed], read: Reader, counts: Callable[[Placed], bool]) -> set[tuple[str, int]]:
-    """The documents, by file and number, that the server accepts once all fixes that count are made."""
+    """The documents, by file and number, that the server accepts once all relevant fixes are made."""
     by_file: dict[str, list[Placed]] = {}
     for item in found:
         if counts(item) and item.document is not None:

@@ -1,4 +1,4 @@
-"""What the drivers that dractl knows publish, as rules ask for it: by class, by domain, by version."""
+"""What known drivers publish, in the form that rules need: by class, by domain, by version."""
 
 from __future__ import annotations
 
@@ -128,11 +128,10 @@ def driver(name: str | None) -> Driver | None:
 
 
 class Wanted(NamedTuple):
-    """The devices that a request, or a class, can get, as far as the driver is known.
+    """The devices that a request, or a class, can get, if the driver is known.
 
-    ``classes`` are the selectors of the class, those of a class that only its driver's installation has included: they
-    are compiled when they are asked for. ``types`` are the values of the driver's attribute ``type`` that they leave,
-    empty: any.
+    ``classes`` are the selectors of the class; for a class known only from its driver's installation, they are compiled
+    on demand. ``types`` are the values of the driver's attribute ``type`` that they leave, empty: any.
     """
 
     driver: Driver
@@ -144,7 +143,7 @@ class Wanted(NamedTuple):
         return self.compiled()
 
     def row(self, kind: str, name: str) -> Row | None:
-        """What the driver says of an attribute or capacity by its full name."""
+        """The driver's row for an attribute or capacity by its full name."""
         return self.driver.rows(kind).get(name)
 
     def narrowed(self, selectors: Iterable[Program]) -> Wanted:
@@ -164,9 +163,9 @@ def _types(known: Driver) -> tuple[str, ...]:
 
 
 def wanted(run: Run, request: Request) -> Wanted | None:
-    """What a request's class says about its devices; None where the class or its driver is not known.
+    """The devices selected by a request's class; None if the class or its driver is not known.
 
-    A class of the run counts before the one that a driver installs under that name.
+    A class of the run takes precedence over one that a driver installs under that name.
     """
     of_class = run.device_class(request.device_class)
     if of_class is not None:
@@ -180,7 +179,7 @@ def wanted(run: Run, request: Request) -> Wanted | None:
 
 
 def driver_at(run: Run, subject: Subject, expression: Expression) -> str | None:
-    """The driver whose devices a selector sees, as the class says it: the class itself, or that of the request."""
+    """The driver whose devices a selector sees, according to the class: the class itself, or that of the request."""
     if subject.claim is None:
         return run.driver_of(subject.selectors)
     for request in subject.claim.alternatives:
@@ -275,12 +274,12 @@ class Read(NamedTuple):
 
     @property
     def row(self) -> Row | None:
-        """What the driver says of it; None where it publishes nothing of that name."""
+        """The driver's row for it; None if the driver publishes nothing of that name."""
         return self.driver.rows(self.lookup.kind).get(self.lookup.full_name)
 
     @property
     def guarded(self) -> bool:
-        """True if a device without it is no error here: written with ``?``, or asked for before."""
+        """True if a device without it is no error here: written with ``?``, or tested before."""
         if self.lookup.optional or self.lookup.tested:
             return True
         before = [program for _, program in self.selection.selectors]
@@ -294,7 +293,7 @@ class Read(NamedTuple):
         )
 
     def advice(self, message: str, *, help: str | None = None, confidence: Confidence = "likely") -> Advice:  # noqa: A002
-        """What is said about it, at its name."""
+        """Advice on it, placed at its name."""
         return Advice(
             self.selection.subject,
             self.expression.path,
@@ -309,7 +308,7 @@ class Read(NamedTuple):
 @lru_cache(1)  # every rule asks for the same run
 def reads(run: Run) -> tuple[Read, ...]:
     """Every lookup by name whose driver is known: that of the class, else the one that the selector names, else the one
-    whose domain it is."""
+    that owns its domain."""
     return tuple(_reads(run))
 
 
@@ -337,7 +336,7 @@ class Constrained(NamedTuple):
     whole: bool
 
     def advice(self, message: str, *, help: str | None = None) -> Advice:  # noqa: A002
-        """What is said about it, at its attribute."""
+        """Advice on it, placed at its attribute."""
         path = (*self.constraint.path, self.field)
         return Advice(self.claim.subject, path, message, help=help, confidence="likely")
 

@@ -1,4 +1,4 @@
-"""How each document is to be read: as an object, a patch, a custom resource with pods, or part of another object."""
+"""How each document is read: as an object, a patch, a custom resource with pods, or part of another object."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Reading(NamedTuple):
     resources: bool = False
 
     def matters(self, violation: Violation) -> bool:
-        """True if a violation is one in a document that is read so."""
+        """True if a violation counts in a document that is read this way."""
         if self.patch and not stands_alone(violation):
             return False
         if self.values and violation.path[:1] == ("metadata",):
@@ -45,7 +45,7 @@ class Reading(NamedTuple):
 
 
 def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> Iterator[Reading]:
-    """The documents that concern DRA, and the objects inside of others, in the order of the input."""
+    """The documents that concern DRA, and the objects inside others, in the order of the input."""
     mentions: dict[str, bool] = {}
     numbers: Counter[str] = Counter()
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def namespace_of(subject: Subject) -> str:
-    """An object's namespace; empty where kubectl, Helm or kustomize fills it in."""
+    """An object's namespace; empty if kubectl, Helm or kustomize sets it."""
     return subject.namespace or ""
 
 
@@ -33,14 +33,14 @@ def referenced(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Subject | No
 
 
 def named(run: Run, kind: str, name: str, user: Subject) -> Subject | None:
-    """The object of a kind that ``user`` means by this name, if the run has it: the one of its own namespace, else one
+    """The object of a kind that ``user`` means by this name, if the run has it: the one in its own namespace, else one
     whose namespace is open; the one in its own file before others."""
     near = (subject for subject in run.named(kind, name) if may_share_namespace(subject, user))
     return min(near, key=lambda subject: closeness(subject, user), default=None)
 
 
 def closeness(subject: Subject, user: Subject) -> tuple[bool, bool, int]:
-    """Sorts objects of one name by how near they stand to the one that names them."""
+    """Sorts objects of one name by their distance to the one that names them."""
     here = subject.document.file == user.document.file
     return (
         namespace_of(subject) != namespace_of(user),

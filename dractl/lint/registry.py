@@ -37,7 +37,7 @@ CONSUMERS = ("karpenter", "cluster-autoscaler", "kueue")
 
 
 class Rule(NamedTuple):
-    """What the index knows of a rule."""
+    """A row of the index of rules."""
 
     code: str
     name: str
@@ -54,7 +54,7 @@ class Rule(NamedTuple):
 
     @property
     def page(self) -> str | None:
-        """The address of the rule's page on the documentation site; None if the project names no site."""
+        """The address of the rule's page on the documentation site; None if the project has no site."""
         site = documentation_site()
         return f"{site}/rules/{self.code}/" if site else None
 
@@ -66,7 +66,7 @@ class Rule(NamedTuple):
         return inspect.getdoc(import_module(self.module)) or ""
 
     def concerns(self, run: Run) -> bool:
-        """Whether its check can find anything in a run: what cannot is not imported."""
+        """True if its check can find anything in a run; other rules are not imported."""
         return (
             not run.kinds.isdisjoint(self.kinds)
             and (run.devices is not None or not self.devices)
@@ -93,8 +93,8 @@ class Rule(NamedTuple):
 
 @cache
 def documentation_site() -> str | None:
-    """The base address of the documentation, without a slash at its end: ``Documentation`` of the project's URLs in
-    pyproject.toml, as the installed package's metadata have it. None if there is none."""
+    """The base address of the documentation, without a trailing slash: ``Documentation`` of the project's URLs in
+    pyproject.toml, from the installed package's metadata. None if there is none."""
     from importlib.metadata import PackageNotFoundError, metadata
 
     try:
@@ -118,7 +118,7 @@ def _by_violation() -> dict[str, Rule]:
 
 
 def for_violation(violation: str) -> Rule:
-    """The rule that reports a violation of this id; what has no rule of its own is DRA199."""
+    """The rule that reports a violation of this id; DRA199 if it has no rule of its own."""
     return _by_violation().get(violation) or rules()["DRA199"]
 
 
@@ -130,7 +130,7 @@ def find(text: str) -> Rule | None:
 
 
 def expand(selectors: Iterable[str], what: str) -> frozenset[str]:
-    """The codes that codes, names or prefixes of codes (``DRA3``; ``ALL``) stand for; UsageError where none."""
+    """The codes for codes, names or prefixes of codes (``DRA3``; ``ALL``); UsageError for an unknown one."""
     codes: set[str] = set()
     for selector in filter(None, (text.strip() for text in selectors)):
         upper = selector.upper()
@@ -145,7 +145,7 @@ def expand(selectors: Iterable[str], what: str) -> frozenset[str]:
 
 
 def suggest(text: str, further: Sequence[str] = ()) -> str:
-    """What may have been meant by an unknown code or name."""
+    """A suggestion for an unknown code or name."""
     from dractl.model.nearest import nearest
 
     known = [name for rule in rules().values() for name in (rule.code, rule.name)] + list(further)

@@ -1,4 +1,4 @@
-"""Which documents concern DRA; everything else is passed over without a word."""
+"""Finds the documents that concern DRA; everything else is skipped silently."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = (
     "ResourcePoolStatusRequest",
 )
 _MAX_DEPTH = 64
-_QUOTA = f".deviceclass.{GROUP}/devices"  # what a ResourceQuota calls the devices of a class
+_QUOTA = f".deviceclass.{GROUP}/devices"  # a ResourceQuota's name for the devices of a class
 
 
 def group(value: dict[str, Any]) -> str:
@@ -49,7 +49,7 @@ def concern(value: dict[str, Any]) -> Concern | None:
 
 
 def _is_fixture(value: dict[str, Any]) -> bool:
-    """True for an object that Kubernetes' round-trip tests made, whose every field is filled with its own name
+    """True for an object made by Kubernetes' round-trip tests, whose every field contains its own name
     (k8s.io/apimachinery/pkg/api/apitesting/roundtrip/compatibility.go)."""
     metadata = value.get("metadata")
     return (

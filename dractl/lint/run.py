@@ -1,4 +1,4 @@
-"""From documents to findings."""
+"""Turns documents into findings."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def lint(
     assumed: bool = False,
     consumers: frozenset[str] = frozenset(),
 ) -> Report:
-    """Everything that is wrong with the documents for an API server of a release, and what dractl advises; the
-    parameters are those of :class:`Question`."""
+    """All errors in the documents for an API server of a release, and dractl's own advice; the parameters are those of
+    :class:`Question`."""
     question = Question(target, config or Selection(), devices, assumed, consumers)
     return _report([lint_part(inputs, question, alone(), Kustomizations())], question)
 
@@ -82,7 +82,7 @@ def lint_listed(
 
 
 def _report(parts: Sequence[Part], question: Question) -> Report:
-    """The report on all parts: with proven fixes, without what is suppressed, in the order of the places."""
+    """The report on all parts: with proven fixes, without suppressed findings, in the order of the places."""
     kustomizations = Kustomizations()
     namespaces = parts[0].namespaces.labels
 
@@ -107,7 +107,7 @@ def _report(parts: Sequence[Part], question: Question) -> Report:
 
 
 def _once(found: Sequence[Placed]) -> list[Placed]:
-    """Findings without those on objects of kustomizations that their files, or another kustomization, show as well."""
+    """Findings without those in objects of kustomizations that their files, or another kustomization, show too."""
     spots = {_spot(item) for item in found if not item.built}
     kept = []
     for item in found:
@@ -154,5 +154,5 @@ def apart(entries: Sequence[Entry | Skipped], jobs: int) -> Sequence[Sequence[En
 
 
 def _size(item: Entry | Skipped) -> int:
-    """What a file costs, in bytes."""
+    """The estimated cost of a file, in bytes."""
     return _FILE_COST + (item.status.st_size if isinstance(item, Entry) and item.status else 0)

@@ -1,4 +1,4 @@
-"""Which of the findings are wanted: rules that are on, ignores in files and in comments, a baseline."""
+"""Selects findings: rules that are on, ignores in files and in comments, a baseline."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class Selection(NamedTuple):
-    """Which findings are wanted.
+    """The selected findings.
 
     ``codes``: the rules that are on, None for all. ``per_file``: patterns as in .gitignore with the codes that are off
-    in the files that they fit. ``known``: how often each fingerprint of a baseline may occur.
-    ``severities``: those that differ from the rules' own.
+    in matching files. ``known``: how often each fingerprint of a baseline may occur. ``severities``: those that differ
+    from the rules' own.
     """
 
     codes: frozenset[str] | None = None
@@ -40,7 +40,7 @@ class Selection(NamedTuple):
 
 
 def select(found: Iterable[Placed], documents: Iterable[Document], selection: Selection) -> tuple[list[Finding], int]:
-    """The findings that are wanted, with those about ignore comments, and how many were suppressed."""
+    """The selected findings, with those about ignore comments, and how many were suppressed."""
     notes = _notes(documents)
     off = _per_file(selection)
     known = Counter(selection.known)
@@ -115,7 +115,7 @@ class _Note:
 def _ignored(finding: Finding, notes: Sequence[_Note]) -> bool:
     if not notes:
         return False
-    # A string of several lines holds no comments: the line where its key stands speaks for it.
+    # A string of several lines contains no comments: they go to the line of its key.
     lines = {finding.position.line, finding.key_line}
     taken = [note for note in notes if note.ignore.speaks_for(lines) and note.takes_out(finding.code)]
     return bool(taken)

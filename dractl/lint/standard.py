@@ -1,4 +1,4 @@
-"""The attributes that Kubernetes itself defines, and what was written instead of them."""
+"""The attributes that Kubernetes itself defines, and misspellings of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _LIKE_STANDARD = re.compile("kube|k8s|netes|resou")
 
 
 def meant_standard(domain: str, name: str) -> str | None:
-    """The standard attribute that a name was certainly or probably meant to be; None if it is one, or is another's."""
+    """The standard attribute that a name was certainly or probably meant to be; None if it is one, or belongs to
+    another domain."""
     if (domain == STANDARD_DOMAIN and name in STANDARD) or not _LIKE_STANDARD.search(domain.lower()):
         return None
     from difflib import SequenceMatcher

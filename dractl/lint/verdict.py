@@ -1,4 +1,4 @@
-"""What is wrong with one document: what the API server says about it, then what it would say once that is put right."""
+"""The errors in one document: the API server's, then those it would report once these are fixed."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _OF_VERSIONS = frozenset({"not-served", "served-on-demand", "dropped-field"})
 
 
 class Remark(NamedTuple):
-    """A violation; ``server``: the API server says so about the document as it is. ``severity`` differs from the
-    rule's own where the case is a lesser one."""
+    """A violation; ``server``: the API server reports it for the document as it is. ``severity`` is set if it differs
+    from the rule's own in a lesser case."""
 
     violation: Violation
     server: bool = True
@@ -34,7 +34,7 @@ class Remark(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What is wrong with a document, and the document as it was probably meant: itself, if its types are right."""
+    """The errors in a document, and the document as it was probably meant: itself, if its types are right."""
 
     remarks: tuple[Remark, ...]
     document: Document
@@ -47,7 +47,7 @@ def verdict(
     *,
     matters: Callable[[Violation], bool] = lambda _: True,
 ) -> Verdict:
-    """Everything that is wrong with a document; only violations that ``matters`` accepts are reported.
+    """All errors in a document; only violations that ``matters`` accepts are reported.
 
     ``namespaces``: the labels of those in the input. An object that names no namespace may be meant for any of them.
     """
@@ -108,7 +108,7 @@ def merged(violations: Iterable[Violation], seen: set[tuple[Any, ...]] | None = 
 
 
 def _flat_requests(violations: Iterable[Violation]) -> list[Violation]:
-    """A request that is written as v1beta1 had it is one fault, however many fields it has."""
+    """A request written as in v1beta1 is one fault, however many fields it has."""
     found: dict[tuple[Any, ...], list[Violation]] = {}
     for violation in violations:
         to = violation.moved_to

@@ -1,10 +1,10 @@
-"""One piece of work in several processes, which exchange what the others have to know.
+"""One task in several processes, which exchange data.
 
 Processes are forked: a child has everything that its parent has loaded, and a spawned one would take longer to start
-than most inputs take to lint. Forking is safe only in a process of one thread and with libraries that take it, which
-macOS' own do not: :func:`can_fork` says no elsewhere than on Linux and beside other threads, also native ones.
+than most inputs take to lint. Forking is safe only in a process with one thread and with libraries that support it,
+which macOS' own do not: :func:`can_fork` allows it only on Linux and without other threads, native ones included.
 
-Children end with their parent, whatever ends it: each reads from a pipe that only the parent can write to.
+Children end with their parent, however it ends: each reads from a pipe that only the parent can write to.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LENGTH = 8  # bytes before each message
 
 
 class Exchange:
-    """What the processes of one piece of work tell each other: ``rank`` is the number of this one of ``size``.
+    """Exchange of data between the processes of one task: ``rank`` is the number of this one of ``size``.
 
     All of them have to call the same methods in the same order.
     """
@@ -37,8 +37,8 @@ class Exchange:
         self._routed = routed
 
     def to_each(self, values: list[Value]) -> list[Value]:
-        """Gives ``values[n]`` to process n; returns what each process gives to this one. What a process gives to itself
-        stays what it is; the rest is copied."""
+        """Sends ``values[n]`` to process n; returns what each process sends to this one. The value that a process sends
+        to itself is the same object; the others are copies."""
         sent: list[Any] = [*values]
         sent[self.rank] = None
         received = self._routed(sent)
@@ -46,7 +46,7 @@ class Exchange:
         return received
 
     def to_all(self, value: Value) -> list[Value]:
-        """Gives a value to every process; returns the values of all, with this one's own."""
+        """Sends a value to every process; returns the values of all, including this one's."""
         return self.to_each([value] * self.size)
 
 
@@ -56,11 +56,11 @@ def alone() -> Exchange:
 
 
 class WorkerDied(InputError):
-    """A child ended without an answer, as when the kernel kills it for memory."""
+    """A child ended without a result, as when the kernel kills it for memory."""
 
 
 def can_fork() -> bool:
-    """True if this process may fork and go on as if nothing had happened."""
+    """True if this process may fork and continue normally."""
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -72,8 +72,8 @@ def can_fork() -> bool:
 def in_processes(tasks: Sequence[Task], work: Callable[[Task, Exchange], Result]) -> list[Result]:
     """``work`` for each task, the first in this process, each other one in a child; results in the order of the tasks.
 
-    What ``work`` raises in a child is raised here; WorkerDied for a child that ends in another way. No child is left
-    behind, however this ends.
+    An exception of ``work`` in a child is raised here; WorkerDied for a child that ends in another way. No child is
+    left behind, however this ends.
     """
     children: list[_Child] = []
     try:
@@ -161,7 +161,7 @@ class _Child:
 def _serve(
     rank: int, tasks: Sequence[Task], work: Callable[[Task, Exchange], Any], question: int, answer: int
 ) -> NoReturn:
-    """A child's life: the work, its result or what it raised, and no word on the terminal."""
+    """Runs a child: the work, then its result or its exception, without output to the terminal."""
     import pickle
     import signal
 
@@ -188,7 +188,7 @@ def _serve(
 
 
 def _failure(error: BaseException) -> bytes:
-    """The message that a child failed: the exception, or one with its words where it cannot be sent."""
+    """The message for a failed child: the exception, or one with its text if it cannot be sent."""
     import pickle
     from traceback import format_exc
 

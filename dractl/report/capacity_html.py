@@ -51,7 +51,7 @@ def devices(
 
 
 def fit(found: Fit, stock: Inventory, stops: Sequence[str], stranded: Sequence[Stranded], most: Most | None) -> str:
-    """Where the copies fit; ``stock`` is the cluster with the copies in it."""
+    """The places of the copies; ``stock`` is the cluster with the copies in it."""
     more = "1 more copy fits" if found.fits == 1 else f"{found.fits} more copies fit"
     if found.undecided:
         more = f"at least {more}, undecided"
@@ -76,7 +76,7 @@ def fit(found: Fit, stock: Inventory, stops: Sequence[str], stranded: Sequence[S
 
 
 def shapes(fits: Sequence[Fit], stock: Inventory) -> str:
-    """How many of each of several shapes fit where; ``stock`` is the cluster without any."""
+    """How many copies of each shape fit, and where; ``stock`` is the cluster without any."""
     title = f"{len(fits)} shapes: how many more copies of each fit alone"
     return _page("Fit", title, [*_shapes(fits), *_cards(stock.devices, _by_node(fits))], stock)
 
@@ -113,7 +113,7 @@ def _by_node(fits: Sequence[Fit]) -> dict[str, tuple[tuple[str, int], ...]]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of at most 200 rows, which scrolls by itself where the page is narrow."""
+    """A table of at most 200 rows, which scrolls by itself if the page is narrow."""
     titles = "".join(f'<th scope="col">{name}</th>' for name in head)
     lines = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows[:200])
     more = f"<p>and {len(rows) - 200} more</p>" if len(rows) > 200 else ""
@@ -158,7 +158,7 @@ def _together(
     fits: Mapping[str, tuple[tuple[str, int], ...]],
     alike: Callable[[Sequence[DeviceRow]], Hashable],
 ) -> list[list[str]]:
-    """Names of nodes that take the same copies and are ``alike``."""
+    """Names of nodes with the same number of copies that are ``alike``."""
     groups: dict[Hashable, list[str]] = {}
     for name, rows in sorted(nodes.items()):
         groups.setdefault((alike(rows), fits.get(name)), []).append(name)
@@ -207,14 +207,15 @@ def _by_driver(rows: Iterable[DeviceRow]) -> Iterable[list[DeviceRow]]:
 
 
 def _driver(rows: Sequence[DeviceRow], taken: frozenset[str], first: DeviceRow | None, *, named: bool) -> str:
-    """The devices of one driver at one root; where a node has several drivers, with what they call their devices."""
+    """The devices of one driver at one root; if a node has several drivers, with the drivers' names for their
+    devices."""
     name = re.split(r"[^a-z]", rows[0].id.device, maxsplit=1)[0] or rows[0].id.driver.partition(".")[0]
     label = f'<span class="kind">{escape(name[:12])}</span>' if named else ""
     return f'<span class="driver">{label}{"".join(_square(row, taken, first=row is first) for row in rows)}</span>'
 
 
 def _holders(names: Sequence[str], rows: Sequence[DeviceRow]) -> str:
-    """Who holds which devices of the node."""
+    """The holders of the node's devices."""
     held: dict[str, list[str]] = {}
     for row in rows:
         for holder in row.holders:

@@ -73,7 +73,8 @@ def fit_value(
     replicas: int | None,
     release: str,
 ) -> dict[str, Any]:
-    """How many copies fit, as the plain value that is printed; ``by_node`` says what stops the next copy on a node."""
+    """How many copies fit, as the plain value that is printed; ``by_node`` has the obstacle of the next copy on each
+    node."""
     return {
         "schema": "dractl/fit/v1",
         "subject": found.subject.name,

@@ -1,4 +1,4 @@
-"""``devices`` and ``fit`` as text: a line a node, or a line a device; equal nodes share a line where there are many."""
+"""``devices`` and ``fit`` as text: a line per node, or per device; if there are many, equal nodes share a line."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 Cells = tuple[str, ...]
 
 _OUT = ("tainted", "incomplete", "stale", "gone")
-_MANY = 40  # rows from which equal ones are put together
+_MANY = 40  # rows from which equal ones are merged
 _SHOWN = 12
-_MODEL = 12  # columns of a model's name from which it is worth showing
+_MODEL = 12  # columns below which a model's name is not worth showing
 
 
 def devices(
@@ -31,8 +31,8 @@ def devices(
     *,
     by: str = "node",
 ) -> str:
-    """A line for each node (or driver, class, model, root) and driver on it, then what has to be cleaned up. ``hidden``
-    says that not every claim may be read: a column counts the devices of which it is not known who holds them."""
+    """A line for each node (or driver, class, model, root) and driver on it, then what needs cleaning up. ``hidden``
+    says that not every claim may be read: a column counts the devices whose holders are unknown."""
     groups: dict[tuple[str, ...], list[DeviceRow]] = {}
     for row in stock.devices:
         for key in _keys(row, by):
@@ -65,7 +65,7 @@ def devices(
 
 
 def _narrowed(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, list[Cells]]:
-    """The table in the width of a terminal: models are cut, then left out, so that the numbers are seen."""
+    """The table in the width of a terminal: models are cut, then left out, so that the numbers stay visible."""
     if "MODEL" not in head[1:]:
         return head, lines
     widths = [max(len(row[i]) for row in (head, *lines)) for i in range(len(head) - 1)]
@@ -79,7 +79,7 @@ def _narrowed(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, l
 
 
 def _but(head: Cells, lines: list[Cells], column: int) -> tuple[Cells, list[Cells]]:
-    """The table without a column."""
+    """The table without one column."""
     return (*head[:column], *head[column + 1 :]), [(*line[:column], *line[column + 1 :]) for line in lines]
 
 
@@ -126,7 +126,7 @@ def _some(names: Sequence[str], most: int) -> str:
 
 
 def _together(lines: list[Cells], width: int) -> list[Cells]:
-    """Equal lines but for their first column and the holders as one, if there are many."""
+    """Merges lines that are equal except for their first column and the holders, if there are many."""
     if len(lines) <= _MANY:
         return lines
     groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
@@ -190,7 +190,7 @@ def fit(
     replicas: int | None,
     release: str,
 ) -> str:
-    """How many copies fit, where, what stops the next one, and what is left unused."""
+    """How many copies fit, where, the obstacle of the next one, and what is left unused."""
     wanted = replicas or 1
     mark = canvas.glyph("✓", "ok:") if found.fits >= wanted else canvas.glyph("✗", "x")
     number = f"{found.fits} more fit" if found.fits != 1 else "1 more fits"
@@ -232,7 +232,7 @@ def _most(found: Fit, most: Most) -> str:
 
 
 def _nodes(found: Fit) -> list[str]:
-    """Nodes by the number of copies that they take."""
+    """Nodes by their number of copies."""
     by_number: dict[int, list[str]] = {}
     for node in found.nodes:
         by_number.setdefault(node.fits, []).append(node.name)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dractl.cel.trials import Answer, Device, Trial
     from dractl.report.canvas import Canvas
 
-_MOST = 4  # pools and decided parts that are listed, unless all are asked for
+_MOST = 4  # pools and deciding parts that are listed, unless all are requested
 _STYLES = {True: "1;32", False: "33", None: "1;31"}
 _WORDS = {True: "true", False: "false", None: "error"}
 
@@ -58,7 +58,7 @@ def _verdict(answer: Answer, canvas: Canvas) -> Iterator[str]:
 
 
 def _excerpt(line: str, column: int, canvas: Canvas) -> tuple[str, str]:
-    """The line with a caret below the column (1-based); of a long line the part around it."""
+    """The line with a caret below the column (1-based); for a long line, the part around it."""
     room = max(canvas.width - 4, 20)
     first = max(0, min(column - 1 - room // 2, len(line) - room))
     part = printable(line.replace("\t", " "))[first : first + room]

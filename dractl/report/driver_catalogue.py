@@ -1,4 +1,4 @@
-"""What a driver publishes: attributes, capacities, taints and options, as text and JSON."""
+"""A driver's attributes, capacities, taints and options, as text and JSON."""
 
 from __future__ import annotations
 

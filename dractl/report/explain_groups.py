@@ -46,7 +46,7 @@ def is_good(group: Group) -> bool:
 
 
 def sentences(group: Group) -> list[str]:
-    """How many fit, what that means for a gang, what the next stops at, and what would reach more."""
+    """How many fit, the consequence for a gang, the obstacle of the next, and what would reach more."""
     return list(_sentences(group))
 
 
@@ -72,7 +72,7 @@ def _sentences(group: Group) -> Iterator[str]:
 
 
 def _otherwise(group: Group) -> Iterator[str]:
-    """What another order or another alternative would reach."""
+    """The result of another order or another alternative."""
     reached = group.placed + group.fits
     if group.order:
         yield f"all fit if pods like {', then like '.join(group.order)} are placed in this order"

@@ -1,4 +1,4 @@
-"""``dractl lint -o full``: each finding with its source line, a caret below what is at fault, and what to do."""
+"""``dractl lint -o full``: each finding with its source line, a caret below the error, and a hint."""
 
 from __future__ import annotations
 
@@ -81,6 +81,6 @@ def _excerpt(line: str, place: Position, width: int) -> tuple[str, int, int]:
     if len(line) > room:
         first = max(0, min(start - room // 3, len(line) - room))
     before, marked, after = line[first:start], line[start:end], line[end : first + room]
-    # Escapes are longer than what they stand for, so the marks are counted after the escaping.
+    # Escapes are longer than the characters they stand for, so the marks are counted after escaping.
     shown_before, shown_marked = printable(before), printable(marked)[: max(1, room - len(printable(before)))]
     return shown_before + shown_marked + printable(after), len(shown_before), len(shown_before) + len(shown_marked)

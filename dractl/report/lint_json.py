@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 def render(report: Report) -> str:
-    """Everything that the report holds; ``schemas/dractl/lint-v1.json`` is its schema."""
-    # A file's text can hold a lone surrogate ("\\ud800" in JSON), which no encoding can write: it stays escaped.
+    """The whole report; ``schemas/dractl/lint-v1.json`` is its schema."""
+    # A file's text can contain a lone surrogate ("\\ud800" in JSON), which no encoding can write: it stays escaped.
     text = json.dumps(report.to_json(), indent=1, ensure_ascii=False)
     try:
         text.encode()

@@ -1,4 +1,5 @@
-"""``dractl lint -o junit``: JUnit XML, one test case a finding; errors and warnings have failed, infos have passed."""
+"""``dractl lint -o junit``: JUnit XML, one test case per finding; errors and warnings have failed, infos have
+passed."""
 
 from __future__ import annotations
 
@@ -11,12 +12,12 @@ from dractl.report.plain import printable
 if TYPE_CHECKING:
     from dractl.lint.finding import Finding, Report
 
-# What XML 1.0 cannot hold, not even escaped.
+# Characters that XML 1.0 cannot contain, not even escaped.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def render(report: Report) -> str:
-    """The XML document. A run without findings is one passed test case, since some readers take none for a failure."""
+    """The XML document. A run without findings is one passed test case, since some readers treat none as a failure."""
     failures = sum(finding.severity != "info" for finding in report.findings)
     cases = [_case(finding) for finding in report.findings] or ['  <testcase name="dractl lint" classname="dractl"/>']
     head = f'tests="{len(cases)}" failures="{failures}" errors="0"'

@@ -1,4 +1,4 @@
-"""The last lines of lint's text formats: how much was found in how much, and how often each rule."""
+"""The last lines of lint's text formats: the number of findings, of files, and of findings per rule."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def summary(report: Report, canvas: Canvas) -> str:
 
 
 def statistics(report: Report) -> str:
-    """How often each rule found something, the most frequent first."""
+    """The number of findings of each rule, the most frequent first."""
     counts = Counter((finding.code, finding.name) for finding in report.findings)
     rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     width = max((len(str(count)) for _, count in rows), default=1)

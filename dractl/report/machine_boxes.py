@@ -1,7 +1,7 @@
-"""What the pictures of a machine show: boxes in boxes (NUMA node, PCIe root, switch), and the devices in them.
+"""The content of pictures of a machine: boxes in boxes (NUMA node, PCIe root, switch), and the devices in them.
 
-SVG and HTML draw the same boxes. Each box knows how far apart the devices in it are, so a reader finds the distance of
-two devices on the smallest box that holds both.
+SVG and HTML draw the same boxes. Each box has the distance between the devices in it, so a reader finds the distance of
+two devices on the smallest box that contains both.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Card:
 
     @property
     def title(self) -> str:
-        """What a screen reader says of the card."""
+        """A screen reader's text for the card."""
         return ", ".join(part for part in (self.label, self.published, self.names, self.text) if part)
 
 
@@ -58,7 +58,7 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box and what is in it. ``levels`` are the distances between devices for which it is the smallest common box."""
+    """A box and its content. ``levels`` are the distances between devices for which it is the smallest common box."""
 
     kind: Literal["node", "root", "switch"]
     title: str
@@ -110,7 +110,7 @@ def picture(machine: Machine, publication: Publication, canvas: Canvas) -> Pictu
 
 
 class _Maker:
-    """Makes boxes; holds what each of them needs to know."""
+    """Makes boxes, with the data that each of them needs."""
 
     def __init__(self, machine: Machine, publication: Publication, canvas: Canvas) -> None:
         self._machine = machine

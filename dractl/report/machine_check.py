@@ -1,4 +1,4 @@
-"""``discover --check``: for each check what was seen, and what to do."""
+"""``discover --check``: for each check, the evidence and a hint."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARKS: dict[State, tuple[str, str, str]] = {
 
 
 def render(checks: tuple[Check, ...], canvas: Canvas) -> str:
-    """The checks in their order, then how many are in each state."""
+    """The checks in their order, then the number in each state."""
     left = max(len(check.name) for check in checks)
     lines = []
     for check in checks:

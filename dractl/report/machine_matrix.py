@@ -24,7 +24,7 @@ def devices_of(machine: Machine) -> list[PciDevice]:
 
 
 def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHING) -> str:
-    """The matrix as text, split into blocks of columns where it is wider than the canvas."""
+    """The matrix as text, split into blocks of columns if it is wider than the canvas."""
     devices = devices_of(machine)
     if not devices:
         none = "no GPU, NIC, NVMe or accelerator on PCI: there are no distances to show"
@@ -56,7 +56,7 @@ def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHI
 
 
 def _affinities(machine: Machine, device: PciDevice) -> list[str]:
-    """The CPUs nearest to the device, and its node. The kernel lists all CPUs where it does not know the node."""
+    """The CPUs nearest to the device, and its node. The kernel lists all CPUs if the node is unknown."""
     online = cpulist.parse(machine.cpus.online or "")
     try:
         local = cpulist.parse(device.local_cpus or "")
@@ -113,7 +113,7 @@ def _cell(text: str, width: int, canvas: Canvas) -> str:
 def _legend(
     machine: Machine, devices: list[PciDevice], labels: dict[str, str], publication: Publication, canvas: Canvas
 ) -> list[str]:
-    """What each label stands for; its published name too, where that is another."""
+    """The meaning of each label; its published name too, if that differs."""
     gpus = {gpu.bdf: gpu for gpu in machine.gpus}
     rows = []
     for device in devices:
@@ -143,7 +143,7 @@ def _levels(cells: list[list[str]]) -> list[str]:
 
 
 def _disagreements(machine: Machine, labels: dict[str, str], canvas: Canvas) -> list[str]:
-    """The sources, and the pairs on which they differ: claims match by what sysfs says, whatever the matrix shows."""
+    """The sources, and the pairs on which they differ: claims match by sysfs, whatever the matrix shows."""
     pairs: dict[tuple[str, str], dict[str, str]] = {}
     for item in affinity(machine):
         if not item.level.startswith("NV"):

@@ -27,7 +27,7 @@ WIDTH = 548  # of a NUMA node's box
 _PAD, _GAP = 16, 8
 _HEAD = 26  # a box's title
 _LINE = 16
-_LEAST = 160  # of a box, however deep it lies
+_LEAST = 160  # of a box, at any depth
 _BOLD, _PLAIN, _MONO = 8.0, 6.9, 6.7  # an average character's width at 12 px (mono: 11 px), in a wide font
 _CANVAS = Canvas()
 
@@ -62,7 +62,7 @@ COLORS = {"gpu": "gpu", "accelerator": "gpu", "nic": "nic", "rdma": "nic", "nvme
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """Parts of the picture, and how high they are."""
+    """Parts of the picture, and their height."""
 
     parts: list[str]
     height: float
@@ -152,7 +152,8 @@ def _item(item: Box | Card | Rest, x: float, y: float, width: float) -> _Drawn:
 
 
 def _card(card: Card, x: float, y: float, width: float) -> _Drawn:
-    """Name and link in the first line, address and product in the second, then parts and what keeps it back."""
+    """Name and link in the first line, address and product in the second, then parts and the reason if it is not
+    published."""
     left, right = x + 14, x + width - 8
     taken = len(card.label) * _BOLD + len(card.published) * _MONO + len(card.link) * _PLAIN + 40
     names = _CANVAS.cut(card.names, int((right - left - taken) / _PLAIN))
@@ -197,7 +198,7 @@ def _text(text: str, x: float, y: float, style: str) -> str:
 
 
 def _texts(parts: list[tuple[str, str]], x: float, y: float) -> str:
-    """Texts with their styles, one after another: the reader's font decides where each of them begins."""
+    """Texts with their styles, one after another: the reader's font decides their positions."""
     spans = [
         f'<tspan class="{style}" dx="{_GAP if i else 0}">{escape(text)}</tspan>'
         for i, (text, style) in enumerate(part for part in parts if part[0])

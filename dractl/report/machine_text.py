@@ -1,4 +1,4 @@
-"""Phrases shared by the reports of a machine: how a device, a link, a NUMA node, a fabric is described."""
+"""Phrases shared by the reports of a machine: descriptions of a device, a link, a NUMA node, a fabric."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _MAX_NAMES = 4
 def labels(machine: Machine, devices: Iterable[PciDevice], publication: Publication) -> dict[str, str]:
     """Short names of devices by address: the published name if it is short, else GPU0, NIC0, NVME0 ... by address.
 
-    Names in capitals are thus not those that an allocation shows, and names with a question mark are guessed. The
-    numbers of GPUs in capitals are NVML's indices if it knows all GPUs.
+    Names in capitals thus differ from those in an allocation, and names with a question mark are guessed. The numbers
+    of GPUs in capitals are NVML's indices if it knows all GPUs.
     """
     devices = list(devices)
     indices = {gpu.bdf: gpu.index for gpu in machine.gpus}
@@ -61,7 +61,8 @@ def published_as(device: PciDevice, publication: Publication) -> str:
 
 
 def parts(device: PciDevice, gpu: Gpu | None, publication: Publication) -> list[tuple[str, str]]:
-    """The devices that a function is divided into: the published name of each (or an empty string), and what it is."""
+    """The parts of a function that is divided into devices: the published name of each (or an empty string), and its
+    kind."""
     devices = publication.of(device.bdf)
     if gpu is None or not gpu.mig_devices:
         whole = len(devices) == 1 and devices[0].kind != "mig"
@@ -85,7 +86,7 @@ def profiles(gpu: Gpu) -> str:
 
 
 def description(device: PciDevice, gpu: Gpu | None) -> str:
-    """What the device is: its product, and what the GPU's own source adds."""
+    """The device's product, and details from the GPU's own source."""
     words = [gpu.name if gpu is not None and gpu.name else product(device)]
     if gpu is not None:
         if gpu.memory_bytes is not None:
@@ -102,7 +103,7 @@ def description(device: PciDevice, gpu: Gpu | None) -> str:
 
 
 def binding(device: PciDevice) -> str:
-    """The kernel driver that is bound, where that is not what everybody expects; virtual functions in use."""
+    """The bound kernel driver, if it is not the usual one; virtual functions in use."""
     words = []
     if device.kind != "bridge" and device.driver != "nvidia":
         words.append(device.driver or "no driver")
@@ -117,7 +118,7 @@ def is_nvswitch(device: PciDevice) -> bool:
 
 
 def is_shown(device: PciDevice) -> bool:
-    """True for functions that a workload, or somebody who looks for one, may ask for; reports only count the others."""
+    """True for functions that a workload or a user may look for; reports only count the others."""
     return device.kind not in ("other", "bridge") or bool(device.names) or is_nvswitch(device) or is_data_direct(device)
 
 
@@ -173,7 +174,7 @@ def link(device: PciDevice, canvas: Canvas) -> tuple[str, bool]:
 
 
 def facts(device: PciDevice, gpu: Gpu | None, publication: Publication, canvas: Canvas) -> list[tuple[str, str]]:
-    """Everything that identifies a device, a pair a fact: for the details of a picture."""
+    """Everything that identifies a device, one pair per fact: for the details of a picture."""
     number = {"minor": gpu.minor, "NVML index": gpu.index, "UUID": gpu.uuid} if gpu is not None else {}
     known: dict[str, object] = {
         "published as": " ".join(part.shown for part in publication.of(device.bdf)),
@@ -287,7 +288,7 @@ def fabric_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
 
 
 def complex_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
-    """NVCX complexes: which NIC serves which GPU, and what that means for claims."""
+    """NVCX complexes: the NIC that serves each GPU, and what that means for claims."""
     lines = []
     apart = False
     for item in complexes(machine):
@@ -332,12 +333,12 @@ def published_places(publication: Publication) -> list[tuple[str, list[tuple[str
 
 
 def published_drivers(publication: Publication) -> str:
-    """The drivers that publish devices, with the versions that are meant."""
+    """The drivers that publish devices, with their versions."""
     return ", ".join(f"{name} {version}" for name, version in publication.drivers.items())
 
 
 def alignment_lines(publication: Publication) -> list[str]:
-    """What claims can align on this node, and what they cannot."""
+    """What claims can and cannot align on this node."""
     return [*(item.text for item in alignments(publication.devices)), *obstacles(publication.devices)]
 
 
@@ -357,7 +358,7 @@ def count(number: int, word: str) -> str:
 
 
 def span(names: list[str]) -> str:
-    """Names separated by commas; of many only the first and the last, with their number."""
+    """Names separated by commas; if there are many, only the first and the last, with their number."""
     return ", ".join(names) if len(names) <= _MAX_NAMES else f"{names[0]} to {names[-1]} ({len(names)})"
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dractl.topology.machine import Machine
     from dractl.topology.tree import Root
 
-_INDENT = 6  # of names that do not fit beside their driver
+_INDENT = 6  # for names that do not fit next to their driver
 _LEAST_TEXT = 34
 """Columns that descriptions must have to stand beside the rest."""
 
@@ -104,7 +104,7 @@ def _rows(machine: Machine, publication: Publication, canvas: Canvas, verbose: b
 
 
 class _Drawing:
-    """Collects rows; holds what every row needs to know."""
+    """Collects rows, with the data that every row needs."""
 
     def __init__(self, machine: Machine, publication: Publication, canvas: Canvas, verbose: bool) -> None:
         self.rows: list[_Row | _Title] = []
@@ -306,7 +306,7 @@ def _unplaced(machine: Machine, canvas: Canvas) -> list[str]:
 
 
 def _published(publication: Publication, canvas: Canvas) -> list[str]:
-    """What drivers would publish on each root, and what a claim can align with it."""
+    """The devices that drivers would publish on each root, and what a claim can align with it."""
     if not publication.devices:
         return []
     title = "Devices that drivers would publish"

@@ -35,9 +35,9 @@ def _printable(line: str) -> str:
 
 @cache
 def _dumper() -> Any:
-    """A dumper that quotes what the API server would read as something else than a text.
+    """A dumper that quotes strings that the API server would read as another type.
 
-    PyYAML writes ``1e50`` and ``n`` bare, which sigs.k8s.io/yaml takes for a number and a boolean.
+    PyYAML writes ``1e50`` and ``n`` without quotes, which sigs.k8s.io/yaml reads as a number and a boolean.
     """
     import yaml
 

@@ -1,4 +1,4 @@
-"""What services call the files of a report."""
+"""Names of files in reports, as services expect them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path, PurePath
 
 
 def relative(file: str) -> str:
-    """A file's name with slashes, below the working directory if it lies there: services know files from there."""
+    """A file's name with slashes, relative if it is below the working directory: services know files by that."""
     path = PurePath(file)
     here = PurePath(os.getcwd())
     return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
 
 
 def uri(file: str) -> str:
-    """A URI reference to a file: relative if it lies below the working directory, else with the scheme ``file``."""
+    """A URI reference to a file: relative if it is below the working directory, else with the scheme ``file``."""
     from urllib.parse import quote
 
     path = PurePath(relative(file))

@@ -1,4 +1,4 @@
-"""Text from files made fit for a terminal."""
+"""Makes text from files safe for a terminal."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _COMMAND_IN_JSON = r"#(?=#[a-z]*\[)"
 
 
 def printable(text: str) -> str:
-    """``text`` on one line, without characters that move the cursor, set colours or turn the writing direction, and
-    without what a CI system's log would take for a command."""
+    """``text`` on one line, without characters that move the cursor, set colours or change the writing direction, and
+    without strings that a CI system's log would interpret as a command."""
     line = inert(text.replace("\n", " ").replace("\t", " "))
     return line if line.isprintable() else re.sub(_CONTROL, _escaped, line)
 
 
 def inert(text: str) -> str:
-    """``text`` without what a CI system's log would take for a command."""
+    """``text`` without strings that a CI system's log would interpret as a command."""
     return re.sub(_COMMAND, _escaped, text) if "::" in text or "##" in text else text
 
 
@@ -32,8 +32,8 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def harmless(text: str) -> str:
-    """A report, of whatever format, without control characters other than line breaks, tabs and ANSI styles: the last
-    gate for what came from a file, a node or a cluster. JSON and YAML read the escapes back."""
+    """A report, in any format, without control characters other than line breaks, tabs and ANSI styles: the last filter
+    for text from a file, a node or a cluster. JSON and YAML read the escapes back."""
     if "##" in text and text[0] in "{[":
         text = re.sub(_COMMAND_IN_JSON, r"\\u0023", text)
     return re.sub(_HARMFUL, lambda match: f"\\u{ord(match[0]):04x}", text)

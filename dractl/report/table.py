@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], canvas: Canvas, *, numbers: Sequence[int] = ()) -> str:
-    """A table as text; the columns at ``numbers`` are aligned to the right, and lines are cut at the canvas's width."""
+    """A table as text; the columns at ``numbers`` are right-aligned, and lines are cut at the canvas's width."""
     rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(name), *(len(row[i]) for row in rows), 0) if rows else len(name) for i, name in enumerate(head)]
 

@@ -1,6 +1,5 @@
-"""Machines that nobody has at hand: a name (``p5.48xlarge``), a line (``8xH100,2xnic``) or a YAML file becomes a
-Machine to render slices of.
-"""
+"""Machines that nobody has at hand: turns a name (``p5.48xlarge``), a line (``8xH100,2xnic``) or a YAML file into a
+Machine to render slices for."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ __all__ = ["as_node", "machine"]
 
 
 def machine(spec: str) -> Machine:
-    """The machine that ``--hardware`` describes. Raises UsageError, and InputError for what is wrong in a file."""
+    """The machine that ``--hardware`` describes. Raises UsageError, and InputError for errors in a file."""
     from dractl.drivers.hardware import build, described
     from dractl.drivers.hardware.spec import is_file, parse
     from dractl.errors import InputError, UsageError

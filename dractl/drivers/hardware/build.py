@@ -1,4 +1,4 @@
-"""From a layout to a Machine: addresses, names and numbers as Linux and NVML would give them."""
+"""Builds a Machine from a layout: addresses, names and numbers as Linux and NVML would assign them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _HOSTS = {  # DMI's vendor and product on each cloud; EC2's product is the insta
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What one device adds to a machine: its functions, the physical one first, and what hangs on them."""
+    """The parts of a machine for one device: its functions, the physical one first, and everything attached to them."""
 
     functions: tuple[PciDevice, ...]
     interfaces: tuple[NetInterface, ...] = ()
@@ -61,7 +61,7 @@ class _Parts:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The whole machine's settings, and the numbers given out so far (``eth0``, ``eth1`` ...)."""
+    """The whole machine's settings, and the numbers assigned so far (``eth0``, ``eth1`` ...)."""
 
     settings: Mapping[str, Any]
     vfs: int
@@ -74,7 +74,7 @@ class _Plan:
 
 
 def machine(layout: Layout) -> Machine:
-    """The machine of a layout. Raises UsageError where there can be no such machine."""
+    """The machine of a layout. Raises UsageError if no such machine can exist."""
     settings = layout.settings
     given = numbers(settings)
     _check(layout, given)
@@ -124,7 +124,7 @@ def _check(layout: Layout, given: Mapping[str, int]) -> None:
 
 
 def _notes(layout: Layout) -> tuple[Note, ...]:
-    """What of the machine is not recorded or documented, but concluded."""
+    """Values of the machine that are neither recorded nor documented, but derived."""
     notes = [
         Note("hardware", f"derived, not published: {item.of} ({item.source})")
         for item in layout.evidence
@@ -154,7 +154,7 @@ def _host(settings: Mapping[str, Any], memory: int | None) -> Host:
 
 
 def _placed(roots: Sequence[Root], cpus_of_nodes: Sequence[str]) -> Iterator[tuple[PciDevice, Slot, PciDevice | None]]:
-    """Each device's function, bare but for its place, and the root port that it is behind, if any."""
+    """Each device's function with only its place, and the root port above it, if any."""
     unnamed = 0
     for root in roots:
         if root.name is None:
@@ -193,7 +193,7 @@ def _placed(roots: Sequence[Root], cpus_of_nodes: Sequence[str]) -> Iterator[tup
 
 
 def _next_address(host: str, number: int) -> str:
-    """On bus 00, as guests have it, the device lies on the root itself; elsewhere each has a bus of its own."""
+    """On bus 00, as in guests, the device is directly on the root; elsewhere each has a bus of its own."""
     domain, bus = host[3:].split(":")
     if bus == "00":
         device = _FIRST_ON_ROOT + number
@@ -214,7 +214,7 @@ def _memory(value: object, numa: int) -> int | None:
 
 
 def _processors(cpus: int, numa: int, threads: int) -> tuple[list[str], Cpus]:
-    """CPUs numbered as Linux does on x86: first threads of all cores, then second ones. One package a NUMA node."""
+    """CPUs numbered as in Linux on x86: first threads of all cores, then second ones. One package per NUMA node."""
     if not cpus:
         return [""] * numa, Cpus()
     if cpus % (numa * threads):
@@ -293,7 +293,7 @@ def _nvidia(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
 
 
 def _fabric(said: Mapping[str, Any]) -> Fabric:
-    """The NVLink fabric of a machine whose NVLinks leave it. Nobody reads the UUID but to see that there is one."""
+    """The NVLink fabric of a machine whose NVLinks leave it. The UUID only matters as a sign that there is one."""
     return Fabric("completed", str(said.get("cluster", uuid.uuid5(_NAMES, "fabric"))), int(said.get("clique", 0)))
 
 
@@ -401,7 +401,7 @@ def _network(
     *,
     virtual_function: bool = False,
 ) -> _Parts:
-    """A function with its network interface and its RDMA device, where it has them."""
+    """A function with its network interface and its RDMA device, if it has them."""
     rdma = _rdma_name(pci, facts["rdma"], plan) if facts.get("rdma") else None
     interfaces: tuple[NetInterface, ...] = ()
     if name is not None:
@@ -488,7 +488,7 @@ def _virtual(parent: PciDevice, number: int) -> PciDevice:
 
 
 def as_node(original: Machine, node_name: str) -> Machine:
-    """The same hardware as another node has it: GPUs have UUIDs of their own there."""
+    """The same hardware as another node: its GPUs have other UUIDs."""
     gpus = tuple(
         replace(
             gpu,

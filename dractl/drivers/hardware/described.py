@@ -53,7 +53,7 @@ _TOP = (*KEYS, *FILE_KEYS, "title", "evidence", "reported")
 
 
 class _At:
-    """Errors of one file, each with the line of what is wrong."""
+    """Errors of one file, each with its line."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -69,7 +69,7 @@ class _At:
 
 
 def read(path: str) -> Layout:
-    """The layout that a file describes. Raises InputError with the line of what is wrong, and what is allowed."""
+    """The layout that a file describes. Raises InputError with the line of an error and the allowed values."""
     from dractl.manifests import load
 
     inputs = load([path], relevant_only=False)
@@ -204,7 +204,7 @@ def _evidence(at: _At, value: Any) -> tuple[Evidence, ...]:
 
 
 def _reported(at: _At, value: Any) -> tuple[Reported, ...]:
-    """Devices that a vendor's agent reports; the driver's catalogue says which facts there are, and of what type."""
+    """Devices that a vendor's agent reports; the driver's catalogue has their attributes and types."""
     from dractl.drivers import reported
 
     if not isinstance(value, dict):

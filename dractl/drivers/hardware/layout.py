@@ -1,4 +1,4 @@
-"""What a described machine is before it is built: products on PCIe roots, and settings of the whole machine."""
+"""A described machine before it is built: products on PCIe roots, and settings of the whole machine."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where values of a machine file come from, and how sure they are."""
+    """The source of values in a machine file, and how sure they are."""
 
     of: str
     sure: Sure
@@ -80,7 +80,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A described machine. ``settings`` are the keys of :data:`KEYS` and :data:`FILE_KEYS` as they were written."""
+    """A described machine. ``settings`` are the keys of :data:`KEYS` and :data:`FILE_KEYS` as written."""
 
     roots: tuple[Root, ...] = ()
     numa: int = 1
@@ -112,7 +112,7 @@ def numbers(settings: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _unfit(key: str, value: Any) -> str | None:
-    """What the value of a setting must be, unless it is."""
+    """The required form of a setting's value, or None if the value has it."""
     if key in CHOICES:
         return None if value in CHOICES[key] else f"one of {', '.join(CHOICES[key])}"
     if key == "mig":
@@ -130,7 +130,7 @@ def _unfit(key: str, value: Any) -> str | None:
 
 
 def size(value: object) -> int:
-    """A quantity's value in bytes, 0 for what is none."""
+    """A quantity's value in bytes, 0 for anything else."""
     from dractl.model import Quantity
 
     try:

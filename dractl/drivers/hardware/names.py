@@ -1,4 +1,4 @@
-"""Machines by name: one YAML file each in ``machines/``, found by its name or an alias, read when asked for."""
+"""Machines by name: one YAML file each in ``machines/``, found by its name or an alias, read on demand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parent / "machines"
 
-# What else people call a machine, by the name of its file.
+# Other common names of a machine, by the name of its file.
 _ALIASES = {
     "hgx-h100": "dgx-h100",
     "nd_h100_v5": "standard_nd96isr_h100_v5",
@@ -44,7 +44,7 @@ def aliases(name: str) -> tuple[str, ...]:
 
 
 def canonical(name: str) -> str | None:
-    """A machine's name as its file has it, whatever the case, or by an alias; None if there is no such machine."""
+    """A machine's name as in its file, for a name in any case or an alias; None if there is no such machine."""
     lower = name.strip().lower()
     path = _files().get(_ALIASES.get(lower, lower))
     return path.name.removesuffix(".yaml") if path is not None else None

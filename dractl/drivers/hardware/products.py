@@ -71,7 +71,7 @@ def _by_lower_case() -> dict[str, Product]:
 
 
 def find(name: str) -> Product | None:
-    """The product of a name, whatever its case; None if there is none."""
+    """The product of a name, in any case; None if there is none."""
     return _by_lower_case().get(name.lower())
 
 
@@ -90,7 +90,7 @@ def mig_layouts() -> dict[str, MigLayout]:
 
 
 def mig_layout(product: Product) -> MigLayout | None:
-    """The MIG layout of a GPU; None where it has no MIG, or its profiles are not known."""
+    """The MIG layout of a GPU; None if it has no MIG, or its profiles are not known."""
     name = product.facts.get("mig")
     return mig_layouts()[name] if name is not None else None
 

@@ -47,7 +47,7 @@ def parse(line: str) -> Layout:
 
 
 def is_file(text: str) -> bool:
-    """Whether a machine is described by a file of this name."""
+    """True if a name is that of a machine file."""
     return os.path.sep in text or text.endswith((".yaml", ".yml"))
 
 
