@@ -1,33 +1,30 @@
-"""What is being written in a device selector, judged by the text before a position alone."""
+"""The unfinished part of a device selector, read from the tokens before a position."""
 
 from __future__ import annotations
 
-import re
+from typing import TYPE_CHECKING
 
+from dractl.cel.tokens import tokenize
 from dractl.records import NamedTuple
 
-_MAP = r"""device\.(?P<kind>attributes|capacity)\s*\[\s*\??\s*"""
-_LOOKUP = _MAP + r"""(?P<quote>["'])(?P<domain>[^"']*)(?P=quote)\s*\]\s*\.\s*\??\s*(?P<name>\w*)"""
-_COMPARED = r"""(?:\.orValue\([^()]*\))?\s*(?:==|!=|in\s*\[[^\]]*?)\s*(?P<open>["'])(?P<value>[^"']*)"""
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-LOOKUP = re.compile(_LOOKUP)
-"""A whole lookup: the kind, the domain and the name."""
-
-_DOMAIN = re.compile(_MAP + r"""["'](?P<value>[^"'\]]*)\Z""")
-_NAME = re.compile(_LOOKUP + r"\Z")
-_VALUE = re.compile(_LOOKUP + _COMPARED + r"\Z")
-_DRIVER = re.compile(r"device\.driver" + _COMPARED + r"\Z")
-_MEMBER = re.compile(r"\bdevice\.(?P<value>\w*)\Z")
+    from dractl.cel.tokens import Token
 
 MEMBERS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 """Fields of ``device`` (staging/src/k8s.io/dynamic-resource-allocation/cel/compile.go)."""
 
+_MAPS = ("attributes", "capacity")
+_DOTS = (".", ".?")
+_BRACKETS = ("[", "[?")
+
 
 class Wanted(NamedTuple):
-    """What belongs at a position.
+    """The kind of word at a position.
 
-    ``what`` is ``member``, ``domain``, ``name``, ``value`` or ``driver``; ``word`` is the part of it that is written;
-    ``kind``, ``domain`` and ``name`` are those of the lookup.
+    ``what`` is ``member``, ``domain``, ``name``, ``value`` or ``driver``; ``word`` is the part of it before the
+    position; ``kind``, ``domain`` and ``name`` are those of the lookup.
     """
 
     what: str
@@ -38,21 +35,90 @@ class Wanted(NamedTuple):
 
 
 def wanted(before: str) -> Wanted | None:
-    """What belongs behind a text; None where nothing is known."""
-    before = plain(before)
-    if match := _DOMAIN.search(before):
-        return Wanted("domain", match["value"], match["kind"])
-    if match := _NAME.search(before):
-        return Wanted("name", match["name"], match["kind"], match["domain"].strip())
-    if match := _VALUE.search(before):
-        return Wanted("value", match["value"], match["kind"], match["domain"].strip(), match["name"])
-    if match := _DRIVER.search(before):
-        return Wanted("driver", match["value"])
-    if match := _MEMBER.search(before):
-        return Wanted("member", match["value"])
-    return None
+    """The kind of word that continues a text; None if unknown, and in comments."""
+    text = plain(before)
+    tokens = tokenize(text)
+    if not tokens or text[tokens[-1].end :].strip():
+        return None
+    last, head = tokens[-1], tokens[:-1]
+    if last.kind == "string":
+        return _in_string(head, text[last.content_start :]) if _is_open(last) else None
+    if last.text in _DOTS:
+        return _selected(tokens, "")
+    return _selected(head, last.text) if last.kind == "name" and last.end == len(text) else None
 
 
 def plain(text: str) -> str:
-    """CEL in a double-quoted YAML string, with the escaped quotes as spaces and quotes, so that columns stay."""
-    return text.replace('\\"', ' "')
+    """The CEL of a YAML scalar that is written on one line; its quotes and escapes become spaces, so columns stay."""
+    if text[:1] == '"':
+        return " " + text[1:].replace('\\"', ' "')
+    if text[:1] == "'":
+        return " " + text[1:].replace("''", " '")
+    return text
+
+
+def _is_open(token: Token) -> bool:
+    quotes = token.text[token.content_start - token.start - 1]
+    return token.content is None and not (len(token.text) > 1 and token.text.endswith(quotes))
+
+
+def _selected(tokens: Sequence[Token], word: str) -> Wanted | None:
+    """``device.WORD`` or ``device.attributes["domain"].WORD``; ``tokens`` end with the dot."""
+    if not tokens or tokens[-1].text not in _DOTS:
+        return None
+    found = _domain(tokens[:-1])
+    if found is not None:
+        return Wanted("name", word, *found)
+    return Wanted("member", word) if _texts(tokens, 2) == ["device", "."] else None
+
+
+def _in_string(head: Sequence[Token], word: str) -> Wanted | None:
+    """The string that begins after ``head``: a domain, a name, or the literal of a comparison."""
+    if head and head[-1].text in _BRACKETS:
+        found = _domain(head[:-1])
+        if found is not None:
+            return Wanted("name", word, *found)
+        before = _texts(head[:-1], 3)
+        if before[:2] == ["device", "."] and before[2] in _MAPS:
+            return Wanted("domain", word, before[2])
+    operand = _without_default(_operand(head))
+    if _texts(operand, 3) == ["device", ".", "driver"]:
+        return Wanted("driver", word)
+    if len(operand) > 1 and operand[-1].kind == "name" and operand[-2].text in _DOTS:
+        found = _domain(operand[:-2])
+        return Wanted("value", word, *found, operand[-1].text) if found is not None else None
+    return None
+
+
+def _operand(head: Sequence[Token]) -> Sequence[Token]:
+    """The tokens before ``==``, ``!=`` or ``in [``, which a literal follows; empty if there is no such operator."""
+    if head and head[-1].text in ("==", "!="):
+        return head[:-1]
+    i = len(head) - 1
+    while i >= 0 and (head[i].kind == "string" or head[i].text == ","):
+        i -= 1
+    return head[: i - 1] if i > 0 and head[i].text == "[" and head[i - 1].text == "in" else ()
+
+
+def _without_default(operand: Sequence[Token]) -> Sequence[Token]:
+    """The operand without ``.orValue(...)`` at its end."""
+    if not operand or operand[-1].text != ")":
+        return operand
+    opening = max((i for i, token in enumerate(operand) if token.text == "("), default=0)
+    return operand[: opening - 2] if _texts(operand[:opening], 2) == [".", "orValue"] else operand
+
+
+def _domain(tokens: Sequence[Token]) -> tuple[str, str] | None:
+    """Kind and domain if the tokens end with ``device.attributes["domain"]``."""
+    texts = _texts(tokens, 6)
+    if texts[:2] != ["device", "."] or texts[2] not in _MAPS or texts[3] not in _BRACKETS or texts[5] != "]":
+        return None
+    content = tokens[-2].content
+    return (texts[2], content.strip()) if content is not None else None
+
+
+def _texts(tokens: Sequence[Token], count: int) -> list[str]:
+    """The texts of the last tokens; empty strings if there are fewer, or if they select from something else."""
+    if len(tokens) < count or (len(tokens) > count and tokens[-count - 1].text in _DOTS):
+        return [""] * count
+    return [token.text for token in tokens[-count:]]

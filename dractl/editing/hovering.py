@@ -1,12 +1,13 @@
-"""What an editor shows beside the word under the pointer."""
+"""The description that an editor shows for the word under the pointer."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from dractl.cel.lookups import from_tokens
+from dractl.cel.tokens import tokenize
 from dractl.editing import expressions, fields, published
-from dractl.editing.places import place_at, split_lines, unquoted
+from dractl.editing.places import place_at, unquoted
 from dractl.lint.published import CLASSES
 from dractl.records import NamedTuple
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
     from dractl.editing.places import Place
     from dractl.model import Target
-
-_STRING = re.compile(r"""(["'])([^"']*)\1""")
 
 
 class Hover(NamedTuple):
@@ -28,13 +27,12 @@ class Hover(NamedTuple):
 
 
 def hover(text: str, line: int, column: int, target: Target) -> Hover | None:
-    """What is known about the field, class, driver, attribute or capacity at a position; None where nothing is."""
+    """A description of the field, class, driver, attribute or capacity at a position; None if there is none."""
     place = place_at(text, line, column)
     if place is None:
         return None
-    current = split_lines(text)[line]
     if place.expression:
-        return _in_expression(expressions.plain(current), column)
+        return _in_expression(place, column)
     if place.key:
         said = fields.described(place.outline, place.path, target)
         return _around(said, place, column)
@@ -45,14 +43,18 @@ def _around(said: str | None, place: Place, column: int) -> Hover | None:
     return None if said is None else Hover(said, column - len(place.before), column + len(place.after.rstrip()))
 
 
-def _in_expression(line: str, column: int) -> Hover | None:
-    for match in expressions.LOOKUP.finditer(line):
-        if match.start("name") <= column <= match.end("name"):
-            items = published.of_name(match["kind"], f"{match['domain'].strip()}/{match['name']}")
-            return Hover(published.described(items), *match.span("name")) if items else None
-    for match in _STRING.finditer(line):
-        if match.start() <= column <= match.end() and match[2].strip() in published.drivers():
-            return Hover(published.described_driver(match[2].strip()), *match.span())
+def _in_expression(place: Place, column: int) -> Hover | None:
+    text, shift = expressions.plain(place.before + place.after), column - len(place.before)
+    at = column - shift
+    for lookup in from_tokens(text):
+        if lookup.name is not None and lookup.name_start <= at <= lookup.name_start + len(lookup.name):
+            items = published.of_name(lookup.kind, f"{lookup.domain.strip()}/{lookup.name.strip()}")
+            start = shift + lookup.name_start
+            return Hover(published.described(items), start, start + len(lookup.name)) if items else None
+    for token in tokenize(text):
+        name = (token.content or "").strip() if token.kind == "string" else ""
+        if token.start <= at <= token.end and name in published.drivers():
+            return Hover(published.described_driver(name), shift + token.start, shift + token.end)
     return None
 
 

@@ -50,11 +50,34 @@ def hover(text: str) -> editing.Hover | None:
         (CEL + 'device.capacity["gpu.nvidia.com"].|', "memory"),
         (CEL + "device.attributes['gpu.nvidia.com'].architecture == '|'", "Hopper"),
         (CEL + '"device.attributes[\\"gpu.nvidia.com\\"].architecture == \\"|', "Hopper"),
+        (CEL + "'device.attributes[''gpu.nvidia.com''].architecture == ''|", "Hopper"),
+        (CEL + "device . attributes [ 'gpu.nvidia.com' ] . arch|", "architecture"),
+        (CEL + "device.attributes['gpu.nvidia.com']['|", "architecture"),
+        (CEL + "device.attributes['gpu.nvidia.com'].architecture in ['Ada Lovelace', '|", "Hopper"),
+        (CEL + "device.attributes['gpu.nvidia.com'].?architecture.orValue('') == '|", "Hopper"),
+        (CEL + "!(device.driver in ['|", "gpu.nvidia.com"),
+        (CEL + ">-\n              'x' == 'y' && device.driver == '|", "gpu.nvidia.com"),
     ],
 )
 def test_what_fits_is_offered(text: str, expected: str) -> None:
 
     assert expected in labels(text)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "|-\n              true // device.@",
+        "|-\n              // device.attributes['gpu.nvidia.com'].@",
+        "|-\n              \"device.attributes['gpu.nvidia.com'].@",
+        "|-\n              device.driver == 'a' + \"device.driver == 'gpu@",
+        "other.device.@",
+        "devices.attributes['gpu.nvidia.com'].@",
+    ],
+)
+def test_comments_and_strings_are_not_read_as_lookups(expression: str) -> None:
+    before = (CEL + expression).partition("@")[0]
+    assert editing.completions(before, before.count("\n"), len(before.rpartition("\n")[2]), TARGET) == []
 
 
 def test_a_block_scalar_is_an_expression() -> None:
@@ -110,6 +133,8 @@ def test_a_hover_says_what_is_known(text: str, expected: list[str]) -> None:
         "--|-\n",
         REQUEST + "        deviceClassName: unkno|wn",
         CEL + "tr|ue",
+        CEL + ">-\n              // device.attributes['gpu.nvidia.com'].archi|tecture",
+        CEL + ">-\n              \"device.attributes['gpu.nvidia.com'].archi|tecture\" == 'x'",
         "a: {b|",
         "- - |",
         "\t|",
