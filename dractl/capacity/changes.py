@@ -9,6 +9,7 @@ from dractl.cluster.kinds import KINDS
 from dractl.cluster.state import map_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.model.nearest import nearest
+from dractl.scheduler.attempt import nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +32,7 @@ def without(state: ClusterState, target: str, namespace: str | None) -> ClusterS
             f"--without takes pod/NAME, node/NAME or claim/NAME, not {target!r}",
             hint=f"did you mean {near}/{rest}?" if near and near != word else None,
         )
+    state = _with_nodes(state) if kind == "Node" else state
     key = _key(state, kind, rest, namespace)
     state = apply(state, [Delete("/".join((kind, *filter(None, key))))])
     if kind != "Node":
@@ -60,6 +62,7 @@ def _key(state: ClusterState, kind: str, name: str, namespace: str | None) -> Ke
 def added(state: ClusterState, nodes: ClusterState, count: int, number: int) -> ClusterState:
     """The cluster with ``count`` more nodes like those of ``nodes``, its slices and classes included. The new nodes are
     called ``added-NUMBER-1`` and so on."""
+    state = _with_nodes(state)
     slices: dict[Key, Raw] = {}
     objects: dict[Key, Raw] = {}
     names = dict.fromkeys(text_at(value, "spec", "nodeName") for value in nodes.all("ResourceSlice").values())
@@ -71,7 +74,7 @@ def added(state: ClusterState, nodes: ClusterState, count: int, number: int) -> 
             for (_, name), value in nodes.all("ResourceSlice").items():
                 spec = map_at(value, "spec")
                 if spec.get("nodeName") == old:
-                    pool = {**map_at(spec, "pool"), "name": new}
+                    pool = {**map_at(spec, "pool"), "name": _renamed(text_at(spec, "pool", "name"), old, new)}
                     metadata = {"name": f"{name}-{new}"}
                     slices["", metadata["name"]] = {
                         **value,
@@ -84,10 +87,23 @@ def added(state: ClusterState, nodes: ClusterState, count: int, number: int) -> 
     return state.with_objects({"Node": objects, "ResourceSlice": slices, "DeviceClass": classes})
 
 
+def _renamed(pool: str, old: str, new: str) -> str:
+    """The name of a node's pool on another node: pools that differ stay different."""
+    return pool.replace(old, new) if old in pool else f"{pool}-{new}"
+
+
+def _with_nodes(state: ClusterState) -> ClusterState:
+    """The cluster with the nodes that its slices name, if the input has no Node objects."""
+    if state.has("Node"):
+        return state
+    return state.only({"Node": {("", text_at(node, "metadata", "name")): node for node in nodes_of(state)}})
+
+
 def only_node(state: ClusterState, name: str) -> ClusterState:
     """The cluster with one node alone. Raises InputError for an unknown node."""
+    state = _with_nodes(state)
     nodes = state.all("Node")
-    if nodes and ("", name) not in nodes:
+    if ("", name) not in nodes:
         near = nearest(name, {key[1] for key in nodes})
         raise InputError(f"--node {name}: no such node", hint=f"there is {near}" if near else None)
     return state.only({"Node": {key: value for key, value in nodes.items() if key[1] == name}})

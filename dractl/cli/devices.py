@@ -10,7 +10,7 @@ from dractl.cli.options import Argument, Option
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
-    from dractl.capacity import DeviceRow, Fit
+    from dractl.capacity import DeviceRow, Fit, Inventory, PluginRow
     from dractl.cli.source import Cluster
 
 FORMATS = ("table", "wide", "json", "html", "openmetrics")
@@ -95,7 +95,7 @@ def command(
     if watch:
         from dractl.cli import watching
 
-        watching.repeat(once)
+        watching.repeat(watching.tolerant(once))
         return
     common.write_report(once(), output_file)
 
@@ -133,6 +133,10 @@ def _report(
     ]
     if selector is not None:
         chosen = _selected(cluster, chosen, selector)
+    _check_names(cluster, stock, offered, node=node, driver=driver, device_class=device_class)
+    if not chosen and stock.devices and output in ("table", "wide"):
+        if not any(node in (None, p.node) for p in offered) or driver or device_class or selector or states:
+            return f"none of {len(stock.devices)} devices matches these options\n"
     filtered = len(chosen) < len(stock.devices)
     pools = {(row.id.driver, row.id.pool) for row in chosen}
     kept = tuple(row for row in stock.pools if not filtered or (row.driver, row.pool) in pools)
@@ -161,6 +165,31 @@ def _report(
     if output == "wide":
         return capacity_text.wide(stock, faults, canvas, _hidden(cluster))
     return capacity_text.devices(stock, offered, faults, canvas, _hidden(cluster), by=by)
+
+
+def _check_names(
+    cluster: Cluster,
+    stock: Inventory,
+    offered: tuple[PluginRow, ...],
+    *,
+    node: str | None,
+    driver: str | None,
+    device_class: str | None,
+) -> None:
+    """Raises InputError for a node, driver or class that the input does not have."""
+    from dractl.model.nearest import nearest
+
+    state = cluster.state
+    nodes = {name for _, name in state.all("Node")} | {row.node for row in stock.devices if row.node}
+    nodes |= {p.node for p in offered}
+    drivers = {pool.driver for pool in stock.pools} | {row.id.driver for row in stock.devices}
+    classes = {name for _, name in state.all("DeviceClass")}
+    for option, value, known in (("node", node, nodes), ("driver", driver, drivers), ("class", device_class, classes)):
+        if value is not None and value not in known:
+            near = nearest(value, sorted(known))
+            there = ", ".join(sorted(known)[:8]) + (" ..." if len(known) > 8 else "")
+            hint = f"did you mean {near}?" if near else f"there are {there}" if known else None
+            raise InputError(f"--{option} {value}: no such {option} in the input", hint=hint)
 
 
 def _hidden(cluster: Cluster) -> str:

@@ -10,8 +10,6 @@ from dractl.cli.options import Argument, Exit, Option
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dractl.cli.source import Cluster
     from dractl.cluster import ClusterState
     from dractl.explain import Explainer, Explanation, Question
@@ -129,21 +127,12 @@ def command(
             raise UsageError("--watch prints only text", hint="omit -o and --patch")
         from dractl.cli import watching
 
-        first = [once()[0]]  # errors from the start are reported as usual
-        watching.repeat(lambda: first.pop() if first else _tolerant(once))
+        watching.repeat(watching.tolerant(lambda: once()[0]))
         return
     text, fits = once()
     common.write_report(text, output_file)
     if not exit_zero and not fits:
         raise Exit(1)
-
-
-def _tolerant(once: Callable[[], tuple[str, bool]]) -> str:
-    """The answer, or the reason why there is none this time: a watched cluster may not answer for a while."""
-    try:
-        return once()[0]
-    except InputError as error:
-        return f"{error}\n"
 
 
 def _questions(cluster: Cluster, selector: str | None) -> list[Question]:

@@ -158,10 +158,16 @@ def _of_files(sources: Sources, namespace: str | None, release: str | None) -> C
     from dractl.cluster import sources as origins
 
     stdin = sys.stdin.buffer.read() if "-" in sources.files else None
-    state = origins.state_of(sources, namespace=namespace, stdin=stdin)
-    for source in sources.devices:
-        if source != "cluster":
-            state = _published(source, release or state.release).merged(state)
+    if sources.files:
+        terminal.progress(f"reading {', '.join(sources.files)}")
+    try:
+        state = origins.state_of(sources, namespace=namespace, stdin=stdin)
+        for source in sources.devices:
+            if source != "cluster":
+                terminal.progress(f"reading {source}")
+                state = _published(source, release or state.release).merged(state)
+    finally:
+        terminal.progress("")
     return state
 
 

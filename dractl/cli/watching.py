@@ -6,6 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from dractl.errors import InputError
 from dractl.report.plain import harmless
 
 if TYPE_CHECKING:
@@ -49,6 +50,22 @@ def changes(paths: Sequence[str], wait: Callable[[], None] = lambda: time.sleep(
             last = now
             yield
         wait()
+
+
+def tolerant(report: Callable[[], str]) -> Callable[[], str]:
+    """The report, or later on why there is none this time: while a cluster is watched, it may not answer for a while.
+    What is wrong from the start is an error."""
+    first = [report()]
+
+    def again() -> str:
+        if first:
+            return first.pop()
+        try:
+            return report()
+        except InputError as error:
+            return f"{error}\n"
+
+    return again
 
 
 def repeat(report: Callable[[], str], pause: float = 5.0, wait: Callable[[float], None] = time.sleep) -> None:

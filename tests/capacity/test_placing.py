@@ -100,6 +100,22 @@ def test_copies_beside_the_pod_that_is_asked_about_have_its_cpu_request() -> Non
     assert place(subject(state_of(*objects), "pod/user", "ml"), FEATURES).fits == 2
 
 
+def test_what_if_without_node_objects() -> None:
+    """Slices name their nodes, and a node keeps its pools apart."""
+    state = state_of(GPU, template("one", request("gpu", "gpu")), gpus("a", "r", "r"), gpus("b", "r"))
+
+    def counted(changed: Any) -> dict[str, int]:
+        return fits(place(subject(changed, "template/one", "ml"), FEATURES))
+
+    assert counted(state) == {"a": 2, "b": 1}
+    assert counted(only_node(state, "b")) == {"b": 1}
+    assert counted(without(state, "node/b", None)) == {"a": 2}
+    near, far = gpus("x", "r", "r"), gpus("x", "r")
+    near["spec"]["pool"]["name"], far["spec"]["pool"]["name"] = "x-near", "far"
+    far["metadata"]["name"] = "other"
+    assert counted(added(state, state_of(near, far), 2, 1)) == {"a": 2, "b": 1, "added-1-1": 3, "added-1-2": 3}
+
+
 def test_without_and_with_more_nodes() -> None:
     state = state_of(GPU, template("one", request("gpu", "gpu")), node("a"), gpus("a", "r"), node("b"), gpus("b", "r"))
     asked = subject(state, "template/one", "ml")

@@ -45,7 +45,7 @@ def test_devices_are_listed_by_node(dump: str, capsys: pytest.CaptureFixture[str
         (["--state", "free"], 4),
         (["--driver", "nic.example.com"], 2),
         (["--class", "gpu", "--state", "held"], 1),
-        (["--node", "b"], 0),
+        (["--node", "a", "--state", "gone"], 0),
         (["--selector", "device.driver == 'nic.example.com'"], 2),
     ],
 )
@@ -53,6 +53,27 @@ def test_devices_are_filtered(dump: str, options: list[str], count: int, capsys:
     assert main(["devices", "-f", dump, "-o", "json", "--isolated", *options]) == 0
     value = valid(capsys.readouterr().out, "devices-v1.json")
     assert len(value["devices"]) == count  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--node", "b"], "--node b: no such node in the input\nhint: there are a"),
+        (["--driver", "gpu.example.con"], "did you mean gpu.example.com?"),
+        (["--class", "gpus"], "did you mean gpu?"),
+    ],
+)
+def test_a_name_that_the_cluster_does_not_have(
+    dump: str, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["devices", "-f", dump, "--isolated", *options]) == 3
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("output", ["table", "wide"])
+def test_options_that_nothing_matches(dump: str, output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices", "-f", dump, "--isolated", "--state", "gone", "-o", output]) == 0
+    assert capsys.readouterr().out == "none of 5 devices matches these options\n"
 
 
 def test_a_selector_that_does_not_compile(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
