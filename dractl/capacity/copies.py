@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     Raw = Mapping[str, Any]
 
+NAMED = ("ResourceClaimTemplate", "ResourceClaim", "Pod")
+"""Kinds of what a name without a kind may mean, in the order in which they are looked for."""
 _KINDS = "fit takes template/NAME, claim/NAME, pod/NAME, deploy/NAME, job/NAME ..., or a shape such as gpu=2,nic=1"
 # Fields of a pod that belong to one pod, not to its copies.
 _OWN_METADATA = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "ownerReferences", "generateName")
@@ -50,7 +52,7 @@ def subject(state: ClusterState, text: str, namespace: str | None, kinds: Mappin
     if slash:
         wanted: tuple[str, ...] = (kind_of(state, word, kinds, _KINDS),)
     else:
-        name, wanted = text, ("ResourceClaimTemplate", "ResourceClaim", "Pod")
+        name, wanted = text, NAMED
     for kind in wanted:
         found = [key for key in state.all(kind) if key[1] == name and (namespace is None or key[0] in ("", namespace))]
         if len(found) > 1:
@@ -58,7 +60,18 @@ def subject(state: ClusterState, text: str, namespace: str | None, kinds: Mappin
             raise UsageError(f"{kind.lower()} {name} exists in several namespaces: {where}", hint="choose one with -n")
         if found:
             return of_object(state, kind, found[0])
-    raise not_found(state, wanted, name, namespace)
+    raise not_found(state, wanted, name, namespace, None if slash else _instead(state, name))
+
+
+def _instead(state: ClusterState, word: str) -> str:
+    """What a word that names nothing may have meant."""
+    from dractl.drivers.resources import HARDWARE
+    from dractl.model.nearest import nearest
+
+    classes = [name for _, name in state.all("DeviceClass")]
+    near = nearest(word, [*HARDWARE, *classes])
+    known = f"{', '.join(HARDWARE)}, or the name of a DeviceClass"
+    return f"did you mean {near}=1?" if near else f"a shape is KIND=COUNT,...: {known}"
 
 
 def of_object(state: ClusterState, kind: str, key: Key) -> Subject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.capacity.copies import of_claim
+from dractl.capacity.copies import NAMED, of_claim
 from dractl.capacity.inventory import PCIE_ROOT, inventory
 from dractl.drivers.resources import HARDWARE
 from dractl.errors import InputError, UsageError
@@ -45,6 +45,18 @@ def of_shape(state: ClusterState, features: Features, text: str, namespace: str)
     return of_claim(state, text + (" on one PCIe root" if aligned else ""), namespace, claim)
 
 
+def is_shape(state: ClusterState, text: str) -> bool:
+    """True if a text is meant as a shape: it has a count or several kinds, or is a kind of which no object has the
+    name."""
+    if "/" in text:
+        return False
+    if not text or any(mark in text for mark in "=,"):
+        return True
+    if any(key[1] == text for kind in NAMED for key in state.all(kind)):
+        return False
+    return text in HARDWARE or ("", text) in state.all("DeviceClass")
+
+
 def parse(text: str, known: list[str]) -> dict[str, int]:
     """Counts by kind. Raises UsageError with the nearest word; ``known`` are the DeviceClasses of the cluster."""
     words = [*HARDWARE, *known]
@@ -58,8 +70,10 @@ def parse(text: str, known: list[str]) -> dict[str, int]:
                 + (f"; did you mean {near}?" if near else ""),
                 hint=f"a shape is KIND=COUNT,...: {', '.join(HARDWARE)}, or the name of a DeviceClass",
             )
-        if kind in counts or (equals and not (number.isdecimal() and 0 < int(number[:9]) <= _MOST)):
-            raise UsageError(f"{part!r} is not KIND=COUNT", hint=f"each kind once, with a count from 1 to {_MOST}")
+        if kind in counts:
+            raise UsageError(f"{kind} occurs twice in shape {text}", hint=f"write {kind}=COUNT once")
+        if equals and not (number.isdecimal() and 0 < int(number[:9]) <= _MOST):
+            raise UsageError(f"{part!r} is not KIND=COUNT", hint=f"a count is a number from 1 to {_MOST}")
         counts[kind] = int(number or 1)
     if not counts or sum(counts.values()) > _MOST:
         raise UsageError(f"a shape has 1 to {_MOST} devices, such as gpu=2,nic=1")

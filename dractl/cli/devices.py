@@ -134,9 +134,9 @@ def _report(
     if selector is not None:
         chosen = _selected(cluster, chosen, selector)
     _check_names(cluster, stock, offered, node=node, driver=driver, device_class=device_class)
-    if not chosen and stock.devices and output in ("table", "wide"):
-        if not any(node in (None, p.node) for p in offered) or driver or device_class or selector or states:
-            return f"none of {len(stock.devices)} devices matches these options\n"
+    others = not (driver or device_class or selector or states) and any(node in (None, p.node) for p in offered)
+    if not chosen and stock.devices and not others and output in ("table", "wide"):
+        return f"none of {len(stock.devices)} devices matches these options\n"
     filtered = len(chosen) < len(stock.devices)
     pools = {(row.id.driver, row.id.pool) for row in chosen}
     kept = tuple(row for row in stock.pools if not filtered or (row.driver, row.pool) in pools)

@@ -117,6 +117,8 @@ def command(
     )
     state = _changed(cluster, without or [], add or [], node)
     subjects = [_subject(cluster, state, one.strip(), own) for one in (shapes.split(",") if shapes else [name or ""])]
+    for one in subjects:
+        _tell_of_group(one)
     found = [_placed(cluster, one) for one in subjects]
     if output == "json":
         text = _json(cluster, found, pack, replicas)
@@ -134,10 +136,11 @@ def _subject(cluster: Cluster, state: ClusterState, name: str, own: list[str]) -
 
     if own:
         return _of_file(cluster, state, own[0])
-    if "/" not in name and "=" in name:
-        from dractl.capacity.shapes import of_shape
+    from dractl.capacity.shapes import is_shape, of_shape
 
-        return of_shape(state, cluster.features, name.replace("+", ","), cluster.namespace or "default")
+    shape = name.replace("+", ",")
+    if is_shape(state, shape):
+        return of_shape(state, cluster.features, shape, cluster.namespace or "default")
     return copies.subject(state, name, cluster.namespace, cluster.kinds)
 
 
@@ -165,6 +168,19 @@ def _known_kinds() -> frozenset[str]:
     from dractl.cluster.state import GROUPS
 
     return frozenset(GROUPS) - {"Pod"}
+
+
+def _tell_of_group(subject: Subject) -> None:
+    """A notice that copies of a pod in a group are placed by themselves."""
+    from dractl.cluster.podgroups import object_of
+
+    found = object_of(subject.pod)
+    if found is not None:
+        kind, (_, name) = found
+        terminal.notice(
+            f"copies are placed one by one, without the rules of {kind} {name}: dractl explain {kind.lower()}/{name} "
+            "counts how many of its pods fit"
+        )
 
 
 def _placed(cluster: Cluster, subject: Subject) -> Fit:

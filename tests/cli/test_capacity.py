@@ -125,6 +125,38 @@ def test_a_shape_that_is_none(dump: str, capsys: pytest.CaptureFixture[str]) -> 
         assert "each kind once, with a count from 1 to 32" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("shape", ["gpu", "gpu=1", "gpu,nic", "nic=1"])
+def test_a_count_may_be_left_out(dump: str, shape: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", shape, "-f", dump, "--isolated", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["subject"].startswith(shape)
+
+
+@pytest.mark.parametrize(
+    ("shape", "code", "message"),
+    [
+        ("gpu=1,gpu=2", 2, "gpu occurs twice"),
+        ("gpu=x", 2, "'gpu=x' is not KIND=COUNT"),
+        ("", 2, "a shape has 1 to 32 devices"),
+        ("gpuu", 3, "did you mean gpu=1?"),
+    ],
+)
+def test_what_is_neither_a_shape_nor_a_name(
+    dump: str, shape: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", shape, "-f", dump, "--isolated"]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_fit_says_that_it_looks_at_no_pod_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    uses = {"name": "gpu", "resourceClaimTemplateName": "pair"}
+    member = pod("w", uses, spec={"schedulingGroup": {"podGroupName": "ring"}})
+    path = tmp_path / "dump.json"
+    objects = [GPU, NIC, PAIR, node("a"), gpus("a", "r"), nics("a", "r"), member]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    assert main(["fit", "pod/w", "-f", str(path), "--isolated"]) == 0
+    assert "without the rules of PodGroup ring: dractl explain podgroup/ring" in capsys.readouterr().err
+
+
 def test_several_shapes_are_a_table(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "--shapes", "pair,claim/held,gpu=1+nic=1", "-f", dump, "--isolated"]) == 0
     out = capsys.readouterr().out
