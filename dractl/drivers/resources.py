@@ -32,6 +32,9 @@ _PLUGINS = {
     "huawei.com/": ("npu.huawei.com",),
 }
 
+WITH_PLUGIN = frozenset(driver for drivers in _PLUGINS.values() for driver in drivers)
+"""Drivers of hardware that a device plugin exists for, too."""
+
 
 def drivers_of(resource: str) -> tuple[str, ...]:
     """DRA drivers that publish the hardware behind an extended resource; empty if none is known."""

@@ -1,0 +1,139 @@
+"""A container gets the same hardware from a device plugin and through a claim.
+
+## What it does
+
+Finds containers that ask for an extended resource of a device plugin (`nvidia.com/gpu`) and use a claim whose class has
+devices of the driver for the same hardware. A resource that a DeviceClass in the input provides
+(`extendedResourceName`) does not count, nor does adminAccess, which takes no device.
+
+## Why is this bad
+
+Device plugin and DRA driver know nothing of each other: each gives out every device of the node. The container gets
+devices from both, and the two may be the same one, or one that another pod already uses.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpu}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.nvidia.com}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimName: gpu}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}]
+      limits: {nvidia.com/gpu: 1}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpu}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.nvidia.com}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimName: gpu}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}]
+```
+
+## Source
+
+kubernetes/kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go (a resource that a node has allocatable is
+not asked of a class), pkg/kubelet/cm/devicemanager and pkg/kubelet/cm/dra (which keep separate accounts)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.drivers.resources import drivers_of
+from dractl.lint.advice import Advice
+from dractl.lint.published import wanted
+from dractl.lint.references import referenced
+from dractl.objects import items, mapping, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from dractl.lint.model import PodSpec, Run
+    from dractl.validation.violation import Path
+
+SEVERITY = "warning"
+KINDS = ("Pod template",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    provided = {text(subject.spec.get("extendedResourceName")) for subject in run.of("DeviceClass")}
+    for pod in run.pods:
+        for path, resources in _containers(pod):
+            asked = {
+                name: (*path, part, name)
+                for part in ("requests", "limits")
+                for name in map(str, mapping(resources.get(part)))
+                if "/" in name and name not in provided
+            }
+            drivers = _drivers(run, pod, resources) if asked else {}
+            for resource, place in asked.items():
+                of_plugin = drivers_of(resource)
+                if len(of_plugin) == 1 and of_plugin[0] in drivers:  # others may be for other hardware
+                    claim = drivers[of_plugin[0]]
+                    yield Advice(
+                        pod.subject,
+                        place,
+                        f"{resource} and claim {claim} are both for devices of {of_plugin[0]}: device plugin and "
+                        "driver give them out independently of each other",
+                        help="ask for all of them through the claim, or provide the resource by a DeviceClass with "
+                        f"extendedResourceName: {resource}",
+                        key=True,
+                        confidence="likely",
+                    )
+
+
+def _containers(pod: PodSpec) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """The resources of the containers that use claims, with their paths."""
+    for kind in ("initContainers", "containers"):
+        for at, container in enumerate(items(pod.fields.get(kind))):
+            resources = mapping(mapping(container).get("resources"))
+            if resources.get("claims"):
+                yield (*pod.path, kind, at, "resources"), resources
+
+
+def _drivers(run: Run, pod: PodSpec, resources: Mapping[str, Any]) -> dict[str, str]:
+    """The known drivers whose devices a container's claims take, each with the name of such a claim."""
+    entries = {text(entry.get("name")): entry for _, entry in pod.claims}
+    found: dict[str, str] = {}
+    for used in items(resources.get("claims")):
+        name = text(mapping(used).get("name"))
+        subject = referenced(run, pod, entries[name]) if name in entries else None
+        for request in subject.claim.alternatives if subject is not None and subject.claim is not None else ():
+            known = wanted(run, request)
+            if known is not None and request.fields.get("adminAccess") is not True:
+                found.setdefault(known.driver.name, name)
+    return found
