@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers import dranet_cloud, ghw
+from dractl.drivers import dranet_cloud, dranet_filter, ghw
 from dractl.drivers.ghw import UNKNOWN, network_functions
 from dractl.drivers.profile import (
     Attribute,
@@ -122,6 +122,7 @@ CATALOGUE = Catalogue(
     ),
     settings=(
         Setting("moveIBInterfaces", "true, false", "--move-ib-interfaces: false leaves IPoIB interfaces out"),
+        Setting("filter", "CEL", "--filter: the devices that are published; empty: all. By default all but veth"),
         Setting("DRAListTypeAttributes", "false, true", "feature gate of that name (main): NUMA nodes as a list"),
         *dranet_cloud.SETTINGS,
     ),
@@ -168,10 +169,12 @@ class _Dranet:
         _rdma(machine, found, as_of)
         for name, facts in found.items():
             facts.update(_pci(name, facts, described, machine, lists=lists, as_of=as_of))
+        wanted = options.setting(NAME, "filter")
         left_out = {
             interface.name
             for interface in machine.net_interfaces
-            if interface.kind == "veth" or (interface.uplink if as_of.since("1.3") else interface.gateway)
+            if (interface.kind == "veth" and wanted is None)
+            or (interface.uplink if as_of.since("1.3") else interface.gateway)
         }
         of_cloud = dranet_cloud.attributes(machine, options, as_of.since)
         devices = [
@@ -180,7 +183,11 @@ class _Dranet:
             if facts.get("dra.net/ifName") not in left_out
         ]
         comments = {name: text for name, pci in described.items() if (text := _other_names(pci)) is not None}
-        return Inventory(one_slice(devices), comments, dict.fromkeys(unbound, _UNBOUND))
+        why = dict.fromkeys(unbound, _UNBOUND)
+        if wanted:
+            everything, devices = devices, dranet_filter.kept(devices, wanted, options.target)
+            why |= dict.fromkeys(_places(everything) - _places(devices), "the filter leaves it out")
+        return Inventory(one_slice(devices), comments, why)
 
 
 PROFILE = _Dranet()
@@ -192,6 +199,12 @@ class _Version:
 
     def since(self, version: str) -> bool:
         return self.index >= CATALOGUE.versions.index(version)
+
+
+def _places(devices: Iterable[dict[str, Any]]) -> set[str]:
+    """PCI addresses of devices, and interfaces of those without."""
+    found = (device["attributes"] for device in devices)
+    return {(facts.get("dra.net/pciAddress") or facts["dra.net/ifName"])["string"] for facts in found}
 
 
 def device_name(bdf: str) -> str:

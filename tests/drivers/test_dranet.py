@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dractl.drivers import Options, dranet, find
+from dractl.errors import UsageError
 from dractl.model.releases import Target
 from dractl.topology import Machine, NetInterface, NumaNode, PciDevice, RdmaDevice
 
@@ -38,8 +39,9 @@ LINK = NetInterface(
 RDMA = RdmaDevice("mlx5_0", NIC.bdf, ("eth1",))
 
 
-def devices(machine: Machine, version: str | None = None):
-    options = Options("node-1", Target.of("1.37"), {"dra.net": version} if version else {})
+def devices(machine: Machine, version: str | None = None, **settings: str):
+    versions = {"dra.net": version} if version else {}
+    options = Options("node-1", Target.of("1.37"), versions, settings={"dra.net": settings})
     return {d["name"]: d["attributes"] for d in find("dra.net").inventory(machine, options).devices}
 
 
@@ -188,3 +190,53 @@ def test_interfaces_of_the_hosts_uplink(version: str, kept: set[str]) -> None:
 def test_domains_of_five_digits_have_no_root() -> None:
     vmd = replace(NIC, bdf="10000:e1:00.0", path="pci0000:80/0000:80:05.5/pci10000:e0/10000:e1:00.0")
     assert "resource.kubernetes.io/pcieRoot" not in devices(Machine(pci_devices=(vmd,)))["pci-10000-e1-00-0"]
+
+
+NETS = Machine(
+    pci_devices=(NIC, replace(NIC, bdf="0000:8b:00.0", path="pci0000:80/0000:80:02.0/0000:8b:00.0")),
+    net_interfaces=(
+        LINK,
+        NetInterface("veth12", kind="veth", virtual=True, encapsulation="ether"),
+        NetInterface("br0", kind="bridge", virtual=True, encapsulation="ether"),
+    ),
+    rdma_devices=(RDMA,),
+)
+FIRST, SECOND = "pci-0000-8a-00-0", "pci-0000-8b-00-0"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        # The driver's own default, as cmd/dranet/app.go has it.
+        (
+            '!("dra.net/type" in attributes) || attributes["dra.net/type"].StringValue  != "veth"',
+            {FIRST, SECOND, "br0"},
+        ),
+        ("", {FIRST, SECOND, "br0", "veth12"}),
+        ('attributes["dra.net/rdma"].BoolValue', {FIRST}),
+        # pkg/filter/filter.go: a device for which the filter fails stays.
+        ('attributes["dra.net/ifName"].StringValue == "br0"', {SECOND, "br0"}),
+        ("attributes['dra.net/numaNode'].IntValue == 1 && 'dra.net/mtu' in attributes", {FIRST}),
+    ],
+)
+def test_the_filter_of_the_driver(wanted: str, names: set[str]) -> None:
+    assert devices(NETS, filter=wanted).keys() == names
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ('attributes["dra.net/rdma"].BoolValue &&', "does not compile"),
+        ('attributes["dra.net/rdma"].VersionValue == "1"', "does not evaluate"),
+        ("attributes.size() > 3", "does not evaluate"),
+        ("1", "does not compile"),
+    ],
+)
+def test_filters_that_cannot_be_rendered(wanted: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        devices(NETS, filter=wanted)
+
+
+def test_the_filtered_are_named() -> None:
+    options = Options("node-1", Target.of("1.37"), settings={"dra.net": {"filter": '"dra.net/ifName" in attributes'}})
+    assert find("dra.net").inventory(NETS, options).left_out == {"0000:8b:00.0": "the filter leaves it out"}
