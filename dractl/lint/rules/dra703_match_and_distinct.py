@@ -1,12 +1,14 @@
-"""A constraint has both `matchAttribute` and `distinctAttribute`.
+"""An attribute has to match and to differ, or a constraint has both `matchAttribute` and `distinctAttribute`.
 
 ## What it does
 
-Finds constraints with both fields.
+Finds constraints with both fields, and pairs of constraints that want the same attribute of the same devices to be
+equal and to be different.
 
 ## Why is this bad
 
-The API server accepts it, and the scheduler ignores `distinctAttribute`: the devices may all have the same value.
+The API server accepts both. Of one constraint the scheduler ignores `distinctAttribute`: the devices may all have the
+same value. Of two it respects both: no devices satisfy them, and the pod stays pending.
 
 ## Example
 
@@ -47,7 +49,8 @@ spec:
 
 ## Source
 
-kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDeviceConstraint
+kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDeviceConstraint;
+k8s.io/dynamic-resource-allocation/structured/internal constraint.go
 """
 
 from __future__ import annotations
@@ -59,7 +62,8 @@ from dractl.lint.advice import Advice
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Run
+    from dractl.lint.model import Claim, Run
+    from dractl.objects import Constraint
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -77,3 +81,32 @@ def check(run: Run) -> Iterator[Advice]:
                     help="split it into two constraints",
                     key=True,
                 )
+        if run.target.has("distinct-compared"):
+            yield from _opposed(claim)
+
+
+def _opposed(claim: Claim) -> Iterator[Advice]:
+    """Constraints of which no devices satisfy both."""
+    single = [one for one in claim.constraints if len({"matchAttribute", "distinctAttribute"} & set(one.fields)) == 1]
+    for distinct in single:
+        for match in single:
+            kinds = (match.kind, distinct.kind)
+            if kinds != ("matchAttribute", "distinctAttribute") or match.attribute != distinct.attribute:
+                continue
+            if match.attribute and _shared(claim, match, distinct) > 1:
+                yield Advice(
+                    claim.subject,
+                    (*distinct.path, "distinctAttribute"),
+                    f"{distinct.attribute} has to differ here and to match in another constraint on the same devices",
+                    help="remove one of them",
+                    related=(("the other constraint", claim.subject, (*match.path, "matchAttribute")),),
+                )
+                break
+
+
+def _shared(claim: Claim, one: Constraint, other: Constraint) -> int:
+    """The devices that both constraints cover, whatever alternative is taken."""
+    both = {request.path for request in claim.targets(one.requests)}
+    both &= {request.path for request in claim.targets(other.requests)}
+    groups = [group for group in claim.requests if all(request.path in both for request in group)]
+    return sum(min(request.amount for request in group) for group in groups)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.lint.written import claim, found, marked
 
 MATCH, DISTINCT = "matchAttribute: a.example.com/numa", "distinctAttribute: a.example.com/root"
@@ -16,3 +18,24 @@ def test_both_in_one_constraint() -> None:
 
 def test_each_in_its_own() -> None:
     assert found(claim("a gpu {count: 2}", f"constraints: [{{{MATCH}}}, {{{DISTINCT}}}]"), "DRA703") == []
+
+
+NAME = "gpu.example.com/model"
+
+
+@pytest.mark.parametrize(
+    ("requests", "matched", "opposed"),
+    [
+        ("gpu gpu.example.com {count: 2}", "", True),
+        ("gpu gpu.example.com\nnic nic.example.com", "", True),
+        ("gpu gpu.example.com\nnic nic.example.com", "requests: [gpu], ", False),
+        ("gpu gpu.example.com", "", False),
+        ("gpu gpu.example.com {allocationMode: All}", "", False),  # perhaps one
+    ],
+)
+def test_two_constraints_that_no_devices_satisfy(requests: str, matched: str, opposed: bool) -> None:
+    rest = f"constraints:\n- {{{matched}matchAttribute: {NAME}}}\n- {{distinctAttribute: {NAME}}}\n"
+    findings = found(claim(requests, rest), "DRA703")
+    assert [(finding.path.endswith(".distinctAttribute"), marked(finding)) for finding in findings] == [
+        (True, NAME)
+    ] * opposed
