@@ -224,15 +224,16 @@ class _Reading:
             self._take_narrow(call, result)
 
     def again(self) -> None:
-        """Reads pods and claims once more, by one kubectl, if a pod names a claim that was not listed: pods and claims
-        are listed by different calls, and a claim may have been created or deleted between them."""
+        """Reads pods and claims once more, by one kubectl and pods first, if a pod names a claim that was not listed: a
+        claim may have been created between the calls that list them. A claim outlives its pod for a moment."""
         if not self._torn() or {one.kind for one in self.unread} & {"Pod", "ResourceClaim"}:
             return
-        call = _Call(tuple(r for call in _CALLS for r in call.resources if r.kind in ("Pod", "ResourceClaim")))
-        (result,) = kubectl.run(self.login, kubectl.get_command(",".join(r.name for r in call.resources)))
+        both = {r.kind: r for call in _CALLS for r in call.resources}
+        names = both["Pod"].name, both["ResourceClaim"].name
+        (result,) = kubectl.run(self.login, kubectl.get_command(",".join(names)))
         if result.code == 0:
-            for resource in call.resources:
-                self.kinds.pop(resource.kind, None)
+            for kind in ("Pod", "ResourceClaim"):
+                self.kinds.pop(kind, None)
             self._add(kubectl.items("pods", result))
 
     def _torn(self) -> bool:

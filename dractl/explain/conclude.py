@@ -137,7 +137,8 @@ def _of_one_node(cause: Cause, found: Sequence[NodeFindings], total: int) -> boo
     if isinstance(cause, NodeFilter | Tainted):
         return len(cause.nodes) < total
     if isinstance(cause, DeviceInUse) and not cause.free:
-        return not all(node.name in cause.nodes or _nothing_for(cause, node) for node in found)
+        alike = (_nothing_for(cause, node) or (node.name in cause.nodes and not node.refused) for node in found)
+        return not all(alike)
     return any(not any(cause.same_as(other) for other in node.causes) for node in found)
 
 

@@ -189,7 +189,12 @@ def _not_tried(cause: causes.NotTriedYet, asked: Asked) -> Iterator[NextStep]:
 @_for(causes.ClaimNotCreated)
 def _claim_not_created(cause: causes.ClaimNotCreated, asked: Asked) -> Iterator[NextStep]:
     namespace, _, template = cause.template.partition("/")
-    if cause.event:
+    if cause.webhook:
+        yield NextStep(
+            f"see why admission webhook {cause.webhook} does not answer",
+            "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
+        )
+    elif cause.event:
         asks = next((rest for mark in _DENIALS if (rest := cause.event.partition(mark)[2])), "")
         yield NextStep(
             f"change template {cause.template} so that its claims are accepted (their labels are its "
@@ -197,7 +202,11 @@ def _claim_not_created(cause: causes.ClaimNotCreated, asked: Asked) -> Iterator[
             f"kubectl edit resourceclaimtemplate {template} -n {namespace}",
         )
     else:
-        yield NextStep("see whether kube-controller-manager runs", "kubectl get pods -n kube-system")
+        yield NextStep(
+            "see whether kube-controller-manager runs",
+            "kubectl get pods -n kube-system -l component=kube-controller-manager; "
+            "kubectl get lease kube-controller-manager -n kube-system",
+        )
 
 
 @_for(causes.ClassMissing)

@@ -16,6 +16,7 @@ from dractl.explain import causes
 from dractl.explain.refusals import labels_text, unmet
 from dractl.explain.selectors import MOST, readable
 from dractl.records import field, record, replace
+from dractl.scheduler.quota import CLAIMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -207,11 +208,13 @@ def _claim_missing(cause: causes.ClaimMissing, names: Names, scope: Scope) -> st
 @_says(causes.ClaimNotCreated)
 def _claim_not_created(cause: causes.ClaimNotCreated, names: Names, scope: Scope) -> str:
     why = f"the claim of template {cause.template} has not been created"
+    if cause.refusal:
+        return f"the claim of template {cause.template} cannot be created: {cause.refusal}"
     if cause.event:
         return f"{why}; the claim controller says: {cause.event}"
     if cause.template_is_younger:
         return f"{why}; the template was created after the pod: the controller tries again with growing delays"
-    return why
+    return f"{why}, and no event says why: is kube-controller-manager running?"
 
 
 @_says(causes.TemplateMissing)
@@ -295,6 +298,8 @@ def _quota_exceeded(cause: causes.QuotaExceeded, names: Names, scope: Scope) -> 
     if cause.event:
         return f"the claim of pod claim {cause.pod_claim} was refused: {cause.event}"
     limit: object = f"{cause.have} {cause.resource}"
+    if cause.resource == CLAIMS and isinstance(cause.have, int):
+        limit = f"{plural(cause.have, 'claim')} ({CLAIMS})"
     if cause.device_class is not None and isinstance(cause.have, int):
         limit = f"{plural(cause.have, 'device')} of {cause.device_class}"
     return f"quota {cause.quotas[0]} allows {limit}; {cause.used} used, {cause.more} more wanted"
@@ -807,6 +812,13 @@ def _old_template(cause: causes.OldTemplate, names: Names, scope: Scope) -> str:
     return (
         f"claim {cause.claim} was made from an earlier version of template {cause.template}; the template's changes do "
         "not reach it until the pod is recreated"
+    )
+
+
+@_says(causes.OldRevision)
+def _old_revision(cause: causes.OldRevision, names: Names, scope: Scope) -> str:
+    return (
+        f"the pod was made from an earlier version of {cause.owner}, whose changes do not reach it until it is deleted"
     )
 
 

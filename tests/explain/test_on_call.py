@@ -416,3 +416,92 @@ def test_the_zone_of_a_volume_stands_beside_that_of_the_nodes() -> None:
     nodes = node("node-1", labels={zone: "b"}), gpus("node-1", "gpu-0")
     answer = explain("pod/p", GPU, *nodes, ONE, volume, bound, subject)
     assert f"PersistentVolumeClaim data can be used on nodes with {zone}=a; the node has {zone}=b" in answer.headline
+
+
+REVISION = "controller-revision-hash"
+
+
+@pytest.mark.parametrize(
+    ("spec", "stays"),
+    [
+        ({}, True),
+        ({"podManagementPolicy": "Parallel"}, False),
+        ({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}}, False),
+        ({"podManagementPolicy": "Parallel", "updateStrategy": {"type": "OnDelete"}}, True),
+    ],
+    ids=["ordered", "parallel", "partition", "on-delete"],
+)
+def test_a_pod_that_its_corrected_stateful_set_does_not_replace(spec: dict[str, Any], stays: bool) -> None:
+    containers = [{"name": "main", "image": "x"}]
+    claims = [{"name": "g", "resourceClaimTemplateName": "t"}]
+    corrected = {"containers": containers, "resourceClaims": claims, "nodeSelector": {POOL: "h100"}}
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "ring", "namespace": "ml"},
+        "spec": {"replicas": 1, "template": {"spec": corrected}, **spec},
+        "status": {"updateRevision": "ring-2"},
+    }
+    old = made("ring-0", "StatefulSet/ring", labels={REVISION: "ring-1"})
+    old["spec"]["nodeSelector"] = {POOL: "h1000"}
+    own = {"uid": "c", "ownerReferences": [{"kind": "Pod", "name": "ring-0", "uid": "uid-ring-0"}]}
+    nodes = node("a", labels={POOL: "h100"}), gpus("a", "gpu-0")
+    waits = claim("ring-0-g", request("r", DRIVER), metadata=own)
+    answer = explain("pod/ring-0", GPU, *nodes, ONE, owner, old, waits)
+    assert ("made from an earlier version of StatefulSet ml/ring" in answer.headline) is stays
+    if stays:
+        assert titles(answer) == ["recreate pod ml/ring-0"]
+        assert [step.command for step in answer.fixes[0].steps] == ["kubectl delete pod ring-0 -n ml"]
+
+
+def test_a_daemon_set_is_not_behind_its_own_pods() -> None:
+    held = claim("other-g", request("r", DRIVER), status=allocation("b", (DRIVER, "gpu-0"), pod="burn-b"))
+    burn_b = made("burn-b", "DaemonSet/burn", where="b")
+    hog = pod("hog", {"name": "g", "resourceClaimName": "held"}, metadata={"uid": "uid-hog"}, spec={"nodeName": "a"})
+    hogs = claim("held", request("r", DRIVER), status=allocation("a", (DRIVER, "gpu-0"), pod="hog"))
+    waits = made("burn-a", "DaemonSet/burn")
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    waits["spec"]["affinity"] = {"nodeAffinity": required}
+    own = {"uid": "c", "ownerReferences": [{"kind": "Pod", "name": "burn-a", "uid": "uid-burn-a"}]}
+    mine = claim("burn-a-g", request("r", DRIVER), metadata=own)
+    nodes = *(node(n) for n in "ab"), *(gpus(n, "gpu-0") for n in "ab")
+    answer = explain("pod/burn-a", GPU, *nodes, ONE, held, burn_b, hog, hogs, waits, mine)
+    assert "nearest is a: request r: the only matching device is in use" in answer.headline
+    assert "DaemonSet" not in answer.headline
+    assert titles(answer)[0] == "delete pod ml/hog"
+
+
+def refused_claim(message: str) -> tuple[dict[str, Any], ...]:
+    """A pod whose claim the API server refuses, and the claim controller's event about it."""
+    subject = pod("p", USES, metadata={"uid": "p"})
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "ml"},
+        "involvedObject": {"kind": "Pod", "namespace": "ml", "name": "p", "uid": "p"},
+        "reason": "FailedResourceClaimCreation",
+        "message": f"PodResourceClaim g: create ResourceClaim : {message}",
+    }
+    return subject, event
+
+
+def test_a_webhook_that_refuses_claims_has_the_word() -> None:
+    denied = 'admission webhook "guard.example.com" denied the request: no GPU budget left'
+    answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, *refused_claim(denied))
+    assert answer.headline == f"the claim of template ml/t cannot be created: {denied}"
+    assert not answer.fixes
+    assert answer.next[0].text.endswith(": no GPU budget left")
+
+
+def test_a_webhook_that_does_not_answer() -> None:
+    failed = 'Internal error occurred: failed calling webhook "guard.example.com": failed to call webhook: refused'
+    answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, *refused_claim(failed))
+    assert titles(answer) == ["wait until admission webhook guard.example.com answers"]
+    assert answer.next[0].command == "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
+
+
+def test_a_claim_of_which_nobody_says_why_it_is_not_there() -> None:
+    answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, pod("p", USES, metadata={"uid": "p"}))
+    assert "is kube-controller-manager running?" in answer.headline
+    assert "kubectl get lease kube-controller-manager" in answer.next[0].command

@@ -71,6 +71,65 @@ def sharing(strategy: str) -> Any:
     return template("shared", config=[{"opaque": {"driver": NVIDIA, "parameters": parameters}}])
 
 
+CLAIMS = "count/resourceclaims.resource.k8s.io"
+
+
+def quota(name: str, hard: dict[str, str]) -> Any:
+    """A quota of namespace ml of which nothing is used."""
+    status = {"hard": hard, "used": dict.fromkeys(hard, "0")}
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": meta(name, "ml"),
+        "spec": {"hard": hard},
+        "status": status,
+    }
+
+
+CREATION = {
+    "apiGroups": ["resource.k8s.io"],
+    "apiVersions": ["*"],
+    "operations": ["CREATE"],
+    "resources": ["resourceclaims"],
+}
+POLICY = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingAdmissionPolicy",
+    "metadata": meta("require-team"),
+    "spec": {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [CREATION]},
+        "validations": [
+            {
+                "expression": "has(object.metadata.labels) && 'team' in object.metadata.labels",
+                "message": "every claim needs the label team",
+            }
+        ],
+    },
+}
+POLICY_BINDING = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingAdmissionPolicyBinding",
+    "metadata": meta("require-team"),
+    "spec": {"policyName": "require-team", "validationActions": ["Deny"]},
+}
+WEBHOOK = {  # nobody listens there
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingWebhookConfiguration",
+    "metadata": meta("guard"),
+    "webhooks": [
+        {
+            "name": "guard.example.com",
+            "clientConfig": {"url": "https://127.0.0.1:1/validate"},
+            "rules": [CREATION],
+            "failurePolicy": "Fail",
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            "timeoutSeconds": 1,
+        }
+    ],
+}
+
 WORKLOADS = [
     Story(
         "02-taint-on-gpu-nodes",
@@ -125,6 +184,73 @@ WORKLOADS = [
         "ml/pod/nb-1",
         [["each replica", "one claim", "own claim"]],
         [["resourceclaim"]],
+    ),
+    Story(
+        "88b-statefulset-whose-node-selector-is-corrected",
+        [
+            [
+                *BASE,
+                node("gpu-1", labels={"pool": "gpu"}),
+                gpus("gpu-1", 4),
+                ONE,
+                owned("StatefulSet", "ring", 2, "one-gpu", nodeSelector={"pool": "gpuu"}),
+            ],
+            patch("StatefulSet", "ml/ring", {"spec": {"template": {"spec": {"nodeSelector": {"pool": "gpu"}}}}}),
+        ],
+        "ml/pod/ring-0",
+        [["earlier version of statefulset ml/ring"]],
+        [["recreate pod ml/ring-0"]],
+    ),
+    Story(
+        "88c-statefulset-whose-template-is-corrected",
+        [
+            [*BASE, node("gpu-1"), gpus("gpu-1", 4), ONE, owned("StatefulSet", "ring", 2, "one-gp")],
+            patch(
+                "StatefulSet",
+                "ml/ring",
+                {
+                    "spec": {
+                        "template": {
+                            "spec": {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]}
+                        }
+                    }
+                },
+            ),
+        ],
+        "ml/pod/ring-0",
+        [["earlier version of statefulset ml/ring"]],
+        [["recreate pod ml/ring-0"]],
+    ),
+    Story(
+        "09b-quota-of-claims",
+        [
+            [*BASE, node("gpu-1"), gpus("gpu-1", 4), ONE, quota("claims", {CLAIMS: "1"})],
+            [deployment("infer", 2, "one-gpu")],
+        ],
+        "ml/pod/infer-*",
+        [["quota ml/claims allows 1 claim"]],
+        [["raise quota ml/claims from 1 to 2"]],
+    ),
+    Story(
+        "47b-policy-refuses-claims",
+        [
+            [*BASE, node("gpu-1"), gpus("gpu-1", 2), ONE, POLICY, POLICY_BINDING],
+            [deployment("infer", 2, "one-gpu")],
+        ],
+        "ml/pod/infer-*",
+        [["every claim needs the label team"]],
+        [["one-gpu so that its claims are accepted", "label"]],
+        applies=False,
+    ),
+    Story(
+        "47c-webhook-does-not-answer",
+        [
+            [*BASE, node("gpu-1"), gpus("gpu-1", 2), ONE, WEBHOOK],
+            [deployment("infer", 2, "one-gpu")],
+        ],
+        "ml/pod/infer-*",
+        [["failed calling webhook"]],
+        [["webhook guard.example.com"]],
         applies=False,
     ),
     Story(

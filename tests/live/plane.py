@@ -43,6 +43,9 @@ PATHS = {
     "DeviceClass": "/apis/resource.k8s.io/v1/deviceclasses",
     "ResourceSlice": "/apis/resource.k8s.io/v1/resourceslices",
     "DeviceTaintRule": "/apis/resource.k8s.io/v1/devicetaintrules",
+    "ValidatingAdmissionPolicy": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+    "ValidatingWebhookConfiguration": "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
     "PersistentVolumeClaim": "/api/v1/namespaces/{}/persistentvolumeclaims",
     "PersistentVolume": "/api/v1/persistentvolumes",
     "PodDisruptionBudget": "/apis/policy/v1/namespaces/{}/poddisruptionbudgets",
@@ -61,6 +64,9 @@ PATHS = {
 }
 # Workloads first: what they made would only be made again.
 CLEARED = (
+    "ValidatingWebhookConfiguration",
+    "ValidatingAdmissionPolicyBinding",
+    "ValidatingAdmissionPolicy",
     "CronJob",
     "Deployment",
     "StatefulSet",

@@ -170,6 +170,25 @@ class OldTemplate(OfClaim):
 
 
 @value
+class OldRevision(Cause):
+    """The pod was made from an earlier version of ``owner``, a StatefulSet, which does not replace it."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "pod-of-old-revision",
+        "the pod was made from an earlier version of its StatefulSet",
+        "A StatefulSet with podManagementPolicy OrderedReady does nothing further while one of its pods is not ready, "
+        "so a correction of its pod template does not reach a pod that is pending (kubernetes#67250). With the update "
+        "strategy OnDelete it never replaces pods itself.",
+        "kubectl get statefulset -n NS NAME -o jsonpath='{.status.updateRevision}'; "
+        "kubectl get pods -n NS -L controller-revision-hash",
+        "Delete the pod: the next one is made from the StatefulSet as it is now.",
+        OUTSIDE,
+    )
+
+    owner: str
+
+
+@value
 class EvictionLoop(Cause):
     """Pods of ``owner`` are evicted for the taint ``taint`` as soon as they run."""
 

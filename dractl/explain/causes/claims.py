@@ -39,12 +39,15 @@ class ClaimMissing(OfClaim):
 @value
 class ClaimNotCreated(OfClaim):
     """The claim controller has not made the claim of ``template`` (``namespace/name``). ``event`` is the controller's
-    own sentence; ``template_is_younger``: the template was created after the pod."""
+    own sentence, ``refusal`` what the API server said there; ``webhook`` is the admission webhook that did not answer;
+    ``template_is_younger``: the template was created after the pod."""
 
     page: ClassVar[ReasonPage] = ClaimMissing.page
 
     template: str
     event: str = ""
+    refusal: str = ""
+    webhook: str = ""
     template_is_younger: bool = False
 
 

@@ -26,6 +26,7 @@ from dractl.explain.causes import (
     NoSlicesOnNode,
     NotTriedYet,
     OldReplicas,
+    OldRevision,
     OldTemplate,
     OwnReplicas,
     PinnedNode,
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 
 _HARDWARE = ("instance-type", "gpu", "accelerator", "nodepool", "node-pool", "nodegroup")  # labels that tell machines
 _LIMIT_RANGER = "kubernetes.io/limit-ranger"
+_REVISION = "controller-revision-hash"  # k8s.io/api apps/v1 ControllerRevisionHashLabelKey
+_EACH_NODE = "DaemonSet"  # its pods have a node each, and are never in each other's way
 _MOST = 8  # nodes with one label that are compared
 
 
@@ -56,6 +59,7 @@ def spanning(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause])
     if case.attempt.fits:
         return tuple(not_tried(case))
     makers = (
+        _old_revision,
         _old_template,
         _lost_nodes,
         _evicted,
@@ -100,6 +104,8 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
     pod = case.question.value
     owner = workload(pod)
     if owner is None or not ranked or not isinstance(ranked[0], DeviceInUse | AllNeedsFree | CountersShort):
+        return
+    if owner[0] == _EACH_NODE:
         return
     namespace = case.question.key[0]
     named = f"{owner[0]} {namespace}/{owner[1]}"
@@ -356,6 +362,26 @@ def _template(case: Case) -> Raw | None:
 
 
 # -- claims and the scheduler --
+
+
+def _old_revision(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
+    """A pod that its StatefulSet does not bring up to date (kubernetes pkg/controller/statefulset: with OrderedReady
+    it returns at the first pod that is not ready, before it updates any)."""
+    pod = case.question.value
+    owner = workload(pod)
+    if owner is None or owner[0] != "StatefulSet":
+        return
+    namespace = case.question.key[0]
+    value = case.state.get("StatefulSet", (namespace, owner[1]))
+    own, wanted = text_at(pod, "metadata", "labels", _REVISION), text_at(value, "status", "updateRevision")
+    if not own or not wanted or own == wanted:
+        return
+    strategy, ordinal = map_at(value, "spec", "updateStrategy"), text_at(pod, "metadata", "name").rpartition("-")[2]
+    partition = at(strategy, "rollingUpdate", "partition")
+    if isinstance(partition, int) and ordinal.isdecimal() and int(ordinal) < partition:
+        return
+    if text_at(value, "spec", "podManagementPolicy") != "Parallel" or text_at(strategy, "type") == "OnDelete":
+        yield OldRevision(owner=f"StatefulSet {namespace}/{owner[1]}")
 
 
 def _old_template(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:

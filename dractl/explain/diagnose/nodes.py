@@ -63,6 +63,11 @@ class NodeFindings:
         """How many nodes these are."""
         return 1 + len(self.like)
 
+    @property
+    def refused(self) -> bool:
+        """True if the pod could not go there whatever devices are free."""
+        return any(isinstance(cause, NodeFilter | PinnedNode) for cause in self.causes)
+
 
 def findings(case: Case) -> list[NodeFindings]:
     """What was found on each group of nodes, for the first of them."""
@@ -133,13 +138,13 @@ def _by_request(requests: Iterable[RequestSurvey]) -> list[list[RequestSurvey]]:
 def over_nodes(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> Cause:
     """A selector that no device of several nodes meets, taints of their devices, or devices that are all in use, with
     the values and numbers of all of their devices."""
-    tainted = isinstance(cause, Tainted)
+    tainted, in_use = isinstance(cause, Tainted), isinstance(cause, DeviceInUse)
     if not tainted and (not isinstance(cause, SelectorFalse | DeviceInUse) or cause.have):
         return cause
     there = [
         (case.surveys[node.name], node.count)
         for node in found
-        if node.name in cause.nodes and node.name in case.refusing
+        if node.name in cause.nodes and node.name in case.refusing and not (in_use and node.refused)
     ]
     if sum(times for _, times in there) < 2:
         return cause
@@ -147,7 +152,7 @@ def over_nodes(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> Cause
     for stage in request.stages if request is not None else ():
         if isinstance(cause, SelectorFalse) and (stage.expression != cause.selector or stage.kept):
             continue
-        if isinstance(cause, DeviceInUse) and (stage.name != "in-use" or stage.kept):
+        if in_use and (stage.name != "in-use" or stage.kept):
             continue
         if request is None or not stage.lost or (tainted and stage.name != "taints"):
             continue

@@ -148,6 +148,10 @@ def _mentions_admin(state: ClusterState) -> bool:
     )
 
 
+_CREATING = "create ResourceClaim :"  # kubernetes pkg/controller/resourceclaim: the claim has no name yet
+_NO_ANSWER = 'failed calling webhook "'  # k8s.io/apiserver pkg/admission/plugin/webhook
+
+
 def _not_made(stop: stops.NotYetMade) -> Cause:
     namespace, template = stop.template
     event = stop.event
@@ -159,6 +163,8 @@ def _not_made(stop: stops.NotYetMade) -> Cause:
         pod_claim=stop.pod_claim,
         template=f"{namespace}/{template}",
         event=event,
+        refusal=event.partition(_CREATING)[2].strip(),
+        webhook=event.partition(_NO_ANSWER)[2].partition('"')[0],
         template_is_younger=stop.younger,
     )
 

@@ -36,19 +36,20 @@ if TYPE_CHECKING:
 class Preference(IntEnum):
     """The order in which an experienced engineer considers fixes."""
 
-    CORRECT = 0  # put right what was written wrong: a name, a value, a type
-    AGAIN = 1  # nothing is wrong any more, or soon: wait, recreate the pod
-    SUPPLY = 2  # create what is missing
-    RESTORE = 3  # bring back what is switched off, stuck or broken
-    IDLE = 4  # free what nobody uses
-    ADMIT = 5  # let the pod on devices and nodes that are kept from it
-    LESS = 6  # ask for less
-    ADAPT = 7  # ask for something else
-    END = 8  # end pods of others
-    RELAX = 9  # give up a condition
-    DROP = 10  # give up a selector or constraint
-    POLICY = 11  # change what concerns other subjects, too
-    CLUSTER = 12  # change the cluster itself
+    RENEW = auto()  # recreate what is older than what it is made from, which is right by now
+    CORRECT = auto()  # put right what was written wrong: a name, a value, a type
+    AGAIN = auto()  # nothing is wrong any more, or soon: wait, recreate the pod
+    SUPPLY = auto()  # create what is missing
+    RESTORE = auto()  # bring back what is switched off, stuck or broken
+    IDLE = auto()  # free what nobody uses
+    ADMIT = auto()  # let the pod on devices and nodes that are kept from it
+    LESS = auto()  # ask for less
+    ADAPT = auto()  # ask for something else
+    END = auto()  # end pods of others
+    RELAX = auto()  # give up a condition
+    DROP = auto()  # give up a selector or constraint
+    POLICY = auto()  # change what concerns other subjects, too
+    CLUSTER = auto()  # change the cluster itself
 
 
 class Topic(Enum):

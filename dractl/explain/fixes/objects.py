@@ -24,8 +24,10 @@ from dractl.explain.causes import (
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.registry import fix_for, fix_once_for
+from dractl.explain.fixes.settings import recreated
 from dractl.scheduler.admission import ADMIN_LABEL
 from dractl.scheduler.prebind import RESERVED_LIMIT
+from dractl.scheduler.quota import CLAIMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -180,13 +182,15 @@ def quota(problem: Problem, cause: QuotaExceeded) -> Iterator[Candidate]:
     if cause.resource is None or not cause.quotas:
         return
     change = {"op": "replace", "path": pointer("spec", "hard", cause.resource), "value": str(cause.want)}
+    raised = Patch(f"ResourceQuota/{cause.quotas[0]}", (change,))
+    counted = "devices" if cause.device_class else "claims" if cause.resource == CLAIMS else cause.resource
     yield Candidate(
-        f"raise quota {cause.quotas[0]} from {cause.have} to {cause.want} "
-        + ("devices" if cause.device_class else cause.resource),
-        (Patch(f"ResourceQuota/{cause.quotas[0]}", (change,)),),
+        f"raise quota {cause.quotas[0]} from {cause.have} to {cause.want} {counted}",
+        (raised, *(recreated(problem) if problem.pod is not None else ())),
         Slot(Topic.QUOTA),
         Preference.POLICY,
-        effect="the claim controller tries again with growing delays; recreate the pod to have it at once",
+        effect="the pod is recreated: the claim controller would try again with growing delays only",
+        tried=(raised,),
     )
     where = problem.question.key[0]
     slot = Slot(Topic.QUOTA, "end")

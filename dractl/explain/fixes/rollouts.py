@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended
-from dractl.cluster.state import at, text_at
+from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.causes import ClaimEach, ClaimMissing, EvictionLoop, OldReplicas, OldTemplate, OwnReplicas
+from dractl.explain.causes import (
+    ClaimEach,
+    ClaimMissing,
+    EvictionLoop,
+    OldReplicas,
+    OldRevision,
+    OldTemplate,
+    OwnReplicas,
+)
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.holders import holders_of
@@ -40,8 +48,29 @@ def recreate(problem: Problem, cause: OldTemplate | ClaimMissing) -> Iterator[Ca
         f"recreate pod {'/'.join(problem.question.key)}",
         recreated(problem),
         Slot(Topic.POD),
-        Preference.AGAIN,
+        Preference.RENEW if isinstance(cause, OldTemplate) else Preference.AGAIN,
         effect=why,
+        corrects=True,
+    )
+
+
+@fix_for(OldRevision)
+def renew(problem: Problem, cause: OldRevision) -> Iterator[Candidate]:
+    """The pod deleted, since its StatefulSet makes the next one from the pod template as it is now."""
+    value = problem.state.get(*parse_target(cause.owner.replace(" ", "/", 1)))
+    template = map_at(value, "spec", "template", "spec")
+    if problem.pod is None or not template:
+        return
+    claimed = {text_at(t, "metadata", "name") for t in maps_at(value, "spec", "volumeClaimTemplates")}
+    volumes = [v for v in maps_at(problem.pod, "spec", "volumes") if text_at(v, "name") in claimed]
+    spec = {**template, "volumes": [*maps_at(template, "volumes"), *volumes]}
+    yield Candidate(
+        f"recreate pod {'/'.join(problem.question.key)}",
+        recreated(problem),
+        Slot(Topic.POD),
+        Preference.RENEW,
+        effect=f"the next one is made from {cause.owner} as it is now",
+        tried=(Patch(problem.target, ({"op": "replace", "path": "/spec", "value": spec},)),),
         corrects=True,
     )
 
@@ -117,8 +146,7 @@ def share(problem: Problem, cause: ClaimEach) -> Iterator[Candidate]:
     entry, owner = problem.reference(cause.pod_claim), workload_target(problem.pod, problem.question.key[0])
     namespace, _, template = cause.template.partition("/")
     value = problem.state.get("ResourceClaimTemplate", (namespace, template))
-    # A Deployment's old replicas hold what the new ones need; those of a StatefulSet cannot all be replaced at once.
-    if entry is None or owner is None or value is None or not owner.startswith("Deployment/"):
+    if entry is None or owner is None or value is None or owner.partition("/")[0] not in ("Deployment", "StatefulSet"):
         return
     name = f"{owner.rpartition('/')[2]}-shared"
     made = {
@@ -130,14 +158,17 @@ def share(problem: Problem, cause: ClaimEach) -> Iterator[Candidate]:
     written = {"name": text_at(entry[1], "name"), "resourceClaimName": name}
     change = {"op": "replace", "path": pointer("spec", "resourceClaims", entry[0]), "value": written}
     patch = Patch(problem.target, (change,))
+    # The old replicas hold what the new ones need. A Deployment can be told to end them all first.
+    siblings = _siblings(problem, owner)
+    at_once = siblings if owner.startswith("StatefulSet/") else (_strategy(problem, owner, {"type": "Recreate"}),)
     yield Candidate(
         f"let all replicas of {owner.replace('/', ' ', 1)} share one ResourceClaim",
-        (Create(made), patch, _strategy(problem, owner, {"type": "Recreate"})),
+        (Create(made), patch, *at_once),
         Slot(Topic.SHARING),
         Preference.CORRECT,
         effect=f"resourceClaimName {name} instead of resourceClaimTemplateName {template}: only pods of one claim "
         "share its devices; all replicas restart at once",
-        tried=(Create(made), patch, *_siblings(problem, owner)),
+        tried=(Create(made), patch, *siblings),
         corrects=True,
     )
 

@@ -50,7 +50,10 @@ def binding(_: Problem, cause: BindingPending) -> Iterator[Candidate]:
 @fix_for(ClaimNotCreated)
 def creation(_: Problem, cause: ClaimNotCreated) -> Iterator[Candidate]:
     """Nothing to change: the claim controller has to try again, unless it was refused."""
-    if not refused(cause.event):
+    if cause.webhook:
+        title = f"wait until admission webhook {cause.webhook} answers"
+        yield _again(title, "the claim controller tries again with growing delays; recreate the pod to have it at once")
+    elif not refused(cause.event):
         title = "wait until the claim controller tries again, or recreate the pod"
         yield _again(title, "if nothing happens: is kube-controller-manager running?")
 
