@@ -1,0 +1,76 @@
+"""The composite action, as its steps run in a checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+STEPS: list[dict[str, Any]] = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
+CLAIM = (ROOT / "examples" / "lint" / "claim.yaml").read_text()
+
+
+def script(name: str) -> str:
+    return str(next(step["run"] for step in STEPS if step["name"] == name))
+
+
+def run(name: str, checkout: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A step's script, as ``shell: bash`` starts it."""
+    temporary = checkout.parent / "temporary"
+    temporary.mkdir(exist_ok=True)
+    environment = {
+        **os.environ,
+        "RUNNER_TEMP": str(temporary),
+        "GITHUB_OUTPUT": str(temporary / "output"),
+        **variables,
+    }
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script(name)]
+    return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    return folder
+
+
+def test_installing_runs_nothing_of_the_checkout(checkout: Path) -> None:
+    """``python -m`` looks into the working directory first, where a pull request may have a ``venv.py``."""
+    python = checkout.parent / "python"
+    python.write_text(
+        '#!/bin/sh\nprintf "%s\\n" "$*" >>"$RUNNER_TEMP/calls"\n'
+        'mkdir -p "$RUNNER_TEMP/dractl/bin"; cp "$0" "$RUNNER_TEMP/dractl/bin/python"\n'
+    )
+    python.chmod(0o755)
+    assert run("Install dractl", checkout, PYTHON=str(python), VERSION="1.2.3", ACTION="/a").returncode == 0
+    venv, pip = (checkout.parent / "temporary" / "calls").read_text().splitlines()
+    assert venv.startswith("-I -m venv ")
+    assert pip.startswith("-I -m pip install ")
+    assert pip.endswith(" dractl==1.2.3")
+
+
+def test_findings_are_annotations_and_a_sarif_report(checkout: Path) -> None:
+    installed = checkout.parent / "temporary" / "dractl" / "bin"
+    installed.mkdir(parents=True)
+    program = installed / "dractl"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dractl "$@"\n')
+    program.chmod(0o755)
+    for name in ("a.yaml", "-o.yaml"):
+        (checkout / name).write_text(CLAIM)
+    (checkout / "b").mkdir()
+    (checkout / "b" / "c d.yaml").write_text(CLAIM)
+    paths = "a.yaml\n-o.yaml\n\nb\n"
+    done = run("Lint", checkout, PATHS=paths, RELEASE="1.36", ARGS="--select DRA701 --fail-on warning")
+    assert done.returncode == 1, done.stderr
+    files = {line.split("file=")[1].split(",")[0] for line in done.stdout.splitlines()}
+    assert files == {"a.yaml", "-o.yaml", "b/c d.yaml"}
+    assert all("title=DRA701 " in line for line in done.stdout.splitlines())
+    (output,) = (checkout.parent / "temporary" / "output").read_text().splitlines()
+    assert '"ruleId": "DRA701"' in Path(output.removeprefix("sarif=")).read_text()
