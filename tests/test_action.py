@@ -46,7 +46,7 @@ def test_installing_runs_nothing_of_the_checkout(checkout: Path) -> None:
     python = checkout.parent / "python"
     python.write_text(
         '#!/bin/sh\nprintf "%s\\n" "$*" >>"$RUNNER_TEMP/calls"\n'
-        'mkdir -p "$RUNNER_TEMP/dractl/bin"; cp "$0" "$RUNNER_TEMP/dractl/bin/python"\n'
+        'bin=$RUNNER_TEMP/dractl/bin; mkdir -p "$bin"; [ -e "$bin/python" ] || cp "$0" "$bin/python"\n'
     )
     python.chmod(0o755)
     assert run("Install dractl", checkout, PYTHON=str(python), VERSION="1.2.3", ACTION="/a").returncode == 0
