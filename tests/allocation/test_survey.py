@@ -122,7 +122,7 @@ def test_devices_hidden_by_a_gate_name_it(cluster: Cluster) -> None:
 
 
 def test_devices_of_a_counter_set_share_a_group_with_all_that_are_allocated(cluster: Cluster) -> None:
-    """KEP-5691 (DRADeviceCompatibilityGroups): one group in common with every device that takes from the set."""
+    """KEP-5963 (DRADeviceCompatibilityGroups): one group in common with every device that takes from the set."""
 
     def part(name: str, *groups: str) -> dict[str, Any]:
         use = {"counterSet": "s", "counters": {"memory": {"value": "1"}}, "compatibilityGroups": list(groups)}
