@@ -239,6 +239,19 @@ def test_shares_consume_capacity(cluster: Cluster) -> None:
     )
 
 
+@pytest.mark.parametrize(("asked", "consumed"), [("100m", "100m"), ("120m", "150m"), ("951m", "1"), ("4", "4")])
+def test_shares_of_less_than_one(cluster: Cluster, asked: str, consumed: str) -> None:
+    """1.37's DRAFractionalCapacityRange rounds up in thousandths (consumable_capacity.go)."""
+    policy = {"default": "100m", "validRange": {"min": "100m", "step": "50m"}}
+    core = {"name": "n", "allowMultipleAllocations": True, "capacity": {"c": {"value": "4", "requestPolicy": policy}}}
+    cluster.pool("nic.io", [core])
+    request = want("r", "nic.io", capacity={"requests": {"c": asked}})
+    verdict = cluster.allocator(DRAFractionalCapacityRange=True).allocate(node(), [claim(request)])
+    assert isinstance(verdict, Allocated)
+    (result,) = as_json(verdict.results[0])["devices"]["results"]
+    assert result["consumedCapacity"] == {"c": consumed}
+
+
 def test_state_is_gathered_from_allocated_claims(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu("a"), gpu("b")])
     result = {"request": "r", "driver": "gpu.io", "pool": "node-1", "device": "a"}

@@ -291,3 +291,40 @@ def shares(free: tuple[int, ...], wants: list[int]) -> int:
     while fits(free, wants * (copies + 1)):
         copies += 1
     return copies
+
+
+def anywhere(driver: str, *names: str) -> dict[str, Any]:
+    """Devices that every node reaches."""
+    made = slice_of(driver, "fabric", *(device(name) for name in names))
+    del made["spec"]["nodeName"]
+    made["spec"]["allNodes"] = True
+    return made
+
+
+def test_devices_that_every_node_reaches_are_given_once() -> None:
+    one = template("one", request("nic", "nic"))
+    shared = anywhere("nic.example.com", "n-0", "n-1", "n-2")
+    found = place(subject(state_of(NIC, GPU, one, node("a"), node("b"), shared), "template/one", "ml"), FEATURES)
+    assert found.fits == 3
+    # Those of another driver change nothing for copies that do not ask for them.
+    state = state_of(NIC, GPU, template("two", request("g", "gpu")), node("a"), gpus("a", "r", "r"), node("b"), shared)
+    assert fits(place(subject(state, "template/two", "ml"), FEATURES)) == {"a": 2, "b": 0}
+
+
+def test_copies_of_a_workload_have_the_labels_of_its_template() -> None:
+    """Replicas that repel each other by their own label: one on each node, however many devices are free."""
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+    required = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    copy = pod("x", {"name": "g", "resourceClaimTemplateName": "one"}, spec={"affinity": required})["spec"]
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "ml"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {"metadata": {"labels": {"app": "web"}}, "spec": copy},
+        },
+    }
+    nodes = [item for name in ("a", "b") for item in (node(name), gpus(name, "r", "r", "r"))]
+    state = state_of(GPU, template("one", request("gpu", "gpu")), deployment, *nodes)
+    assert fits(place(subject(state, "deploy/web", "ml"), FEATURES)) == {"a": 1, "b": 1}

@@ -35,6 +35,13 @@ C = 'device.capacity["gpu.example.com"]'
         ("{1: 'a'}[dyn(1.0)] == 'a'", True),
         ("{true: 'a'}.exists(k, k == true)", True),
         ("false < true", True),
+        ("2.5 * 1.5 == 3.75", True),
+        ("7.5 / 2.5 + 0.5 - 1.25 == 2.25", True),
+        # kube-openapi validation/strfmt IsDateTime: hours to 23, minutes and seconds to 59
+        ("!format.datetime().validate('2026-02-28T23:59:59Z').hasValue()", True),
+        ("format.datetime().validate('2026-02-28T24:00:00Z').hasValue()", True),
+        ("format.datetime().validate('2026-02-28T23:60:00Z').hasValue()", True),
+        ("format.datetime().validate('2026-02-29T00:00:00Z').hasValue()", True),
         ('"\\U0001F600" > "\\uFFFF"', True),
     ],
 )

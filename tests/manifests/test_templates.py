@@ -15,6 +15,7 @@ from dractl.manifests.templates import holds_template
         "args: |\n  a\nname: {{ x }}\n",  # behind the block
         "run: |\n  a\n\n  b\n{{ x }}\n",
         "- |\n  a\n- {{ x }}\n",  # as deep as the block's own line
+        "a: |\n  b\na-long-name-behind-the-block: {{ x }}\n",
     ],
 )
 def test_a_template(text: str) -> None:

@@ -93,6 +93,7 @@ def test_a_merge_and_a_field_beside_it_repeat_the_key(one) -> None:
             '{"a": "\\ud83d", "b": [1, true, null, "\\udead", {"c": 2}]}',
             {"a": "\ufffd", "b": [1, True, None, "\ufffd", {"c": 2}]},
         ),
+        ('{"a": "\\udc00\\udc00", "b": "\\udbff\\udfff"}', {"a": "\ufffd\ufffd", "b": "\U0010ffff"}),
         ('{"a": 1,}', {"a": 1}),
         ('{"a": 1, # why\n "b": 2}', {"a": 1, "b": 2}),
         ("\ufeff" + '{"a": 1}', {"a": 1}),
