@@ -35,3 +35,17 @@ def test_what_a_slice_of_the_input_publishes_is_an_attribute() -> None:
     assert found(text, "DRA603") == []
     slice_ = published("node-1", "gpu-0") + "    attributes: {colour: {string: red}}\n"
     assert len(found(documents(text, slice_), "DRA603")) == 1
+
+
+def test_a_class_names_its_driver_in_another_selector() -> None:
+    text = """\
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: mig}
+spec:
+  selectors:
+  - cel: {expression: "device.driver == 'gpu.nvidia.com'"}
+  - cel: {expression: "'a' in device.attributes['type']"}
+"""
+    (finding,) = found(text, "DRA603")
+    assert finding.help == 'write device.attributes["gpu.nvidia.com"].type'
