@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Allocated, Exhausted
+from dractl.capacity.bounds import at_most
 from dractl.capacity.islands import Islands
 from dractl.capacity.placing import admitted
 from dractl.scheduler.attempt import Scheduler
@@ -23,16 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Most:
-    """Copies that some order of placing reaches; ``proven`` if none reaches more."""
+    """Copies that some order of placing reaches; ``proven`` if none reaches more. Else none reaches more than
+    ``bound``, if that is known."""
 
     fits: int
     proven: bool
+    bound: int | None = None
 
 
 def most(fit: Fit, features: Features, tell: Callable[[str], None] = lambda _: None) -> Most:
     """Packs every node by itself: as many copies at once as the allocator finds room for.
 
-    Where copies on one node matter for another the number that fits stands, unproven.
+    Where copies on one node matter for another the number that fits stands, unproven, with a bound.
     """
     subject = fit.subject
     scheduler = Scheduler(subject.state, features)
@@ -40,14 +44,16 @@ def most(fit: Fit, features: Features, tell: Callable[[str], None] = lambda _: N
     islands = Islands.of(scheduler, subject.copy(1), first) if fit.nodes else None
     if first.stopped or first.fatal is not None:
         return Most(0, proven=True)
-    if islands is None:
-        return Most(fit.fits, proven=False)
     limit = admitted(subject, features, first)
+    if islands is None:
+        bound = at_most(scheduler, first.nodes, None)  # a node that a filter refuses now may be free of it later
+        return _most(fit.fits, proven=False, bound=bound, limit=limit.copies)
     if fit.fits >= limit.copies:
         return Most(fit.fits, proven=True)
     reached = {node.name: node.fits for node in fit.nodes}
     known: dict[Hashable, Most] = {}
     total, proven = 0, not fit.undecided
+    bounds: list[int | None] = []
     free = [node for node in first.nodes if node.fits and not node.victims]
     for done, verdict in enumerate(free):
         key = islands.key(verdict)
@@ -56,7 +62,17 @@ def most(fit: Fit, features: Features, tell: Callable[[str], None] = lambda _: N
             known[key] = _pack(subject, scheduler, islands, verdict, reached.get(verdict.name, 0))
         total += known[key].fits
         proven = proven and known[key].proven
-    return Most(min(total, limit.copies), proven or total >= limit.copies)
+        bounds.append(known[key].bound)
+    bound = None if None in bounds else sum(one for one in bounds if one is not None)
+    return _most(total, proven=proven, bound=bound, limit=limit.copies)
+
+
+def _most(fits: int, *, proven: bool, bound: int | None, limit: int) -> Most:
+    """The most under what quotas admit; what reaches its bound is proven."""
+    highest = limit if bound is None else min(bound, limit)
+    proven = proven or fits >= highest
+    fits = min(fits, limit)
+    return Most(fits, proven, fits if proven else None if highest == sys.maxsize else highest)
 
 
 def _pack(subject: Subject, scheduler: Scheduler, islands: Islands, verdict: NodeVerdict, reached: int) -> Most:
@@ -73,12 +89,15 @@ def _pack(subject: Subject, scheduler: Scheduler, islands: Islands, verdict: Nod
             if claim.claim is not None
         ]
         if not claims:
-            return Most(fits, proven=room is not None)
+            return Most(fits, proven=room is not None, bound=room)
         outcome = here.allocator.allocate(node, claims)
         if not isinstance(outcome, Allocated):
-            return Most(fits, proven=not isinstance(outcome, Exhausted))
+            if not isinstance(outcome, Exhausted):
+                return Most(fits, proven=True, bound=fits)
+            bound = at_most(here, [verdict], room)
+            return Most(fits, proven=fits == bound, bound=bound)
         fits += 1
-    return Most(fits, proven=True)
+    return Most(fits, proven=True, bound=fits)
 
 
 def _numbered(claim: Any, number: int) -> Any:

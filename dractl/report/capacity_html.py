@@ -67,10 +67,8 @@ def fit(found: Fit, stock: Inventory, stops: Sequence[str], stranded: Sequence[S
         rows = [(s.node, s.pcie_root or "", s.driver, str(len(s.devices)), s.why) for s in stranded]
         left = sum(len(s.devices) for s in stranded)
         table = _table(("node", "root", "driver", "devices", "why"), rows)
-        unused = (
-            f"<section><details><summary>{left} free devices are unusable for this shape</summary>"
-            f"{table}</details></section>"
-        )
+        count = "1 free device is" if left == 1 else f"{left} free devices are"
+        unused = f"<section><details><summary>{count} unusable for this shape</summary>{table}</details></section>"
     taken = frozenset(device for node in found.nodes for device in node.devices)
     return _page("Fit", title, [*parts, *_cards(stock.devices, _by_node([found]), taken), unused], stock, taken)
 
@@ -145,7 +143,7 @@ def _cards(
     groups: list[list[str]] = [[name] for name in sorted(nodes)]
     for alike in (_alike, _counted):
         if len(groups) > (_MANY if alike is _alike else _CARDS):
-            groups = _together(nodes, fits, alike)
+            groups = _together(nodes, fits, taken, alike)
     shown = groups[:_CARDS]
     cards = "".join(_card(names, nodes[names[0]], fits.get(names[0], ()), taken) for names in shown)
     left = len(nodes) - sum(map(len, shown))
@@ -156,23 +154,29 @@ def _cards(
 def _together(
     nodes: Mapping[str, list[DeviceRow]],
     fits: Mapping[str, tuple[tuple[str, int], ...]],
-    alike: Callable[[Sequence[DeviceRow]], Hashable],
+    taken: frozenset[str],
+    alike: Callable[[Sequence[DeviceRow], frozenset[str]], Hashable],
 ) -> list[list[str]]:
     """Names of nodes with the same number of copies that are ``alike``."""
     groups: dict[Hashable, list[str]] = {}
     for name, rows in sorted(nodes.items()):
-        groups.setdefault((alike(rows), fits.get(name)), []).append(name)
+        groups.setdefault((alike(rows, taken), fits.get(name)), []).append(name)
     return list(groups.values())
 
 
-def _alike(rows: Sequence[DeviceRow]) -> Hashable:
+def _alike(rows: Sequence[DeviceRow], taken: frozenset[str]) -> Hashable:
     """The same devices in the same states in the same places."""
-    return tuple((row.id.driver, row.pcie_root, row.state, row.model) for row in rows)
+    return tuple((row.id.driver, row.pcie_root, _state(row, taken), row.model) for row in rows)
 
 
-def _counted(rows: Sequence[DeviceRow]) -> Hashable:
+def _counted(rows: Sequence[DeviceRow], taken: frozenset[str]) -> Hashable:
     """The same number of devices in each state, wherever they are."""
-    return frozenset(Counter((row.id.driver, row.state, row.model) for row in rows).items())
+    return frozenset(Counter((row.id.driver, _state(row, taken), row.model) for row in rows).items())
+
+
+def _state(row: DeviceRow, taken: frozenset[str]) -> str:
+    """The state of a device as it is drawn: a further copy gets those that are ``taken``."""
+    return "copy" if str(row.id) in taken else row.state
 
 
 def _card(
@@ -230,7 +234,7 @@ def _holders(names: Sequence[str], rows: Sequence[DeviceRow]) -> str:
 
 
 def _square(row: DeviceRow, taken: frozenset[str], *, first: bool) -> str:
-    state = "copy" if str(row.id) in taken else row.state
+    state = _state(row, taken)
     letter, words = _LETTERS[state]
     held = row.holders if state != "copy" else ()
     holders = ", ".join(dict.fromkeys(holder.pod or holder.claim for holder in held))
@@ -247,7 +251,7 @@ def _square(row: DeviceRow, taken: frozenset[str], *, first: bool) -> str:
 def _page(kind: str, title: str, parts: Iterable[str], stock: Inventory, taken: frozenset[str] = frozenset()) -> str:
     drivers = sorted({row.id.driver for row in stock.devices})
     models = sorted({row.model for row in stock.devices if row.model})
-    present = {"copy" if str(row.id) in taken else row.state for row in stock.devices}
+    present = {_state(row, taken) for row in stock.devices}
     legend = "".join(
         f'<span><span class="d {state}">{letter}</span> {words}</span>'
         for state, (letter, words) in _LETTERS.items()
@@ -299,6 +303,7 @@ p, ul { margin: .3rem 0; } ul { padding-left: 1.2rem; overflow-wrap: anywhere; }
 details { margin-top: .4rem; font-size: .87rem; } summary { cursor: pointer; color: var(--quiet); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; }
 td, th { text-align: left; padding: .2rem .9rem .2rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+td { overflow-wrap: anywhere; }
 .about { position: fixed; inset: auto 0 0 0; padding: .5rem 1.2rem; background: var(--paper); overflow-wrap: anywhere;
   border-top: 1px solid var(--line); font-size: .87rem; } .about:empty { display: none; }
 """

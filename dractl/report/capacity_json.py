@@ -98,7 +98,7 @@ def fit_value(
             {"driver": s.driver, "pcieRoot": s.pcie_root, "node": s.node, "devices": list(s.devices), "why": s.why}
             for s in stranded
         ],
-        "most": None if most is None else {"fits": most.fits, "proven": most.proven},
+        "most": None if most is None else {"fits": most.fits, "proven": most.proven, "bound": most.bound},
     }
 
 

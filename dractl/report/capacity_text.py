@@ -226,9 +226,16 @@ def _wrap(line: str, width: int) -> list[str]:
 
 def _most(found: Fit, most: Most) -> str:
     if most.fits > found.fits:
-        proof = "no order reaches more" if most.proven else "others may reach more"
+        proof = "no order reaches more" if most.proven else _open(most, "others may reach more")
         return f"  {most.fits} in the best order of placing ({proof}): fragmentation costs {most.fits - found.fits}"
-    return "  no other order of placing reaches more" + ("" if most.proven else " (not proven)")
+    if most.proven:
+        return "  no other order of placing reaches more"
+    return f"  no order of placing is known that reaches more ({_open(most, 'not proven')})"
+
+
+def _open(most: Most, unbounded: str) -> str:
+    """What is proven where the most is not."""
+    return unbounded if most.bound is None else f"none reaches more than {most.bound}"
 
 
 def _nodes(found: Fit) -> list[str]:

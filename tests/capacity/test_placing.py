@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dractl.allocation import Features
-from dractl.capacity import most, place, stranded, subject
+from dractl.capacity import Most, most, place, stranded, subject
 from dractl.capacity.changes import added, only_node, without
 from dractl.errors import InputError, UsageError
 from dractl.scheduler.attempt import Scheduler
@@ -98,6 +98,25 @@ def test_copies_beside_the_pod_that_is_asked_about_have_its_cpu_request() -> Non
     small = node("a", allocatable={"cpu": "5"})
     objects = [GPU, template("one", request("gpu", "gpu")), user, small, gpus("a", "r", "r", "r", "r")]
     assert place(subject(state_of(*objects), "pod/user", "ml"), FEATURES).fits == 2
+
+
+def test_what_is_not_proven_has_a_bound() -> None:
+    """Devices that both nodes reach: no more copies than half of them. A claim that copies share bounds nothing."""
+    far = slice_of("gpu.example.com", "any", *({"name": f"gpu-{i}"} for i in range(5)))
+    del far["spec"]["nodeName"]
+    far["spec"]["allNodes"] = True
+    state = state_of(GPU, template("two", request("gpu", "gpu", 2)), far, node("a"), node("b"))
+    found = place(subject(state, "template/two", "ml"), FEATURES)
+    assert (found.fits, most(found, FEATURES)) == (2, Most(2, proven=True, bound=2))
+    sized = request("gpu", "gpu", 2)
+    either = {"name": "gpu", "firstAvailable": [{"name": f"n{n}", **sized["exactly"], "count": n} for n in (2, 1)]}
+    state = state_of(GPU, template("either", either), far, node("a"), node("b"))
+    found = place(subject(state, "template/either", "ml"), FEATURES)
+    assert (found.fits, most(found, FEATURES)) == (3, Most(3, proven=False, bound=5))
+    shared = pod("user", {"name": "gpu", "resourceClaimName": "one"})
+    state = state_of(GPU, claim("one", request("gpu", "gpu")), shared, far, node("a"), node("b"))
+    found = place(subject(state, "pod/user", "ml"), FEATURES, most=9)
+    assert (found.fits, most(found, FEATURES)) == (9, Most(9, proven=False, bound=None))
 
 
 def test_what_if_without_node_objects() -> None:

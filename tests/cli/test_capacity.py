@@ -108,7 +108,7 @@ def test_fit_counts_and_says_what_stops_the_next(dump: str, capsys: pytest.Captu
 def test_fit_as_json(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "template/pair", "-f", dump, "-o", "json", "--pack", "--replicas", "2", "--isolated"]) == 1
     value = valid(capsys.readouterr().out, "fit-v1.json")
-    assert (value["fits"], value["replicas"], value["most"]) == (1, 2, {"fits": 1, "proven": True})
+    assert (value["fits"], value["replicas"], value["most"]) == (1, 2, {"fits": 1, "proven": True, "bound": 1})
     assert value["stops"]
 
 
@@ -199,6 +199,23 @@ def test_a_page_of_many_unlike_nodes_stays_small(tmp_path: Path, capsys: pytest.
     out = capsys.readouterr().out
     assert out.count("<article") == 7  # as many as there are numbers of devices
     assert "n000 <small>and 57 like it" in out
+
+
+def test_nodes_where_copies_have_other_places_are_not_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Full with a copy each, 80 nodes look the same, but the copy has the first root on one half of them."""
+    items = [GPU, template("pair", request("gpu", "gpu", 2))]
+    for number in range(80):
+        name, taken = f"n{number:02}", ("gpu-2", "gpu-3") if number % 2 else ("gpu-0", "gpu-1")
+        held = allocation(name, *(("gpu.example.com", device) for device in taken), pod="p")
+        items += [
+            node(name),
+            gpus(name, "r1", "r1", "r2", "r2"),
+            claim(f"c{name}", request("r", "gpu", 2), status=held),
+        ]
+    path = tmp_path / "dump.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    assert main(["fit", "template/pair", "-f", str(path), "-o", "html", "--isolated"]) == 0
+    assert capsys.readouterr().out.count("and 39 like it") == 2
 
 
 def test_devices_without_the_right_to_read_claims(kubectl: Kubectl, capsys: pytest.CaptureFixture[str]) -> None:
