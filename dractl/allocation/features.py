@@ -172,10 +172,6 @@ class Features:
             on = on - {"DRAListTypeAttributes"}
         return cls(target.release, on, target.gates, upstream_bugs=upstream_bugs)
 
-    def at_least(self, release: str) -> bool:
-        """True if the release is ``release`` or later."""
-        return _number(self.release) >= _number(release)
-
     def has(self, change: str) -> bool:
         """True if the release has a change of :data:`dractl.model.changes.CHANGES`; KeyError for an unknown one."""
         return has_change(self.release, change)

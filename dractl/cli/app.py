@@ -44,12 +44,11 @@ def _version(verbose: bool) -> str:
         return f"dractl {__version__}"
     from dractl.model.releases import COMPARED, RELEASES
 
-    lint_only = [release for release in RELEASES if release not in COMPARED]
-    return (
-        f"dractl {__version__}\n"
-        f"Kubernetes {COMPARED[0]} to {COMPARED[-1]}: compared with real API servers and schedulers\n"
-        f"Kubernetes {lint_only[0]} to {lint_only[-1]}: lint only, not compared with a server"
-    )
+    first, last = RELEASES.index(COMPARED[0]), RELEASES.index(COMPARED[-1])
+    lines = [f"Kubernetes {COMPARED[0]} to {COMPARED[-1]}: compared with real API servers and schedulers"]
+    lines += [f"Kubernetes {release}: not compared with a server yet" for release in RELEASES[last + 1 :]]
+    lines.append(f"Kubernetes {RELEASES[0]} to {RELEASES[first - 1]}: lint only, not compared with a server")
+    return "\n".join([f"dractl {__version__}", *lines])
 
 
 def command_line(invoked: str | None = None, program: str = "dractl") -> TyperGroup:

@@ -287,10 +287,6 @@ class Target(NamedTuple):
                 raise UsageError(f"feature gate {gate} is True or False, not {value!r}")
         return _target(release_of(release), tuple(sorted((overrides or {}).items())))
 
-    def at_least(self, release: str) -> bool:
-        """True if the release is ``release`` or a later one."""
-        return _ORDER[self.release] >= _ORDER[release]
-
     def has(self, change: str) -> bool:
         """True if the release has a change of :data:`dractl.model.changes.CHANGES`; KeyError for an unknown one."""
         return has_change(self.release, change)

@@ -12,6 +12,7 @@ import pytest
 
 from dractl import __version__
 from dractl.cli import main as entry
+from dractl.model import releases
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -45,6 +46,17 @@ def test_verbose_version_says_which_releases_were_never_compared_with_a_server()
     assert done.returncode == 0
     assert "1.31 to 1.33: lint only, not compared with a server" in done.stdout
     assert "1.34 to 1.37" in done.stdout
+
+
+def test_a_release_that_was_not_compared_yet_is_listed_by_itself(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(releases, "RELEASES", (*releases.RELEASES, "1.99"))
+    assert entry.main(["--version", "-v"]) == 0
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "Kubernetes 1.99: not compared with a server yet",
+        "Kubernetes 1.31 to 1.33: lint only, not compared with a server",
+    ]
 
 
 def test_no_arguments_prints_help_and_is_wrong_usage() -> None:

@@ -45,7 +45,7 @@ def test_a_release_is_read_from_a_version(text: str) -> None:
 
 def test_a_newer_release_has_the_newest_rules() -> None:
     assert release_of("1.99") == NEWEST
-    assert is_newer("v1.38.0")
+    assert is_newer(f"v1.{int(NEWEST.partition('.')[2]) + 1}.0")
     assert not is_newer(NEWEST)
     assert not is_newer("latest")
 
@@ -54,7 +54,7 @@ def test_a_newer_release_has_the_newest_rules() -> None:
 def test_other_releases_are_wrong_usage(text: str) -> None:
     with pytest.raises(UsageError) as raised:
         Target.of(text)
-    assert "1.31 to 1.37" in str(raised.value.hint)
+    assert f"1.31 to {NEWEST}" in str(raised.value.hint)
 
 
 def test_gates_are_switched() -> None:
