@@ -1,9 +1,10 @@
 """Frozen dataclasses and named tuples that cost next to nothing to declare.
 
 ``@dataclass(frozen=True, slots=True)`` writes six methods as text and compiles them, 0.4 ms a class, and imports
-``inspect``. A run of ``explain`` declares 250 classes and makes instances of 50. So :func:`record` compiles a
-method when it is called first. Everything else is as of a dataclass: equality, hash, repr, pattern matching, pickling,
-``__post_init__``, keyword-only fields, and what the functions of ``dataclasses`` do with an instance.
+``inspect``. A run of ``explain`` declares 250 classes and makes instances of 100, a handful of most. So
+:func:`record` compiles nothing but a constructor, and that only once it is called often. Everything else is as of a
+dataclass: equality, hash, repr, pattern matching, pickling, ``__post_init__``, keyword-only fields, and what the
+functions of ``dataclasses`` do with an instance.
 
 ``typing.NamedTuple`` compiles a constructor, and each annotation, at 0.1 ms a class, of which ``lint`` of one file
 declares 60. :class:`NamedTuple` is the same without that; to type checkers it is ``typing``'s own.
@@ -11,7 +12,12 @@ declares 60. :class:`NamedTuple` is the same without that; to type checkers it i
 
 from __future__ import annotations
 
+from itertools import count
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform, overload
+
+_OFTEN = 30
+"""Calls of a constructor after which it is compiled: that takes as long as these calls do without."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,20 +34,25 @@ else:
             if names:
                 made._fields = made.__match_args__ = names
                 made._field_defaults = {field: namespace[field] for field in names if field in namespace}
+                made._calls = count()
                 for index, field in enumerate(names):
                     setattr(made, field, _tuplegetter(index, ""))
             return made
 
     class NamedTuple(tuple, metaclass=_NamedTupleType):
-        """``typing.NamedTuple``, whose constructor is compiled when it is called first."""
+        """``typing.NamedTuple``, whose constructor is compiled once it is called often."""
 
         __slots__ = ()
 
         def __new__(cls, *args, **kwargs):
-            fields = ", ".join(cls._fields)
-            made = _compiled(
-                cls, "__new__", f"cls, {fields}", f"  return new(cls, ({fields},))", {"new": tuple.__new__}
-            )
+            names, given = cls._fields, len(args)
+            values = {**cls._field_defaults, **dict(zip(names, args, strict=False)), **kwargs}
+            once = given <= len(names) and kwargs.keys().isdisjoint(names[:given])
+            if next(cls._calls) < _OFTEN and once and values.keys() == set(names):
+                return tuple.__new__(cls, [values[name] for name in names])
+            fields = ", ".join(names)
+            body = f"  return new(cls, ({fields},))"
+            made = _compiled(cls, "__new__", f"cls, {fields}", body, {"new": tuple.__new__})
             made.__defaults__ = tuple(cls._field_defaults.values())
             cls.__new__ = staticmethod(made)
             return made(cls, *args, **kwargs)
@@ -172,16 +183,13 @@ def _field(name: str, value: Any, kw_only: bool) -> Field:
 
 def _add_methods(cls: Any, fields: tuple[Field, ...], namespace: Mapping[str, Any]) -> None:
     names = [f.name for f in fields]
-    values = f"({''.join(f'self.{name}, ' for name in names)})"
+    cls.__record_values__ = attrgetter(*names) if names else _no_values
     if "__init__" not in namespace:
-        _compiled_later(cls, "__init__", lambda: _initializer(cls, fields))
+        cls.__init__ = _constructor(cls, fields)
     if "__eq__" not in namespace:
-        same = (
-            f"{values} == {values.replace('self.', 'other.')} if other.__class__ is self.__class__ else NotImplemented"
-        )
-        _compiled_later(cls, "__eq__", lambda: _compiled(cls, "__eq__", "self, other", f"  return {same}", {}))
+        cls.__eq__ = _equal
     if namespace.get("__hash__") is None:  # a class that defines __eq__ alone has None
-        _compiled_later(cls, "__hash__", lambda: _compiled(cls, "__hash__", "self", f"  return hash({values})", {}))
+        cls.__hash__ = _hash
     if "__repr__" not in namespace:
         cls.__repr__ = _repr
     if "__getstate__" not in namespace:  # slots and frozen: what copy and pickle do by themselves would assign
@@ -189,14 +197,45 @@ def _add_methods(cls: Any, fields: tuple[Field, ...], namespace: Mapping[str, An
         cls.__setstate__ = _restore
 
 
-def _compiled_later(cls: Any, name: str, compiled: Callable[[], Callable[..., Any]]) -> None:
-    """Gives the class a method that puts the compiled one in its place when it is called first."""
+def _constructor(cls: Any, fields: tuple[Field, ...]) -> Callable[..., None]:
+    """``__init__`` in three steps: this one for classes of which there is no instance yet, one that looks the fields up
+    in tables, and the compiled one."""
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        setattr(cls, name, compiled())
-        return getattr(cls, name)(self, *args, **kwargs)
+    def construct(self: Any, *args: Any, **kwargs: Any) -> None:
+        cls.__init__ = _by_tables(cls, fields)
+        cls.__init__(self, *args, **kwargs)
 
-    setattr(cls, name, method)
+    return construct
+
+
+def _by_tables(cls: Any, fields: tuple[Field, ...]) -> Callable[..., None]:
+    calls = count()
+    names = frozenset(f.name for f in fields)
+    positional = [f.name for f in fields if not f.kw_only]
+    defaults = {f.name: f.default for f in fields if f.default is not _NONE}
+    factories = [(f.name, f.factory) for f in fields if f.factory is not _NONE]
+    checked = hasattr(cls, "__post_init__")
+
+    def construct(self: Any, *args: Any, **kwargs: Any) -> None:
+        if next(calls) < _OFTEN and len(args) <= len(positional) and kwargs.keys().isdisjoint(positional[: len(args)]):
+            values = {**defaults, **dict(zip(positional, args, strict=False)), **kwargs}
+            for name, factory in factories:
+                if name not in values:
+                    values[name] = factory()
+            if values.keys() == names:
+                for name, value in values.items():
+                    object.__setattr__(self, name, value)
+                if checked:
+                    self.__post_init__()
+                return
+        cls.__init__ = _initializer(cls, fields)  # often enough, or wrong: it says how
+        cls.__init__(self, *args, **kwargs)
+
+    return construct
+
+
+def _no_values(_: object) -> tuple[()]:
+    return ()
 
 
 def _compiled(cls: Any, name: str, parameters: str, body: str, values: dict[str, Any]) -> Callable[..., Any]:
@@ -232,6 +271,15 @@ def _initializer(cls: Any, fields: tuple[Field, ...]) -> Callable[..., None]:
     if keywords:
         parameters += ["*", *keywords]
     return _compiled(cls, "__init__", ", ".join(parameters), "\n".join(body) or "  pass", values)
+
+
+def _equal(self: Any, other: Any) -> Any:
+    cls = type(self)
+    return cls.__record_values__(self) == cls.__record_values__(other) if type(other) is cls else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(type(self).__record_values__(self))
 
 
 def _repr(self: object) -> str:

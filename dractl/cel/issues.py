@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
+from dractl.patterns import pattern
 from dractl.records import NamedTuple
 
-_OPERANDS = re.compile(
+_OPERANDS = pattern(
     r"found no matching overload for '_(==|!=|<|<=|>|>=)_' applied to '\(([^()]+(?:\([^()]*\))?), (.+?)\)'"
 )
-_UNDECLARED = re.compile(r"undeclared reference to '(\w+)'")
-_UNDEFINED = re.compile(r"undefined field '(\w+)'")
-_OUTPUT = re.compile(r"must evaluate to .+, not (.+)")
+_UNDECLARED = pattern(r"undeclared reference to '(\w+)'")
+_UNDEFINED = pattern(r"undefined field '(\w+)'")
+_OUTPUT = pattern(r"must evaluate to .+, not (.+)")
 
 
 class Operands(NamedTuple):

@@ -67,6 +67,9 @@ class Exit(Exception):
         self.code = code
 
 
+_DIGITS = 10  # of a number that people mean
+
+
 class _Unusual(Exception):
     """A command line that is left to typer."""
 
@@ -168,6 +171,11 @@ def _converted(parameter: Parameter, word: str) -> Any:
     """The value of a word; typer reports one that has none."""
     if parameter.type is str:
         return word
+    if parameter.type is int and word.isascii() and word.isdigit() and len(word) < _DIGITS:
+        number = int(word)
+        least, most = getattr(parameter.declared, "min", None), getattr(parameter.declared, "max", None)
+        if (least is None or least <= number) and (most is None or number <= most):
+            return number
     from pathlib import Path
 
     if parameter.type is not Path or (os.path.exists(word) and not os.access(word, os.R_OK)):

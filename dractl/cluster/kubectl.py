@@ -6,13 +6,13 @@ The Python client is not used: it takes 200 ms to import, and login plug-ins are
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from dractl.errors import InputError
+from dractl.patterns import pattern
 from dractl.records import record
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _TIMEOUT = 60  # seconds for each kubectl; it gives up by itself after --request-timeout
 _AT_ONCE = 6
 # k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage
-_REFUSED = re.compile(r'User "(?P<user>[^"]*)" cannot list resource "(?P<resource>[^"]+)"')
-_LOG = re.compile(r"[EWI]\d{4} |Warning: ")  # klog's lines, and warnings of the API server
+_REFUSED = pattern(r'User "(?P<user>[^"]*)" cannot list resource "(?P<resource>[^"]+)"')
+_LOG = pattern(r"[EWI]\d{4} |Warning: ")  # klog's lines, and warnings of the API server
 _LIMITS = ("--chunk-size=500", "--request-timeout=30s", "--ignore-not-found")
 
 

@@ -6,12 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from dractl.errors import UsageError
+from dractl.patterns import pattern
 from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_TERM = re.compile(
+_TERM = pattern(
     r"(?P<no>!)?\s*(?P<key>[A-Za-z0-9](?:[A-Za-z0-9_./-]*[A-Za-z0-9])?)\s*"
     r"(?:(?P<operator>==?|!=)\s*(?P<value>[A-Za-z0-9_.-]*)"
     r"|\s(?P<word>in|notin)\s*\((?P<values>[^()]*)\))?\s*"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from dractl.errors import UsageError
+from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -205,7 +205,7 @@ class Profile(Protocol):
         ...
 
 
-_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?\Z")
+_VERSION = pattern(r"v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?\Z")
 
 
 def version_index(catalogue: Catalogue, driver: str, text: str | None) -> int:

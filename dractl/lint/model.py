@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dractl import objects
+from dractl.lint.relevance import KINDS
 from dractl.objects import CLAIMS, Expression, Slice, mapping, selectors_of
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class Subject:
     @cached_property
     def pods(self) -> tuple[PodSpec, ...]:
         """The pod specifications in the object; those of a custom resource are found by their structure."""
+        if self.kind in KINDS:  # what a driver's parameters hold is no pod of the cluster
+            return ()
         from dractl.model import pod_specs, pod_templates
 
         specs = pod_templates if self.kind else pod_specs

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from dractl.model import pod_templates
 from dractl.objects import items, mapping
+from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from dractl.manifests import Document
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/")
 """k8s.io/apimachinery/pkg/util/strategicpatch/patch.go"""
-_NAMED = re.compile(r"(?:^|[\\/._-])patch(?:es)?(?:[\\/._-]|$)")
+_NAMED = pattern(r"(?:^|[\\/._-])patch(?:es)?(?:[\\/._-]|$)")
 _WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 
 

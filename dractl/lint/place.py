@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from dractl.lint import registry
 from dractl.lint.finding import Api, Finding, ObjectRef, Related, yaml_path
 from dractl.lint.fixes import for_violation, replacement
 from dractl.manifests import Position
+from dractl.patterns import pattern
 from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
+    import re
+
     from dractl.cel import Issue
     from dractl.lint.advice import Advice
     from dractl.lint.verdict import Remark
@@ -106,7 +108,7 @@ def _said(document: Document, violation: Violation) -> tuple[str, tuple[Related,
     return message, (), Api(violation.type, violation.field, violation.detail) if violation.type else None
 
 
-_SYNTAX = re.compile(r" ?\((?:e\.g\. +('[^()]*?'), )?regex used for validation is '.*?'\)(?=$|; |\n)")
+_SYNTAX = pattern(r" ?\((?:e\.g\. +('[^()]*?'), )?regex used for validation is '.*?'\)(?=$|; |\n)")
 """The syntax of a name behind the sentence that describes it: k8s.io/apimachinery/pkg/util/validation RegexError."""
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 
+from dractl.patterns import pattern
 from dractl.records import NamedTuple
 
 _BREAKS = "\n\r\x85\u2028\u2029"
 _BLANKS = " \t"
-_PROPERTIES = re.compile(r"(?:[&!][^\s\x85\u2028\u2029]*(?:\s|#[^\r\n]*)*)+")
-_BLOCK_HEADER = re.compile(r"[|>](?:([-+])([1-9])?|([1-9])([-+])?)?[ \t]*(?:#[^\n\r\x85\u2028\u2029]*)?")
+_PROPERTIES = pattern(r"(?:[&!][^\s\x85\u2028\u2029]*(?:\s|#[^\r\n]*)*)+")
+_BLOCK_HEADER = pattern(r"[|>](?:([-+])([1-9])?|([1-9])([-+])?)?[ \t]*(?:#[^\n\r\x85\u2028\u2029]*)?")
 _ESCAPES = {
     **dict(zip("0abtnvfre", "\0\a\b\t\n\v\f\r\x1b", strict=True)),
     **{char: char for char in " \"'/\\\t"},

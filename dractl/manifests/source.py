@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
+from dractl.patterns import pattern
 from dractl.records import NamedTuple
 
-_LINE_END = re.compile(r"\r\n?|\n")
+_LINE_END = pattern(r"\r\n?|\n")
 
 
 class Position(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.lint.finding import Edit
 from dractl.manifests import Position
+from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from dractl.manifests import Document
     from dractl.manifests.documents import Path
 
-_COMMENT = re.compile(r"(?:^|\s)(#.*)$")
+_COMMENT = pattern(r"(?:^|\s)(#.*)$")
 
 
 @dataclass(frozen=True, slots=True)

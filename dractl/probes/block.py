@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dractl.patterns import pattern
 from dractl.probes.pci import function_of
 from dractl.topology.machine import NvmeController, NvmeNamespace
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from dractl.probes.enumerate import Enumerator, Found
     from dractl.probes.root import SysRoot
 
-_CONTROLLER = re.compile(r"nvme\d+")
-_NAMESPACE = re.compile(r"(nvme\d+)(?:c\d+)?(n\d+)")
+_CONTROLLER = pattern(r"nvme\d+")
+_NAMESPACE = pattern(r"(nvme\d+)(?:c\d+)?(n\d+)")
 
 
 def disks(enumerator: Enumerator) -> dict[str, str]:

@@ -3,10 +3,10 @@ addresses."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dractl.patterns import pattern
 from dractl.probes.pci import function_of
 from dractl.topology.machine import NetInterface
 
@@ -32,7 +32,7 @@ _ENCAPSULATION = {
 }  # fmt: skip
 
 # Representors' port names (drivers/net, devlink): the uplink's is p0, those of functions pf0, pf0vf1, pf0sf88.
-_REPRESENTOR = re.compile(r"^(c\d+)?pf\d+((vf|sf)\d+)?$")
+_REPRESENTOR = pattern(r"^(c\d+)?pf\d+((vf|sf)\d+)?$")
 
 # Kinds whose interfaces sysfs marks with a folder or file of their own.
 _MARKS = (("bonding", "bond"), ("bridge", "bridge"), ("tun_flags", "tun"))

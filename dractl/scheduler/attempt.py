@@ -188,7 +188,7 @@ class Scheduler:
 
     def _names_read(self, claims: tuple[PodClaim, ...]) -> frozenset[str] | None:
         classes = (at(value, "spec") for value in self.state.all("DeviceClass").values())
-        return names_read(*classes, *(at(claim.value, "spec") for claim in claims))
+        return names_read(self.compile, *classes, *(at(claim.value, "spec") for claim in claims))
 
     def _node(
         self,

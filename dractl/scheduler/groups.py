@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation.nodes import some_term_matches
-from dractl.cel import reading
 from dractl.cluster.state import at, map_at, text_at
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
     from dractl.allocation import AllocatedState
+    from dractl.cel import Program
     from dractl.model import Device, ResourceSlice
 
     Raw = Mapping[str, Any]
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     """Hashes of slices by identity and names read; each slice is kept, so that its identity stays its own."""
 
 
-def names_read(*specs: Any) -> frozenset[str] | None:
+def names_read(compiled: Callable[[str], Program], *specs: Any) -> frozenset[str] | None:
     """The bare names of all attributes that specs of claims and classes may read; None: any attribute.
 
-    Every ``expression`` is a selector or a derived attribute; every other string may be the name of an attribute.
+    Every ``expression`` is a selector or a derived attribute, which ``compiled`` reads; every other string may be the
+    name of an attribute.
     """
     found: set[str] = set()
     pending: list[tuple[str, Any]] = [("", spec) for spec in specs]
@@ -36,7 +37,7 @@ def names_read(*specs: Any) -> frozenset[str] | None:
         elif isinstance(value, list):
             pending += ((key, item) for item in value)
         elif isinstance(value, str) and key == "expression":
-            reads = reading(value).reads
+            reads = compiled(value).reads
             if reads is None:
                 return None
             for field in reads:

@@ -5,7 +5,6 @@ Fields are snake_case and keys camelCase; ``None`` and empty lists are left out.
 
 from __future__ import annotations
 
-import re
 import types
 import typing
 from dataclasses import MISSING, fields, is_dataclass
@@ -15,10 +14,11 @@ from typing import Any, TypeVar
 from dractl.errors import InputError
 from dractl.model import camelcase
 from dractl.model.camelcase import camel_case
+from dractl.patterns import pattern
 
 T = TypeVar("T")
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL = pattern(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _RENAMED = {"class_code": "class"}
 # Readers may rely on these keys, even if they are empty.

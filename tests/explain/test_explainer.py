@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
+from dractl.cel import reading
 from dractl.explain import Explainer, Explanation, find
 from dractl.scheduler.groups import Groups, names_read
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
@@ -188,7 +189,7 @@ def keys(
 
     state = state_of(node("node-1"), node("node-2"), *slices, *(held or []))
     taken = AllocatedState.from_claims(state.claims, Features.for_release("1.37"))
-    groups = Groups(state.slices, taken, names_read({"expression": expression}))
+    groups = Groups(state.slices, taken, names_read(reading, {"expression": expression}))
     return [groups.key(value) for value in state.all("Node").values()]
 
 

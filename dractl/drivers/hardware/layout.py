@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from dractl.errors import UsageError
+from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,10 +33,10 @@ Sure = Literal["recorded", "documented", "derived"]
 SURE: tuple[Sure, ...] = ("recorded", "documented", "derived")
 """How sure a value is: printed by a real machine or its driver, documented by the vendor, or concluded from those."""
 
-_ITEM = re.compile(r"(?:(\d+)\s*[xX×]\s*)?(.+)\Z")
-_VERSION = re.compile(r"\d{1,5}(\.\d{1,5}){0,3}\Z")
+_ITEM = pattern(r"(?:(\d+)\s*[xX×]\s*)?(.+)\Z")
+_VERSION = pattern(r"\d{1,5}(\.\d{1,5}){0,3}\Z")
 _NO_UUID = "00000000-0000-0000-0000-000000000000"
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
+_UUID = pattern(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 
 @dataclass(frozen=True, slots=True)

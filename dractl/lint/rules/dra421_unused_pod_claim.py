@@ -58,13 +58,13 @@ k8s.io/api/core/v1 types.go PodSpec.ResourceClaims; google/dranet pkg/driver; ku
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
 from dractl.lint.catalogues import CLASSES, DRIVERS
 from dractl.lint.references import referenced
 from dractl.objects import items, mapping, text
+from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 
 SEVERITY = "warning"
 KINDS = ("Pod template",)
-_NETWORK = re.compile(
+_NETWORK = pattern(
     r"(?:^|[^a-z])(?:net|nic|rdma|roce|eth|ib\b|vfs?\b|cni\b|sriov|infiniband|interface)|(?:nic|net|interfaces?)\b"
 )
 """Words in the names of network drivers, of their classes and of claims for them."""

@@ -180,6 +180,7 @@ class _Names:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._known: dict[tuple[str, str], tuple[frozenset[str], frozenset[str]]] = {}
+        self._nearest: dict[tuple[str, str, str], str | None] = {}
         self._compared = 0
 
     def nearest(self, kind: str, name: str, user: Subject) -> str | None:
@@ -188,16 +189,22 @@ class _Names:
         gpu-0 and gpu-1 are two things, not one misspelt: where names differ in their numbers, none is looked for.
         """
         known, bare = self._of(kind, user)
-        if _without_digits(name) in bare or self._compared > _MAX_COMPARED:
-            return None
-        from dractl.model.nearest import nearest
+        key = kind, name, self._namespace(kind, user)
+        if key not in self._nearest:
+            if _without_digits(name) in bare or self._compared > _MAX_COMPARED:
+                return None
+            from dractl.model.nearest import nearest
 
-        self._compared += len(known)
-        return nearest(name, known, alike=0.85)
+            self._compared += len(known)
+            self._nearest[key] = nearest(name, known, alike=0.85)
+        return self._nearest[key]
+
+    def _namespace(self, kind: str, user: Subject) -> str:
+        return "" if kind == "DeviceClass" else namespace_of(user)
 
     def _of(self, kind: str, user: Subject) -> tuple[frozenset[str], frozenset[str]]:
         """The names that ``user`` may mean, and what is left of them without digits."""
-        namespace = "" if kind == "DeviceClass" else namespace_of(user)
+        namespace = self._namespace(kind, user)
         if (kind, namespace) not in self._known:
             near = (item for item in self._run.of(kind) if kind == "DeviceClass" or may_share_namespace(item, user))
             known = frozenset(item.name for item in near if item.name)

@@ -100,6 +100,7 @@ k8s.io/dynamic-resource-allocation/structured: an error ends Allocate; kubernete
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from dractl.cel import EvalError
@@ -190,6 +191,7 @@ def _first(run: Run, selectors: Iterable[Expression], driver: str, device: Devic
     return None
 
 
+@cache
 def _plain() -> Device:
     """A device that has the standard attributes only."""
     values = {"pcieRoot": {"string": "pci0000:00"}, "pciBusID": {"string": "0000:00:00.0"}, "numaNode": {"int": 0}}
