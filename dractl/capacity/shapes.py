@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState
 
 _MOST = 32  # devices in the allocation of one claim: resource/v1 AllocationResultsMaxSize
+_ONCE = f"each kind once, with a count from 1 to {_MOST}"
 _SELECTORS = {"rdma": 'device.attributes["dra.net"].?rdma.orValue(false)'}
 
 
@@ -71,9 +72,9 @@ def parse(text: str, known: list[str]) -> dict[str, int]:
                 hint=f"a shape is KIND=COUNT,...: {', '.join(HARDWARE)}, or the name of a DeviceClass",
             )
         if kind in counts:
-            raise UsageError(f"{kind} occurs twice in shape {text}", hint=f"write {kind}=COUNT once")
+            raise UsageError(f"{kind} occurs twice in shape {text}", hint=_ONCE)
         if equals and not (number.isdecimal() and 0 < int(number[:9]) <= _MOST):
-            raise UsageError(f"{part!r} is not KIND=COUNT", hint=f"a count is a number from 1 to {_MOST}")
+            raise UsageError(f"{part!r} is not KIND=COUNT", hint=_ONCE)
         counts[kind] = int(number or 1)
     if not counts or sum(counts.values()) > _MOST:
         raise UsageError(f"a shape has 1 to {_MOST} devices, such as gpu=2,nic=1")
