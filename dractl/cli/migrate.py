@@ -201,7 +201,7 @@ def _report(
         terminal.notice(str(remark))
     for note in notes:
         terminal.notice(note)
-    if not resources:
+    if not resources and not remarks:
         terminal.notice("nothing to convert: no container requests a resource of a device plugin")
 
 

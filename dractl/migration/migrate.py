@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.lint.finding import Fix
 from dractl.lint.fixes import applied
+from dractl.lint.partial import is_patch
 from dractl.lint.placeholders import holds_placeholder
 from dractl.manifests import Document, read_text
+from dractl.manifests.kustomize import Kustomizations
 from dractl.migration import labels
 from dractl.migration.edits import Change, Prepend, Remove, Unclear, change, edit
 from dractl.migration.resources import GPU, Wanted, is_extended, mig, wanted, why_not
@@ -83,6 +85,7 @@ class Migration:
 
     def __init__(self, documents: Sequence[Document], *, tolerate: bool = False) -> None:
         self._tolerate = tolerate
+        self._kustomizations = Kustomizations()
         self._taints = {
             text(mapping(taint).get("key"))
             for document in documents
@@ -108,6 +111,9 @@ class Migration:
                 continue
             specs = list(_pod_specs(document.value))
             remarks += _elsewhere(document, [path for path, _ in specs])
+            if specs and is_patch(document, self._kustomizations):
+                remarks += _of_patch(document, specs)
+                continue
             for path, spec in specs:
                 pod = self._planned(document, path, spec, scope, remarks, resources)
                 if pod is not None:
@@ -252,6 +258,16 @@ def _maps(value: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:
             stack += [((*path, key), child) for key, child in node.items()][::-1]
         elif isinstance(node, list):
             stack += [((*path, at), child) for at, child in enumerate(node)][::-1]
+
+
+def _of_patch(document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[Remark]:
+    """What stays to be done where a patch asks for devices: the claim belongs to the object that it changes, and a
+    template has no place in its file."""
+    for path, spec in specs:
+        uses, _ = _uses(document, path, spec, [])
+        if uses:
+            place = document.locate((*uses[0].container, "resources"), key=True)
+            yield Remark(place, "left as it is: a patch; name the claim of the object that it changes by hand")
 
 
 def _uses(

@@ -315,3 +315,14 @@ def test_every_resource_is_tolerated_if_asked_for(tmp_path: Path, capsys: pytest
 def test_a_map_that_loses_everything_else_has_no_comma() -> None:
     flow = POD.format(resource="nvidia.com/gpu", count=1, more="restartPolicy: Never").replace("cpu: 1, ", "")
     assert "resources: {claims: [{name: gpu}]}" in migrated(flow).after
+
+
+def test_a_patch_is_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """kustomize looks for an object to patch for every document of a patch's file."""
+    (tmp_path / "kustomization.yaml").write_text("patches: [{path: more.yaml}]\n")
+    path = tmp_path / "more.yaml"
+    path.write_text(POD.format(resource="nvidia.com/gpu", count=2, more="restartPolicy: Never"))
+    assert run(str(tmp_path)) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "more.yaml:9:5: left as it is: a patch" in captured.err
