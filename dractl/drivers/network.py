@@ -8,6 +8,7 @@ and whatever else the API knows of devices, such as ``bindingConditions``.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dractl.model.releases import Target
     from dractl.validation import Violation
 
+_DRIVER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _KEYS = ("driver", "pool", "generation", "allNodes", "nodeSelector", "devices")
 _DEVICE_KEYS = (
     "name",
@@ -81,7 +83,7 @@ def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[
     pool = document.value
     _known_keys(document, (), pool, _KEYS, "a pool")
     driver, name = pool.get("driver"), str(pool.get("pool", "network"))
-    if not isinstance(driver, str):
+    if not isinstance(driver, str) or not _DRIVER.match(driver):
         raise _error(document, ("driver",), "driver must be a DRA driver's name, such as camera.example.com")
     devices = pool.get("devices")
     if not isinstance(devices, list) or not devices:

@@ -102,6 +102,7 @@ def test_binding_conditions_are_of_releases_that_keep_them(tmp_path: Path) -> No
         ("allNodes: true", "allNodes: 1", 3, "needs either allNodes: true or a nodeSelector"),
         ("allNodes: true", "nodeSelector: zone", 3, "nodeSelector must be a map of labels"),
         ("driver: camera.example.com", "driver: 5", 1, "driver must be a DRA driver's name"),
+        ("driver: camera.example.com", "driver: a b", 1, "driver must be a DRA driver's name"),
         ("camera-2", "camera-1", 8, "two devices are named camera-1"),
         ("camera-2", "Camera_2", 8, "an API server refuses this: spec.devices[1].name"),
         ("zoom: 4", "zoom: 4.5", 6, "an attribute must be a string, an integer, true or false"),
