@@ -221,7 +221,10 @@ def _templates(cluster: Cluster) -> list[Fit]:
         for key, pod in cluster.state.all("Pod").items()
         for reference in maps_at(pod, "spec", "resourceClaims")
     )
-    keys = sorted(cluster.state.all("ResourceClaimTemplate"), key=lambda key: (-used[key], key))
+    # Of a template without requests any number fits.
+    templates = cluster.state.all("ResourceClaimTemplate").items()
+    asking = [key for key, value in templates if maps_at(value, "spec", "spec", "devices", "requests")]
+    keys = sorted(asking, key=lambda key: (-used[key], key))
     found = []
     for key in keys[: max(1, min(_TEMPLATES, _NODES // max(1, len(cluster.state.all("Node")))))]:
         terminal.progress(f"placing copies of {key[1]}")

@@ -292,3 +292,17 @@ def test_what_is_stranded_has_its_own_reason(
     assert main(["fit", "template/t", "-n", "ml", "-f", str(path), "-o", "json", "--isolated"]) == 0
     value = valid(capsys.readouterr().out, "fit-v1.json")
     assert [why in one["why"] for one in value["stranded"]] == [True]  # type: ignore[attr-defined]
+
+
+def test_a_template_that_asks_for_nothing_is_not_placed_forever(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A node that says nothing about its room takes any number of copies without devices."""
+    unlimited = node("a")
+    unlimited["status"] = {}
+    objects = [GPU, template("none"), template("one", request("g", "gpu")), unlimited, gpus("a", "r1")]
+    (tmp_path / "dump.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    assert main(["devices", "-o", "html", "-f", str(tmp_path), "--isolated"]) == 0
+    out = capsys.readouterr().out
+    assert '<span class="fits">one <b>1</b></span>' in out
+    assert '<span class="fits">none' not in out
