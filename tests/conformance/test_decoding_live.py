@@ -100,7 +100,7 @@ def cluster(request: pytest.FixtureRequest, whole: Path, tmp_path: Path) -> Iter
 
 def difference(status: int, message: str, document: dict[str, Any], shape: Struct, release: str) -> str | None:
     ours = decode(document, shape, Target.of(release), ())
-    wrong = [violation.message for violation in ours if violation.rule == "wrong-type"]
+    wrong = [violation.said for violation in ours if violation.rule == "wrong-type"]
     unknown = {violation.field for violation in ours if violation.rule == "unknown-field"}
     if status != 400:
         return f"we say {[violation.message for violation in ours]}" if ours else None

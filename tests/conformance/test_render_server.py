@@ -57,7 +57,8 @@ def accepted(cluster: Any, target: Target, node: Any, drivers: tuple[str, ...] =
         path = f"/apis/resource.k8s.io/v1/{plural}?dryRun=All&fieldValidation=Strict"
         status, headers, body = cluster.request("POST", path, json.dumps(item))
         assert status == 201, (item["metadata"]["name"], body)
-        assert body["spec"] == item["spec"]
+        # 1.34 prints a null for the devices of a slice that has none
+        assert {name: value for name, value in body["spec"].items() if value is not None} == item["spec"]
         assert not [value for name, value in headers.items() if name.lower() == "warning"]
 
 
@@ -205,7 +206,8 @@ def test_every_driver_in_every_version_on_every_machine(server: tuple[Any, Targe
                     path = f"/apis/resource.k8s.io/v1/{plural}?dryRun=All&fieldValidation=Strict"
                     status, _, body = cluster.request("POST", path, text)
                     assert status == 201, (driver, version, item["metadata"]["name"], body)
-                    assert body["spec"] == item["spec"]
+                    # 1.34 prints a null for the devices of a slice that has none
+        assert {name: value for name, value in body["spec"].items() if value is not None} == item["spec"]
     assert len(sent) > len(nodes)
 
 
@@ -255,4 +257,5 @@ def test_network_devices(server: tuple[Any, Target], tmp_path: Path) -> None:
         path = "/apis/resource.k8s.io/v1/resourceslices?dryRun=All&fieldValidation=Strict"
         status, _, body = cluster.request("POST", path, json.dumps(item))
         assert status == 201, body
-        assert body["spec"] == item["spec"]
+        # 1.34 prints a null for the devices of a slice that has none
+        assert {name: value for name, value in body["spec"].items() if value is not None} == item["spec"]

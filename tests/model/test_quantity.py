@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dractl.model import Quantity
@@ -118,6 +118,7 @@ def exact(number: tuple[Any, str]) -> Fraction:
     return rounded if nanos >= 0 else -rounded
 
 
+@settings(deadline=None)
 @given(written)
 def test_the_canonical_form_is_the_same_number(number: tuple[Any, str]) -> None:
     assume(abs(exact(number)) < 10**21)  # upstream prints no suffix above E
@@ -128,6 +129,7 @@ def test_the_canonical_form_is_the_same_number(number: tuple[Any, str]) -> None:
     assert str(again) == str(quantity)
 
 
+@settings(deadline=None)
 @given(written, written)
 def test_order_and_sums_are_those_of_the_numbers(a: tuple[Any, str], b: tuple[Any, str]) -> None:
     left, right = Quantity.parse(text_of(a)), Quantity.parse(text_of(b))
@@ -137,6 +139,7 @@ def test_order_and_sums_are_those_of_the_numbers(a: tuple[Any, str], b: tuple[An
     assert left + right - right == left
 
 
+@settings(deadline=None)
 @given(written)
 def test_a_positive_value_is_rounded_up(number: tuple[Any, str]) -> None:
     value = exact(number)
@@ -144,6 +147,7 @@ def test_a_positive_value_is_rounded_up(number: tuple[Any, str]) -> None:
     assert Quantity.parse(text_of(number)).value() == math.ceil(value)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_any_text_is_a_quantity_or_a_value_error(text: str) -> None:
     said = told(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dractl.model import Version
@@ -63,6 +63,7 @@ def test_the_api_takes_numbers_that_semver_does_not() -> None:
 identifier = st.from_regex(r"(0|[1-9][0-9]{0,3}|[0-9]{0,2}[a-zA-Z-][0-9a-zA-Z-]{0,3})", fullmatch=True)
 
 
+@settings(deadline=None)
 @given(
     st.tuples(*[st.integers(0, 10**6)] * 3),
     st.lists(identifier, max_size=3),

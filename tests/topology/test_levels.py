@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dractl.topology.levels import LEVELS, affinity, level, nearest, rank
@@ -100,6 +100,7 @@ _ADDRESSES = st.integers(0, 3).flatmap(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(_ADDRESSES, min_size=2, max_size=2, unique_by=str))
 def test_any_two_functions_have_one_level_both_ways(places: list[tuple[int, list[int], int, int | None]]) -> None:
     """Any tree: symmetric, known to the legend, and never nearer across roots than within one."""

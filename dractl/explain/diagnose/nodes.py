@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.allocation import Allocated, Fatal, NodeError, is_extended
+from dractl.allocation import IMPLICIT_PREFIX, Allocated, Fatal, NodeError, is_extended
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice
 from dractl.explain.causes import (
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     Raw = Mapping[str, Any]
 
-_IMPLICIT = "deviceclass.resource.kubernetes.io/"
 _MOST = 2  # pods that a cause names
 
 
@@ -237,7 +236,9 @@ def _unmapped(case: Case, verdict: NodeVerdict, resource: str) -> Cause | None:
     scheduler = case.scheduler
     named = provided(scheduler.state.classes)
     if scheduler.features.has("implicit-extended-names"):
-        named |= {f"{_IMPLICIT}{item.metadata.name}": item.metadata.name or "" for item in scheduler.state.classes}
+        named |= {
+            f"{IMPLICIT_PREFIX}{item.metadata.name}": item.metadata.name or "" for item in scheduler.state.classes
+        }
     offered = {r for node in scheduler.nodes for r in map_at(node, "status", "allocatable") if is_extended(r)}
     near = nearest(resource, named.keys() | offered)
     here = (verdict.name,)
