@@ -9,7 +9,7 @@ from dractl.allocation import AllocatedState, DeviceID, apply_taint_rules
 from dractl.capacity.summaries import Amount, Partitions, Shared, consumes, counters, partitions, shared
 from dractl.cel import EvalError, environment
 from dractl.cluster.devices import Devices, result_device
-from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.state import list_at, map_at, maps_at, text_at
 from dractl.model import Quantity, Target
 
 if TYPE_CHECKING:
@@ -136,9 +136,10 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
             DeviceRow(identity, row.node, "gone", holders=index.holders([identity]))
             for identity in sorted(DeviceID(*key, name) for name in allocated.get(key, frozenset()) - published)
         ]
+    homes = _homes(state) if allocated.keys() - by_pool.keys() else {}
     for key in sorted(allocated.keys() - by_pool.keys()):  # no slice of the pool is left
         devices += [
-            DeviceRow(identity, None, "gone", holders=index.holders([identity]))
+            DeviceRow(identity, homes.get(identity), "gone", holders=index.holders([identity]))
             for identity in sorted(DeviceID(*key, name) for name in allocated[key])
         ]
     requests = _requests(state)
@@ -156,6 +157,23 @@ def _requests(state: ClusterState) -> dict[tuple[DeviceID, str], str]:
         for key, claim in state.all("ResourceClaim").items()
         for result in maps_at(claim, "status", "allocation", "devices", "results")
     }
+
+
+def _homes(state: ClusterState) -> dict[DeviceID, str]:
+    """The node to which an allocation binds each device; without those that may be used on several."""
+    found: dict[DeviceID, str] = {}
+    for claim in state.all("ResourceClaim").values():
+        allocation = map_at(claim, "status", "allocation")
+        names = [
+            str(value)
+            for term in maps_at(allocation, "nodeSelector", "nodeSelectorTerms")
+            for field in maps_at(term, "matchFields")
+            if field.get("key") == "metadata.name"
+            for value in list_at(field, "values")
+        ]
+        if len(names) == 1:
+            found |= {result_device(result): names[0] for result in maps_at(allocation, "devices", "results")}
+    return found
 
 
 def _allocated(state: ClusterState) -> dict[PoolID, frozenset[str]]:

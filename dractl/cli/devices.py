@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from dractl.cli import common, source, terminal
 from dractl.cli.options import Argument, Option
-from dractl.errors import InputError
+from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from dractl.capacity import DeviceRow, Fit, Inventory, PluginRow
@@ -93,6 +93,8 @@ def command(
         return _report(cluster, node, driver, device_class, selector, states, by=by, output=output, to_file=output_file)
 
     if watch:
+        if output not in ("table", "wide"):
+            raise UsageError("--watch shows a table", hint="omit -o, or give -o wide")
         from dractl.cli import watching
 
         watching.repeat(watching.tolerant(once))
@@ -241,7 +243,6 @@ def _selected(cluster: Cluster, rows: list[DeviceRow], selector: str) -> list[De
     """Rows for whose device a CEL expression is true. Raises UsageError if it does not compile."""
     from dractl.cel import environment
     from dractl.cluster.devices import Devices
-    from dractl.errors import UsageError
     from dractl.model import Target
 
     features = cluster.features

@@ -84,6 +84,12 @@ def test_a_node_with_a_device_plugin_only_is_no_problem() -> None:
     assert problems(state, inventory(state, FEATURES), plugins(state)) == ()
 
 
+def test_devices_of_a_pool_that_is_gone_are_of_the_node_of_their_claim() -> None:
+    held = claim("c", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p"))
+    (row,) = inventory(state_of(GPU, node("a"), held), Features.for_release("1.37")).devices
+    assert (row.state, row.node) == ("gone", "a")
+
+
 def test_slices_of_a_node_that_is_gone() -> None:
     _, _, found = taken(node("b"), gpus("a", device("gpu-0")))
     assert found == ["node-gone"]

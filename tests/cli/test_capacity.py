@@ -76,6 +76,11 @@ def test_options_that_nothing_matches(dump: str, output: str, capsys: pytest.Cap
     assert capsys.readouterr().out == "none of 5 devices matches these options\n"
 
 
+def test_only_tables_are_watched(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices", "-f", dump, "--isolated", "--watch", "-o", "json"]) == 2
+    assert "--watch shows a table" in capsys.readouterr().err
+
+
 def test_a_selector_that_does_not_compile(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["devices", "-f", dump, "--selector", "device.drivr == 'x'", "--isolated"]) == 2
     assert "--selector" in capsys.readouterr().err
