@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import signal
 import sys
 from typing import NoReturn
 
 from dractl.errors import DractlError
+from dractl.interrupts import INTERRUPTED, leave_on_interrupt, raise_on_interrupt
 
 FAILED = 3
-INTERRUPTED = 130
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
 _NEW_OBJECTS = 100_000  # allocations before garbage is collected; lint of one file makes 41,000
 
@@ -30,29 +29,12 @@ def run() -> NoReturn:
     them is useless, but would take a sixth of the time of ``dractl lint one.yaml``: Python collects every 700 new
     objects, and once more at exit. Garbage is still collected while a long run makes many objects.
     """
-    _leave_on_interrupt()
+    leave_on_interrupt()
     gc.set_threshold(_NEW_OBJECTS)
     code = main()
-    _leave_on_interrupt()
+    leave_on_interrupt()
     gc.freeze()
     sys.exit(code)
-
-
-def _leave_on_interrupt() -> None:
-    """Ctrl-C ends the process at once, without a traceback: during imports, any of which could raise KeyboardInterrupt,
-    and at the end. If the parent ignores interrupts (nohup), so do we."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _leave)
-
-
-def _leave(*_: object) -> None:
-    os._exit(INTERRUPTED)
-
-
-def _raise_on_interrupt() -> None:
-    """Ctrl-C raises KeyboardInterrupt again, so that files and the terminal are left in order."""
-    if signal.getsignal(signal.SIGINT) is _leave:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -155,7 +137,7 @@ def _subcommand(words: list[str]) -> object:
         command = function(words[0])
         values = read(command, words[1:])
         if values is not None:
-            _raise_on_interrupt()
+            raise_on_interrupt()
             return command(**values)
     return _with_typer(words)
 
@@ -168,7 +150,7 @@ def _with_typer(words: list[str]) -> object:
     from dractl.cli.app import command_line
 
     line = command_line(words[0] if words else None, program_name())
-    _raise_on_interrupt()
+    raise_on_interrupt()
     try:
         return line.main(words, prog_name=program_name(), standalone_mode=False)
     except typer.TyperException as error:

@@ -102,6 +102,9 @@ def _topmost(state: ClusterState, kind: str, key: Key) -> tuple[str, Key]:
     return kind, key
 
 
+_COMBINED = "(combined from similar events): "  # k8s.io/client-go tools/record
+
+
 def _refusals(state: ClusterState) -> Iterator[tuple[Key, str, str, str]]:
     """Key and kind of whoever may not create a pod, when, and the refusal: from events, and from the condition that
     ReplicaSets and Deployments have (kubernetes pkg/controller/replicaset/replica_set_utils.go)."""
@@ -109,7 +112,7 @@ def _refusals(state: ClusterState) -> Iterator[tuple[Key, str, str, str]]:
         if event.get("reason") == "FailedCreate":
             about = map_at(event, "involvedObject") or map_at(event, "regarding")
             when = text_at(event, "lastTimestamp") or text_at(event, "eventTime")
-            message = text_at(event, "message") or text_at(event, "note")
+            message = (text_at(event, "message") or text_at(event, "note")).removeprefix(_COMBINED)
             yield (namespace, text_at(about, "name")), text_at(about, "kind"), when, message
     for kind in ("ReplicaSet", "Deployment"):
         for key, value in state.all(kind).items():

@@ -8,7 +8,7 @@ from dractl.cluster.kinds import kind_of
 from dractl.cluster.podgroups import group_of, minimum
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, text_at
-from dractl.cluster.workloads import owned_pods
+from dractl.cluster.workloads import owned_pods, refusal
 from dractl.explain.ask import Question, made_pods
 from dractl.explain.causes import GangTooSmall
 from dractl.explain.explain import Explainer, Options
@@ -101,7 +101,8 @@ def _parts(state: ClusterState, kind: str, key: Key) -> list[tuple[tuple[str, ..
     for _, pod in sorted(there, key=lambda item: (-_priority(item[1]), _created(item[1]), item[0])):
         if not text_at(pod, "metadata", "deletionTimestamp"):
             parts.setdefault(group_of(pod), []).append({**pod, "metadata": {**pod["metadata"], "namespace": key[0]}})
-    made = [] if value is None else _made(Question(kind, key, value), sum(map(len, parts.values())))
+    refused = refusal(state, *key) is not None
+    made = [] if value is None or refused else _made(Question(kind, key, value), sum(map(len, parts.values())))
     if not parts and made:
         return [(group_of(made[0]), [], made)]
     return [(gang, pods, made if len(parts) == 1 else []) for gang, pods in parts.items()]

@@ -23,6 +23,8 @@ C = TypeVar("C", bound="Cause")
 _MOST = 3  # steps that an answer has
 # k8s.io/apiserver/pkg/admission/plugin: policies deny "request", webhooks "the request", and a message follows
 _DENIALS = ("denied the request: ", "denied request: ")
+# kubernetes plugin/pkg/admission/serviceaccount
+_ACCOUNT = "error looking up service account "
 _DAEMONSETS = "kubectl get daemonsets -A"
 
 
@@ -50,6 +52,8 @@ def next_steps(
     """The next steps for the causes of an answer, those of the first cause first, and ``then`` those given. Where there
     are fixes, only what belongs to a cause that no change of objects can reach."""
     steps: dict[str, NextStep] = {}
+    # Without a pod nothing else of it can be looked at.
+    found = [cause for cause in found if isinstance(cause, causes.PodsNotCreated)] or found
     for cause in sorted(found, key=lambda cause: not isinstance(cause, _SPANNING)):
         make = next((_STEPS[kind] for kind in type(cause).__mro__ if kind in _STEPS), None)
         if make is None or (fixes and not isinstance(cause, _BESIDE_FIXES)):
@@ -377,6 +381,12 @@ def _quota(cause: causes.QuotaExceeded, asked: Asked) -> Iterator[NextStep]:
 
 @_for(causes.PodsNotCreated)
 def _pods_not_created(cause: causes.PodsNotCreated, asked: Asked) -> Iterator[NextStep]:
+    account = cause.event.partition(_ACCOUNT)[2].partition(":")[0]
+    if account:
+        yield NextStep(
+            f"create ServiceAccount {account}, or correct serviceAccountName where the pods are written",
+            f"kubectl get serviceaccounts -n {asked.namespace}",
+        )
     yield NextStep(
         "see why the pods are refused", f"kubectl get events -n {asked.namespace} --field-selector reason=FailedCreate"
     )

@@ -47,4 +47,5 @@ def test_nobody_needs_the_heavy_ones_to_start() -> None:
         "dractl.cli",
         "dractl.cli.main",
         "dractl.errors",
+        "dractl.interrupts",
     ]

@@ -6,6 +6,7 @@ from typing import Any
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
+from dractl.explain.groups import groups
 from dractl.report.explain_json import as_json
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
@@ -128,13 +129,14 @@ def test_there_is_always_a_next_step() -> None:
     assert answer.fixes or answer.next
 
 
-def test_a_workload_that_cannot_create_its_pods() -> None:
-    spec = {"containers": [], "resourceClaims": [USES]}
+def refused(message: str) -> tuple[dict[str, Any], ...]:
+    """A Deployment whose ReplicaSet cannot create its pods."""
+    spec = {"containers": [{"name": "main", "image": "x"}], "resourceClaims": [USES]}
     deployment = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": "web", "namespace": "ml", "uid": "u"},
-        "spec": {"template": {"spec": spec}},
+        "spec": {"replicas": 2, "template": {"spec": spec}},
     }
     event = {
         "apiVersion": "v1",
@@ -142,10 +144,25 @@ def test_a_workload_that_cannot_create_its_pods() -> None:
         "metadata": {"name": "e", "namespace": "ml"},
         "reason": "FailedCreate",
         "involvedObject": {"kind": "ReplicaSet", "name": "web-1"},
-        "message": "Error creating: pods is forbidden: exceeded quota: none",
+        "message": f"(combined from similar events): Error creating: pods is forbidden: {message}",
     }
+    return deployment, event
+
+
+def test_a_workload_that_cannot_create_its_pods() -> None:
+    deployment, event = refused("exceeded quota: none")
     answer = explain(*machine("a"), ONE, deployment, event, subject="deploy/web")
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "pods-not-created")
-    assert "ReplicaSet ml/web-1 cannot create its pods" in answer.headline
-    assert "exceeded quota" in answer.headline
+    said = "ReplicaSet ml/web-1 cannot create its pods: Error creating: pods is forbidden: exceeded quota: none"
+    assert answer.headline == f"there is no pod: {said}"
+    state = state_of(*machine("a"), ONE, deployment, event)
+    features = Features.for_release("1.37")
+    assert groups(Explainer(state, features), ["deploy/web"], "ml", {}) == []  # none of them would fit
     assert explain(*machine("a"), ONE, deployment, subject="deploy/web").fits
+
+
+def test_pods_whose_service_account_does_not_exist() -> None:
+    missing = 'error looking up service account ml/runner: serviceaccount "runner" not found'
+    answer = explain(*machine("a"), ONE, *refused(missing), subject="deploy/web")
+    assert answer.next[0].text.startswith("create ServiceAccount ml/runner")
+    assert answer.next[0].command == "kubectl get serviceaccounts -n ml"

@@ -98,7 +98,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     left = {slot: item for slot, item in failed.items() if slot not in done}
     wrong = tuple(f"not enough by itself: {c.title}. Then {then.headline}" for c, then in left.values())
     frees = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
-    held = () if frees & done else holders.recreated_anyway(problem)
+    held = () if found or frees & done else holders.recreated_anyway(problem)
     others = () if found else _besides(problem, explain)
     after = () if found else tuple(step for _, then in left.values() for step in then.next)
     return Found(found, (*wrong, *held, *others), after)
