@@ -205,6 +205,7 @@ class Profile(Protocol):
         ...
 
 
+_CALENDAR = 20  # versions that begin with more are years
 _VERSION = pattern(r"v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?\Z")
 
 
@@ -228,6 +229,21 @@ def version_index(catalogue: Catalogue, driver: str, text: str | None) -> int:
     if not fitting:
         raise UsageError(f"{driver} {text} is older than the versions dractl knows", hint=hint)
     return max(fitting)
+
+
+def as_newest(catalogue: Catalogue, text: str | None) -> str | None:
+    """The newest known release that stands for ``text``, a version newer than it; None for others.
+
+    Versions by calendar (25.12) of drivers that are not counted so are other names of known ones.
+    """
+    match = _VERSION.match(text or "")
+    numbered = [name for name in catalogue.versions if name[0].isdigit()]
+    if match is None or not numbered:
+        return None
+    major, minor = map(int, numbered[-1].split("."))
+    wanted = (int(match[1]), int(match[2]))
+    by_calendar = wanted[0] > _CALENDAR > major
+    return numbered[-1] if wanted > (major, minor) and not by_calendar else None
 
 
 def device_class(name: str, expression: str, **spec: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.drivers import registry
+from dractl.drivers.profile import as_newest
 from dractl.errors import Unsupported
 from dractl.model.releases import COMPARED, GATES, stage
 
@@ -82,6 +83,10 @@ def render(
     unpublished: dict[str, str] = {}
     for profile in chosen:
         inventory = profile.inventory(machine, options)
+        asked = options.versions.get(profile.name)
+        newest = as_newest(profile.catalogue, asked)
+        if newest is not None:
+            notices.append(f"{profile.name}: {asked} is newer than dractl knows; rendered as {newest}")
         notices += inventory.notices
         if inventory.left_out:
             left_out[profile.name] = inventory.left_out

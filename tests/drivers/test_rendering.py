@@ -86,6 +86,24 @@ def test_drivers_whose_hardware_is_absent_are_not_rendered_unless_named() -> Non
     assert found.notices == ("gpu.nvidia.com: no device to publish on this node",)
 
 
+@pytest.mark.parametrize(
+    ("driver", "version", "newest"),
+    [
+        ("gpu.nvidia.com", "0.9", "0.5"),
+        ("gpu.nvidia.com", "v0.5.2", None),
+        ("gpu.nvidia.com", "25.12.0", None),
+        ("dra.net", "main", None),
+        ("dra.net", "1.9.1", "1.4"),
+        ("gpu.amd.com", "2027.1", "2026.8"),
+    ],
+)
+def test_versions_newer_than_known_are_named(driver: str, version: str, newest: str | None) -> None:
+    found = render(Machine(), replace(options(), versions={driver: version}), [driver])
+    said = [notice for notice in found.notices if "is newer than dractl knows" in notice]
+    wanted = f"{driver}: {version} is newer than dractl knows; rendered as {newest}"
+    assert said == ([wanted] if newest else [])
+
+
 def test_drivers_that_are_rendered_only_when_they_are_named() -> None:
     """Their hardware is common, and those who run them are few: nothing else would change without being asked for."""
     node = machine("2xH100,2xnic,nvme,cpus=16,memory=64Gi,vfs=2")
