@@ -1,9 +1,4 @@
-"""What a cluster has and how many more fit: the allocator and the scheduler asked many times.
-
-from dractl.capacity import inventory, place, subject
-inventory(state, features)                                        # every pool and device, its state, its holders
-place(subject(state, "template/gpu-pair", "ml"), features)        # copies, until one stays pending
-"""
+"""The contents of a cluster and how many more fit, from many runs of the allocator and the scheduler."""
 
 from __future__ import annotations
 

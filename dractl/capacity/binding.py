@@ -106,7 +106,7 @@ def _reserved(claim: Raw | None, user: Raw) -> dict[str, Any]:
 
 
 def _user(state: ClusterState, pod: Raw, pod_claim: str) -> dict[str, Any]:
-    """Who a claim of a pod is reserved for: its PodGroup if the group shares the claim, else the pod."""
+    """The consumer that a pod's claim is reserved for: its PodGroup if the group shares the claim, else the pod."""
     entry = next((e for e in maps_at(pod, "spec", "resourceClaims") if e.get("name") == pod_claim), {})
     shared = shared_claim(state, pod, entry) if entry else None
     if shared is None:

@@ -1,4 +1,4 @@
-"""What if: the cluster without some pods, nodes or claims, or with more nodes."""
+"""What-if changes: the cluster without some pods, nodes or claims, or with more nodes."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def _allocated(state: ClusterState) -> dict[PoolID, frozenset[str]]:
 
 
 def _shares(state: ClusterState) -> dict[PoolID, dict[str, Quantity]]:
-    """What claims have of each capacity, by pool, except through adminAccess."""
+    """Claims' shares of each capacity, by pool, except through adminAccess."""
     found: dict[PoolID, dict[str, Quantity]] = {}
     for claim in state.claims:
         allocation = claim.status.allocation if claim.status is not None else None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Islands:
-    """What each node has to itself: pods, slices, and the claims that hold its devices."""
+    """The parts that each node has to itself: pods, slices, and the claims that hold its devices."""
 
     state: ClusterState
     snapshot: Snapshot
@@ -76,7 +76,7 @@ class Islands:
 
     @staticmethod
     def _free(node: NodeInfo, resource: str) -> int:
-        """What is left of a resource, in the scheduler's units."""
+        """The remainder of a resource, in the scheduler's units."""
         return units(resource, node.allocatable.get(resource, Quantity())) - node.requested.get(resource, 0)
 
     def room(self, verdict: NodeVerdict, pod: Raw) -> int | None:

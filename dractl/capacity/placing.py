@@ -97,7 +97,7 @@ class Limit:
 
 
 def admitted(subject: Subject, features: Features, first: Attempt) -> Limit:
-    """What the quotas of the namespace admit; ``first`` is the attempt to place the first copy."""
+    """The number that the quotas of the namespace admit; ``first`` is the attempt to place the first copy."""
     refused = None if subject.stand_in else forbidden(subject.state, subject.copy(1))
     if refused is not None:
         return Limit(0, refused)

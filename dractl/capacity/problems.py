@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """What to do or look at, and the command for it, if there is one."""
+    """A step to take or a thing to look at, and its command, if there is one."""
 
     text: str
     command: str | None = None

@@ -172,7 +172,7 @@ def _equal(
 
 
 def _choices(subject: Subject, count: int, features: Features, tell: Callable[[str], None]) -> list[Choice]:
-    """What is reached with each alternative alone of each request of a template that has several."""
+    """The number reached with each alternative alone of each request of a template that has several."""
     found = []
     for reference in maps_at(subject.pod, "spec", "resourceClaims"):
         key = text_at(subject.pod, "metadata", "namespace"), text_at(reference, "resourceClaimTemplateName")

@@ -1,8 +1,4 @@
-"""What a pool has besides whole devices: shared capacity, counters, and partitions by type.
-
-The views of a ResourcePoolStatusRequest (kubernetes pkg/controller/resourcepoolstatusrequest/views.go), and the
-counters that they are worked out from.
-"""
+"""A pool's contents besides whole devices: shared capacity, counters, and partitions by type."""
 
 from __future__ import annotations
 
@@ -30,7 +26,7 @@ class Amount:
 
     @classmethod
     def of(cls, name: str, total: Quantity, consumed: Quantity) -> Amount:
-        """What is left is never less than nothing."""
+        """The remainder is never negative."""
         left = total - consumed
         return cls(name, str(total), str(consumed), str(left if left.sign() > 0 else Quantity()))
 
@@ -84,7 +80,7 @@ def counters(slices: Sequence[ResourceSlice], used: frozenset[str]) -> tuple[tup
 
 
 def consumes(device: Device) -> list[tuple[CounterName, Quantity]]:
-    """What a device takes of its counters."""
+    """A device's consumption of its counters."""
     return [((c.counter_set, name), value) for c in device.consumes_counters for name, value in c.counters.items()]
 
 

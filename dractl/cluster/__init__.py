@@ -1,4 +1,4 @@
-"""What a cluster holds, read live through kubectl or from dumps and manifests; and the same after a change."""
+"""The contents of a cluster, read live through kubectl or from dumps and manifests, before and after a change."""
 
 from dractl.cluster.state import ClusterState
 

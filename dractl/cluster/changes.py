@@ -77,7 +77,7 @@ def patched(value: Mapping[str, Any], operations: Iterable[Mapping[str, Any]]) -
 
 
 def _place(value: Any, path: Any) -> tuple[Any, str]:
-    """What holds the value at a JSON pointer, and its key there."""
+    """The container of the value at a JSON pointer, and its key there."""
     *parts, last = [p.replace("~1", "/").replace("~0", "~") for p in str(path).split("/")[1:]]
     for part in parts:
         value = _step(value, part)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @record
 class Holder:
-    """Who holds devices: a claim, and the pod that it is reserved for (None: nobody)."""
+    """A holder of devices: a claim, and the pod that it is reserved for (None: no pod)."""
 
     claim: str  # namespace/name
     devices: tuple[str, ...]  # driver/pool/device
@@ -65,7 +65,7 @@ class Devices:
     # -- holders --
 
     def claims_of(self, device: DeviceID) -> list[Key]:
-        """The claims whose allocation has the device, without those that have it by adminAccess."""
+        """Claims holding the device, except through adminAccess."""
         if self._held is None:
             self._held = {}
             for key, claim in self.state.all("ResourceClaim").items():
@@ -87,7 +87,7 @@ class Devices:
         return found
 
     def holders(self, devices: Iterable[DeviceID]) -> tuple[Holder, ...]:
-        """Who holds any of ``devices``: one entry for each claim and pod, those with the most devices first."""
+        """Holders of any of ``devices``: one entry for each claim and pod, those with the most devices first."""
         by_claim: dict[Key, list[DeviceID]] = {}
         for device in devices:
             for key in self.claims_of(device):

@@ -78,7 +78,7 @@ def check_namespace(state: ClusterState, namespace: str | None) -> None:
 
 
 def _instead(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: str | None) -> str | None:
-    """What there is: the name in another namespace, names that begin with it, near names."""
+    """Suggestions: the name in another namespace, names that begin with it, near names."""
     elsewhere = [key for kind in kinds for key in state.all(kind) if key[1] == name]
     if elsewhere:
         return f"there is {'/'.join(elsewhere[0])}"

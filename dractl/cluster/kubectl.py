@@ -69,7 +69,7 @@ class Result:
 
     @property
     def user(self) -> str:
-        """Whom the API server refused."""
+        """The user whom the API server refused."""
         found = _REFUSED.search(self.errors)
         return "" if found is None else found["user"]
 

@@ -1,4 +1,4 @@
-"""What a pod object says about itself: whether it has ended or still waits, and which claims it refers to."""
+"""The state of a pod object: whether it has ended or still waits, and the claims that it refers to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ended(pod: Raw) -> bool:
 
 
 def is_pending(pod: Raw) -> bool:
-    """Whether a pod still waits for a node."""
+    """True if a pod still waits for a node."""
     return not text_at(pod, "spec", "nodeName") and text_at(pod, "status", "phase") not in ENDED
 
 
@@ -41,7 +41,7 @@ def consumers(state: ClusterState, claim: Key) -> Sequence[Raw]:
 
 
 def reserved_for(claim: Raw | None) -> str:
-    """Who a claim is reserved for: ``pod a, b and 2 more``, ``PodGroup ring``; empty for nobody."""
+    """The consumers that a claim is reserved for: ``pod a, b and 2 more``, ``PodGroup ring``; empty for none."""
     entries = maps_at(claim, "status", "reservedFor")
     pods = [text_at(entry, "name") for entry in entries if text_at(entry, "resource") == "pods"]
     more = f" and {len(pods) - 3} more" if len(pods) > 3 else ""

@@ -1,4 +1,4 @@
-"""What may be read of a cluster: the resources that its authorizer withholds, and the commands that grant them."""
+"""The limits on reading a cluster: resources that its authorizer withholds, and the commands that grant them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the objects come from: files, dumps and archives, this node's own devices, a live cluster."""
+"""The origin of objects: files, dumps and archives, this node's own devices, a live cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ENDINGS = (".yaml", ".yml", ".json", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".zi
 
 @record
 class Sources:
-    """What was asked for: names of subjects, files to read, and where devices come from."""
+    """The requested input: names of subjects, files to read, and the origin of devices."""
 
     names: tuple[str, ...]
     files: tuple[str, ...]
@@ -30,7 +30,7 @@ class Sources:
 
     @property
     def live(self) -> bool:
-        """Whether a cluster is asked."""
+        """True if a cluster is queried."""
         return "cluster" in self.devices or not (self.files or self.devices)
 
 
@@ -70,7 +70,7 @@ def state_of(sources: Sources, *, namespace: str | None, stdin: bytes | None = N
 
 
 def published(source: str) -> ClusterState | None:
-    """What ``--devices FILE|DIR`` holds; None where there is no ResourceSlice in it, as in a snapshot of a machine."""
+    """The objects of ``--devices FILE|DIR``; None if it has no ResourceSlice, as in a snapshot of a machine."""
     try:
         documents = read_files([source]).documents
     except InputError:

@@ -77,7 +77,7 @@ def _owned_by(value: Raw, owners: set[tuple[str, str]]) -> bool:
 
 
 def refusal(state: ClusterState, namespace: str, name: str) -> tuple[str, str] | None:
-    """Who cannot create the pods of a workload (itself, its ReplicaSet or Job), and the newest refusal."""
+    """The object that cannot create the pods of a workload (itself, its ReplicaSet or Job), and the newest refusal."""
     newest = ("", "", "")
     for (where, owner), kind, when, message in _refusals(state):
         if where == namespace and (owner == name or owner.startswith(f"{name}-")):
@@ -122,7 +122,7 @@ def _refusals(state: ClusterState) -> Iterator[tuple[Key, str, str, str]]:
 
 
 def missing_pods(state: ClusterState, kind: str, key: Key, value: Raw) -> int:
-    """How many pods a workload wants and has not, where their creation is refused; 0 if nothing refuses it."""
+    """The number of pods that a workload lacks because their creation is refused; 0 if nothing refuses it."""
     if refusal(state, *key) is None:
         return 0
     pods = [pod for _, pod in owned_pods(state, kind, key)]

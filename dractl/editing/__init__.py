@@ -1,7 +1,4 @@
-"""What an editor asks about one open text: diagnostics, hovers, completions and fixes, as plain values.
-
-Lines and columns count from 0 here, and columns count code points; a protocol's own units are its server's business.
-"""
+"""Answers for editors about one open text: diagnostics, hovers, completions and fixes, as plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can stand at a position: fields, classes, drivers, domains, attributes and their values."""
+"""Completions at a position: fields, classes, drivers, domains, attributes and their values."""
 
 from __future__ import annotations
 

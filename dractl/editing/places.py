@@ -1,7 +1,4 @@
-"""Where a position stands in a YAML text, by indentation alone: a text that is being typed seldom parses.
-
-Values in flow style (``{a: b}``) count as one scalar.
-"""
+"""The place of a position in a YAML text, by indentation alone: a text that is being typed seldom parses."""
 
 from __future__ import annotations
 

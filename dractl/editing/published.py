@@ -1,4 +1,4 @@
-"""What drivers publish, in words for an editor: drivers, domains, attributes and their values."""
+"""Descriptions for editors of what drivers publish: drivers, domains, attributes and their values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def by_kind(kind: str) -> tuple[Published, ...]:
 
 
 def of_name(kind: str, full_name: str) -> tuple[Published, ...]:
-    """What publishes an attribute or a capacity by its full name; one for each driver."""
+    """Rows for an attribute or a capacity by its full name; one for each driver that publishes it."""
     return tuple(item for item in by_kind(kind) if item.full_name == full_name)
 
 

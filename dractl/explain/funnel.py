@@ -74,7 +74,7 @@ def _of_class(request: RequestSurvey) -> tuple[DeviceID, ...]:
 
 
 def whole(surveys: Iterable[tuple[Survey, int]]) -> list[RequestSurvey]:
-    """The requests over several nodes: the same stages put together. The number says how many nodes a survey is for;
+    """Merges surveys stage by stage; each comes with the number of identical nodes that it stands for;
     a device that several nodes reach counts once."""
     found = list(surveys)
     once = all(times == 1 for _, times in found)

@@ -170,7 +170,7 @@ def _status(
 
 
 def _left(scheduler: Scheduler, identity: DeviceID, device: Device) -> str:
-    """What is left of the capacities of a device that several claims may hold."""
+    """The remainder of the capacities of a device that several claims may hold."""
     taken = scheduler.held.capacity.get(identity)
     if taken is None or not device.allow_multiple_allocations:
         return ""
@@ -194,7 +194,7 @@ def _unpublished(scheduler: Scheduler, devices: Devices, name: str) -> Iterator[
 
 
 def _compete(devices: Devices, found: tuple[DeviceStatus, ...]) -> bool:
-    """Whether two free devices consume a counter of the same set."""
+    """True if two free devices consume a counter of the same set."""
     drawn = [
         (identity.driver, identity.pool, name)
         for status in found

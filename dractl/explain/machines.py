@@ -1,4 +1,4 @@
-"""Which machines would serve a claim or a pod: the same question, asked about a cluster of each machine alone."""
+"""The machines that would serve a claim or a pod: the same question, asked about a cluster of each machine alone."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ _OTHER = {"attributes": "capacity", "capacity": "attributes"}
 
 
 def value_of(devices: Devices, device: DeviceID, reference: Lookup) -> str | None:
-    """What a device has for a reference, as text; None where it has nothing of that name."""
+    """A device's value for a reference, as a string; None if it has nothing of that name."""
     found = devices.get(device)
     if found is None:
         return None
@@ -107,7 +107,7 @@ class Misfit:
 
     @property
     def missing(self) -> int:
-        """How many devices have nothing of that name."""
+        """The number of devices that have nothing of that name."""
         return self.devices - sum(number for _, number in self.values)
 
 

@@ -35,7 +35,7 @@ _TOLERATION = (
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What stays to be done by hand, or to be known, about a place."""
+    """A remark on a place: something left to be done by hand, or to know."""
 
     position: Position
     message: str

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a claim asks for."""
+    """The devices that a claim requests."""
 
     name: str
     device_class: str

@@ -40,7 +40,7 @@ def options(request: DeviceRequest) -> tuple[ExactDeviceRequest | DeviceSubReque
 
 
 def of_claim(claim: ResourceClaim) -> dict[str, Quantity]:
-    """What a claim is charged: itself, and the devices of each class. All counts as 32, of alternatives the worst."""
+    """The charge for a claim: itself, and the devices of each class. All counts as 32, of alternatives the worst."""
     devices: dict[str, int] = {}
     for request in claim.spec.devices.requests:
         worst: dict[str, int] = {}
@@ -53,7 +53,7 @@ def of_claim(claim: ResourceClaim) -> dict[str, Quantity]:
 
 
 def of_pod(pod: Raw) -> dict[str, Quantity]:
-    """What a pod is charged; one that has ended, as an object alone."""
+    """The charge for a pod; one that has ended counts only as an object."""
     charged = {"count/pods": _ONE}
     if ended(pod):
         return charged
@@ -89,7 +89,7 @@ def claim_refusals(
 
 
 def _claims_of(state: ClusterState, namespace: str, but: Key | None) -> dict[str, Quantity]:
-    """What the claims of a namespace are charged, but for one."""
+    """The charge for the claims of a namespace, except one."""
     keys = [key for key in state.all("ResourceClaim") if key[0] == namespace and key != but]
     return total(of_claim(claim) for key in keys if (claim := state.claim(key)) is not None)
 

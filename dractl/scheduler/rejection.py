@@ -217,14 +217,14 @@ Unmet = (
 
 @record
 class NodeLabel:
-    """What a node has for a label; ``value`` is None if it has no such label."""
+    """A node's value of a label; ``value`` is None if it has no such label."""
 
     key: str
     value: str | None
 
 
 def instead(wanted: NodeSelector, labels: Mapping[str, str]) -> tuple[NodeLabel, ...]:
-    """What a node with ``labels`` has for those of which a selector wants certain values."""
+    """The values of a node with ``labels`` for those of which a selector wants certain values."""
     unmet = (
         each.key
         for term in wanted.node_selector_terms

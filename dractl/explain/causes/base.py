@@ -96,7 +96,7 @@ class Cause:
 
     @property
     def lacking(self) -> int:
-        """How many devices are missing, where that can be counted."""
+        """The number of missing devices, if it can be counted."""
         want, have = getattr(self, "want", None), getattr(self, "have", None)
         return want - have if isinstance(want, int) and isinstance(have, int) else 0
 

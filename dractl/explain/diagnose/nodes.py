@@ -59,7 +59,7 @@ class NodeFindings:
 
     @property
     def count(self) -> int:
-        """How many nodes these are."""
+        """The number of these nodes."""
         return 1 + len(self.like)
 
     @property
@@ -69,7 +69,7 @@ class NodeFindings:
 
 
 def findings(case: Case) -> list[NodeFindings]:
-    """What was found on each group of nodes, for the first of them."""
+    """The findings on each group of nodes, for the first of them."""
     return [_together(_node(case, group[0]), group) for group in case.groups]
 
 
@@ -281,7 +281,7 @@ def _allocation(case: Case, verdict: NodeVerdict) -> tuple[AllocatedDevice, ...]
 
 
 def allocation_of(claim: Raw | None, name: str) -> tuple[AllocatedDevice, ...]:
-    """What a claim has been given."""
+    """The allocation of a claim."""
     return tuple(
         AllocatedDevice(name, text_at(r, "request"), text_at(r, "driver"), text_at(r, "pool"), text_at(r, "device"))
         for r in maps_at(claim, "status", "allocation", "devices", "results")

@@ -53,7 +53,7 @@ class Preference(IntEnum):
 
 
 class Topic(Enum):
-    """What a fix is about."""
+    """The subject of a fix."""
 
     AFFINITY = auto()
     ALL_MODE = auto()
@@ -161,7 +161,7 @@ class Candidate:
 
 
 def touches(change: Change) -> int:
-    """How far a change reaches."""
+    """The extent of a change."""
     match change:
         case Patch(target):
             return _TOUCHES.get(parse_target(target)[0], SETTING)

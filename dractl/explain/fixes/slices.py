@@ -199,7 +199,7 @@ def _counter_set(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]], nam
 
 
 def _most(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
-    """What all devices together consume of a counter."""
+    """The total consumption of a counter by all devices."""
     from dractl.model import Quantity
 
     total = Quantity.parse("0")
