@@ -92,10 +92,21 @@ class TooFewFit:
     domain: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Whether ``minimum`` pods fit was not decided within the budget; ``fits`` do."""
+
+    group: str
+    minimum: int
+    fits: int
+
+
 Waiting = NoGroup | TooFewPods | HeldBack | Unequal | NoDomain | TooFewFit
 
 
-def waiting(state: ClusterState, pod: Raw, features: Features, *, recreated: bool = False) -> Waiting | None:
+def waiting(
+    state: ClusterState, pod: Raw, features: Features, *, recreated: bool = False
+) -> Waiting | Undecided | None:
     """Why the group of a pod of ``state`` waits; None if kube-scheduler would start it now, if the pod is in none, or
     if the group's object is not in the input. With ``recreated`` its pods are created again, with new claims."""
     found = object_of(pod)
@@ -134,8 +145,10 @@ def waiting(state: ClusterState, pod: Raw, features: Features, *, recreated: boo
     best: tuple[Together, str] | None = None
     for domain, nodes in places.items():
         reached = first_of(nodes, key[1], tried, features, missing)
-        if reached.fits >= missing or reached.undecided:
+        if reached.fits >= missing:
             return None
+        if reached.undecided:
+            return Undecided(name, least or 1, len(placed) + reached.fits)
         if best is None or reached.fits > best[0].fits:
             best = reached, domain
     assert best is not None

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dractl.cluster.podgroups import group_of
 from dractl.cluster.pods import consumers, ended, reserved_for
 from dractl.cluster.state import list_at, map_at, maps_at, text_at
 from dractl.drivers.resources import drivers_of
@@ -75,6 +76,7 @@ def _claims(state: ClusterState) -> Iterator[Problem]:
             )
         else:
             yield from _ended_users(state, key, users, devices)
+            yield from _ended_groups(state, key, users, devices)
 
 
 def _delete(key: Key) -> str:
@@ -117,6 +119,29 @@ def _ended_users(state: ClusterState, key: Key, users: list[Raw], devices: str) 
         f"claim {name} holds {devices} for {' and '.join(who)}",
         (f"ResourceClaim/{name}", *(f"Pod/{key[0]}/{pod}" for pod in pods)),
         (step,),
+    )
+
+
+def _ended_groups(state: ClusterState, key: Key, users: list[Raw], devices: str) -> Iterator[Problem]:
+    """A claim of a PodGroup without pods that run or wait: kube-controller-manager keeps the reservation for as long as
+    the PodGroup exists (pkg/controller/resourceclaim, syncClaim)."""
+    groups = [text_at(user, "name") for user in users if text_at(user, "resource") == "podgroups"]
+    if not groups or len(groups) < len(users) or not state.has("Pod"):
+        return
+    alive = {group_of(pod) for other, pod in state.all("Pod").items() if other[0] == key[0] and not ended(pod)}
+    if any((group,) in alive for group in groups):
+        return
+    name, namespace = "/".join(key), key[0]
+    yield Problem(
+        "pod-finished",
+        f"claim {name} holds {devices} for PodGroup {', '.join(groups)}, whose pods have all ended",
+        (f"ResourceClaim/{name}", *(f"PodGroup/{namespace}/{group}" for group in groups)),
+        (
+            NextStep(
+                "delete the PodGroup if it gets no further pods: it keeps the claim",
+                f"kubectl delete podgroups.scheduling.k8s.io {groups[0]} -n {namespace}",
+            ),
+        ),
     )
 
 

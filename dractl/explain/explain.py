@@ -356,11 +356,15 @@ class Explainer:
         return self.groups[named]
 
     def _looked_at(self, member: Raw) -> Group:
-        from dractl.capacity.gangs import unchecked, waiting  # placing pods: few runs get here
+        from dractl.capacity.gangs import Undecided, unchecked, waiting  # placing pods: few runs get here
 
         waits = waiting(self.state, member, self.features)
         if waits is None:
             return Group(notes=tuple(unchecked(self.state, member)))
+        if isinstance(waits, Undecided):
+            name = waits.group.replace("/", " ", 1)
+            started = f"{waits.fits} of the {waits.minimum} pods with which {name} starts fit"
+            return Group(notes=(f"{started}; whether all do was not decided, as placing them took too long",))
         pod, attempt = getattr(waits, "pod", None), getattr(waits, "attempt", None)
         if pod is not None and attempt is not None:
             there = Explainer(getattr(waits, "state", self.state), self.features)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from dractl.allocation import Features
 from dractl.capacity import inventory, plugins, problems
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
@@ -88,6 +90,19 @@ def test_devices_of_a_pool_that_is_gone_are_of_the_node_of_their_claim() -> None
     held = claim("c", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p"))
     (row,) = inventory(state_of(GPU, node("a"), held), Features.for_release("1.37")).devices
     assert (row.state, row.node) == ("gone", "a")
+
+
+@pytest.mark.parametrize(("phase", "codes"), [("Running", []), ("Succeeded", ["pod-finished"])])
+def test_a_claim_that_a_pod_group_keeps(phase: str, codes: list[str]) -> None:
+    held = claim("c", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0")))
+    held["status"]["reservedFor"] = [{"resource": "podgroups", "name": "ring", "uid": "u"}]
+    group = {"schedulingGroup": {"podGroupName": "ring"}, "nodeName": "a"}
+    member = pod("w", {"name": "r", "resourceClaimName": "c"}, spec=group, status={"phase": phase})
+    state = state_of(GPU, node("a"), slice_of("gpu.example.com", "a", device("gpu-0")), held, member)
+    stock = inventory(state, Features.for_release("1.37"))
+    found = problems(state, stock, plugins(state))
+    assert [one.code for one in found] == codes
+    assert all("for PodGroup ring, whose pods have all ended" in one.message for one in found)
 
 
 def test_slices_of_a_node_that_is_gone() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Features
+from dractl.capacity import Together, gangs
 from dractl.cluster.changes import apply
 from dractl.explain import Explainer, Question, explain_each
 from tests.capacity.test_gangs import NODES, ONE, USES, gang, podgroup, ring
@@ -12,6 +13,8 @@ from tests.capacity.test_placing import GPU
 from tests.explain.cluster import allocation, claim, pod, request, state_of
 
 if TYPE_CHECKING:
+    import pytest
+
     from dractl.cluster.state import ClusterState
     from dractl.explain.answer import Explanation
 
@@ -104,6 +107,13 @@ def test_what_cannot_be_looked_at_is_said() -> None:
     by_zone = {"topology": [{"key": "zone"}]}
     near = asked(state_of(GPU, ONE, *NODES, podgroup(gang(2), schedulingConstraints=by_zone), *ring(2)))
     assert near.notes[0].startswith("PodGroup ml/ring keeps its pods on nodes with one value of zone")
+
+
+def test_a_gang_that_takes_too_long_to_place_is_not_said_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = state_of(GPU, ONE, *NODES, podgroup(gang(5)), *ring(5))
+    monkeypatch.setattr(gangs, "first_of", lambda *_: Together(2, state, undecided=True))
+    (note,) = asked(state).notes
+    assert note.startswith("2 of the 5 pods with which PodGroup ml/ring starts fit; whether all do was not decided")
 
 
 def test_pods_of_one_gang_have_one_answer() -> None:
