@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dractl import atomic
 from dractl.lint.finding import Api, Edit, Finding, Fix, ObjectRef, Related, Report
 from dractl.manifests import Position, Skipped
+from dractl.manifests.neighbours import manifests_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -94,10 +95,12 @@ class Cache:
 
 
 def digest_of(read: Relevant, kustomizations: Kustomizations) -> str:
-    """The digest of a part of the input: the files that matter, and the kustomizations around them."""
+    """The digest of a part of the input: the files that matter, the kustomizations around them, and what stands beside
+    files that are named one by one."""
 
     def parts() -> Iterator[bytes]:
         folders: set[str] = set()
+        partly: set[str] = set()
         yield str((read.files, read.alone)).encode()
         for item in read.contents:
             if isinstance(item, Skipped):
@@ -105,7 +108,12 @@ def digest_of(read: Relevant, kustomizations: Kustomizations) -> str:
                 continue
             yield repr((item.name, item.named, item.on_disk, item.chart)).encode(errors="surrogatepass")
             yield item.data
-            folders.add(os.path.dirname(os.path.abspath(item.name)))
+            folder = os.path.dirname(os.path.abspath(item.name))
+            folders.add(folder)
+            if item.named:
+                partly.add(folder)
+        for folder in sorted(partly):
+            yield repr((folder, manifests_in(folder))).encode(errors="surrogatepass")
         for folder in sorted(folders):
             for found in kustomizations.around(folder):
                 named = (found.folder, sorted(found.resources), sorted(found.patches))

@@ -34,6 +34,16 @@ def defined_beside(path: str, kind: str, name: str, read: Iterable[str]) -> bool
     return any(kind.encode() in data and defined.search(data + b"\n") for data in map(_start, others))
 
 
+def manifests_in(folder: str) -> list[tuple[str, int, int]]:
+    """The state of the manifests in a folder: names, times in nanoseconds, and sizes in bytes."""
+    try:
+        with os.scandir(folder) as listing:
+            found = [(entry.name, entry.stat()) for entry in listing if entry.name.endswith(MANIFEST_SUFFIXES)]
+    except OSError:
+        return []
+    return sorted((name, status.st_mtime_ns, status.st_size) for name, status in found)
+
+
 def _start(path: str) -> bytes:
     try:
         with open(path, "rb") as file:

@@ -160,6 +160,20 @@ def test_what_is_damaged_or_foreign_is_ignored(tree: Path, tmp_path: Path, kept:
     assert report(tree, kept) == fresh
 
 
+def test_a_file_beside_those_that_are_named_counts(tree: Path, kept: Cache) -> None:
+    spec = "{resourceClaims: [{name: g, resourceClaimName: twos}], containers: [{name: c, image: x}]}"
+    pod = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {spec}\n---\n"
+    (tree / "pod.yaml").write_text(pod + CLAIM % ("two", "true"))
+
+    def codes() -> set[str]:
+        entries = list(listed([str(tree / "pod.yaml")], ()))
+        return {item.code for item in run.lint_listed([entries], PLAIN, named=False, cache=kept).findings}
+
+    assert "DRA423" in codes()
+    (tree / "twos.yaml").write_text(CLAIM % ("twos", "true"))
+    assert "DRA423" not in codes()
+
+
 def test_a_folder_that_is_a_link_is_not_used(tree: Path, tmp_path: Path, kept: Cache) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "cache").symlink_to("elsewhere")
