@@ -93,6 +93,13 @@ def names_in(path: Path) -> str:
     return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
+def test_no_pattern_is_compiled_at_import() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        assigned = [node.value for node in parsed(path).body if isinstance(node, ast.Assign | ast.AnnAssign)]
+        compiled = [ast.unparse(value.func) for value in assigned if isinstance(value, ast.Call)]
+        assert "re.compile" not in compiled, f"{path}: see dractl/patterns.py"
+
+
 def test_named_tuples_are_those_that_cost_nothing_at_import() -> None:
     for path in PACKAGE.rglob("*.py"):
         assert path.name == "records.py" or "typing.NamedTuple" not in imports(path), f"{path}: see dractl/records.py"
