@@ -26,6 +26,7 @@ from dractl.explain.causes import (
 )
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.between import not_tried, siblings, spanning
+from dractl.explain.diagnose.nodes import everywhere
 from dractl.explain.rank import dominates
 from dractl.explain.unread import sentences
 from dractl.explain.wording import Scope, first
@@ -137,14 +138,8 @@ def _of_one_node(cause: Cause, found: Sequence[NodeFindings], total: int) -> boo
     if isinstance(cause, NodeFilter | Tainted):
         return len(cause.nodes) < total
     if isinstance(cause, DeviceInUse) and not cause.free:
-        alike = (_nothing_for(cause, node) or (node.name in cause.nodes and not node.refused) for node in found)
-        return not all(alike)
+        return not everywhere(cause, found)
     return any(not any(cause.same_as(other) for other in node.causes) for node in found)
-
-
-def _nothing_for(cause: Cause, node: NodeFindings) -> bool:
-    """True if the node has no device that matches what the cause is about."""
-    return any(c.about == cause.about and c.reach < cause.page.reach for c in node.causes)
 
 
 def _besides(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> str:

@@ -377,6 +377,17 @@ def test_devices_that_are_all_in_use_are_counted_over_their_nodes() -> None:
     assert answer.headline == "fits on none of 3 nodes: request r: all 2 matching devices are in use"
 
 
+def test_devices_on_a_cordoned_node_are_not_in_use() -> None:
+    held = [
+        claim(f"held-{n}", request("r", DRIVER), status=allocation(n, (DRIVER, "gpu-0"), pod=f"hog-{n}")) for n in "ab"
+    ]
+    nodes = node("a"), node("b"), node("c", unschedulable=True), *(gpus(n, "gpu-0") for n in "abc")
+    answer = explain("pod/p", GPU, *nodes, ONE, *held, waiting())
+    messages = [reason.short for reason in answer.reasons]
+    assert "request r: the only matching device is in use" in messages
+    assert not any("all 2" in message for message in messages)
+
+
 def test_what_the_node_of_a_shared_claim_has_against_the_pod() -> None:
     status = allocation("a", (DRIVER, "gpu-0"), pod="train")
     status["allocation"]["allocationTimestamp"] = "2026-01-01T00:00:00Z"

@@ -134,16 +134,28 @@ def _by_request(requests: Iterable[RequestSurvey]) -> list[list[RequestSurvey]]:
     return list(groups.values())
 
 
+def everywhere(cause: Cause, found: Sequence[NodeFindings]) -> bool:
+    """True if a cause is what keeps the subject from every node that has a device for it."""
+    return all(_lacks(node, cause) or (node.name in cause.nodes and not node.refused) for node in found)
+
+
+def _lacks(node: NodeFindings, cause: Cause) -> bool:
+    """True if the node has no device that matches what the cause is about."""
+    return any(own.about == cause.about and own.reach < cause.page.reach for own in node.causes)
+
+
 def over_nodes(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> Cause:
     """A selector that no device of several nodes meets, taints of their devices, or devices that are all in use, with
     the values and numbers of all of their devices."""
     tainted, in_use = isinstance(cause, Tainted), isinstance(cause, DeviceInUse)
     if not tainted and (not isinstance(cause, SelectorFalse | DeviceInUse) or cause.have):
         return cause
+    if in_use and not everywhere(cause, found):
+        return cause
     there = [
         (case.surveys[node.name], node.count)
         for node in found
-        if node.name in cause.nodes and node.name in case.refusing and not (in_use and node.refused)
+        if node.name in cause.nodes and node.name in case.refusing
     ]
     if sum(times for _, times in there) < 2:
         return cause
