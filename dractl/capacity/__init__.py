@@ -1,4 +1,9 @@
-"""The contents of a cluster and how many more fit, from many runs of the allocator and the scheduler."""
+"""The contents of a cluster and how many more fit, from many runs of the allocator and the scheduler.
+
+from dractl.capacity import inventory, place, subject
+inventory(state, features)                                        # every pool and device, its state, its holders
+place(subject(state, "template/gpu-pair", "ml"), features)        # copies, until one stays pending
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A pool's contents besides whole devices: shared capacity, counters, and partitions by type."""
+"""A pool's contents besides whole devices: shared capacity, counters, and partitions by type.
+
+The views of a ResourcePoolStatusRequest (kubernetes pkg/controller/resourcepoolstatusrequest/views.go), and the
+counters that they are worked out from.
+"""
 
 from __future__ import annotations
 

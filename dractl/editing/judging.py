@@ -53,7 +53,10 @@ class Diagnostic(NamedTuple):
 def diagnostics(
     text: str, name: str, target: Target, selection: Selection | None = None, *, assumed: bool = False
 ) -> tuple[Diagnostic, ...]:
-    """Lint's findings in a text, in its order; none for a text that does not concern DRA."""
+    """Lint's findings in a text, in its order; none for a text that does not concern DRA.
+
+    ``name`` is the file's; ``selection`` and ``assumed`` are those of :func:`dractl.lint.lint`.
+    """
     from dractl.lint import lint
     from dractl.manifests import load_readable
     from dractl.manifests.load import is_relevant

@@ -1,4 +1,7 @@
-"""The place of a position in a YAML text, by indentation alone: a text that is being typed seldom parses."""
+"""The place of a position in a YAML text, by indentation alone: a text that is being typed seldom parses.
+
+Values in flow style (``{a: b}``) count as one scalar.
+"""
 
 from __future__ import annotations
 
