@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, NamedTuple
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parent
 sys.path[:0] = [str(FOLDER), str(FOLDER / "peers")]
-import build  # noqa: E402
 import explain  # noqa: E402
 import growth  # noqa: E402
 import inputs  # noqa: E402
 import oncall  # noqa: E402
 from measure import compared  # noqa: E402
+
+import build  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
