@@ -321,3 +321,25 @@ def test_which_extended_resources_are_left_to_dra(release: str, allocatable: dic
         asking, node("node-1", allocatable=allocatable), release=release, delegated=frozenset({"x.io/gpu"})
     )
     assert (rejection is None) == fits
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "free"),
+    [
+        # HostPortInfo.CheckConflict: 0.0.0.0, the default, is every address.
+        ("10.0.0.1", "10.0.0.2", True),
+        ("10.0.0.1", "10.0.0.1", False),
+        ("10.0.0.1", None, False),
+        (None, "10.0.0.1", False),
+        ("0.0.0.0", None, False),
+    ],
+)
+def test_host_ports_are_taken_by_address(ours: str | None, theirs: str | None, free: bool) -> None:
+    def listening(name: str, address: str | None, **spec: Any) -> dict[str, Any]:
+        port = {"containerPort": 80, "hostPort": 80, **({"hostIP": address} if address else {})}
+        return pod(name, spec={"containers": [{"name": "c", "image": "x", "ports": [port]}], **spec})
+
+    other = {**listening("b", theirs, nodeName="node-1"), "status": {"phase": "Running"}}
+    rejection = reject(listening("a", ours), node("node-1"), other)
+    assert (rejection is None) is free
+    assert rejection is None or rejection.texts == ("node(s) didn't have free ports for the requested pod ports",)
