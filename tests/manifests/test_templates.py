@@ -26,6 +26,7 @@ def test_a_template(text: str) -> None:
     "text",
     [
         "name: a\n",
+        "a-name-longer-than-its-block: |\n  {{ x }}\n",
         "# {{ a comment }}\nname: a\n",
         'name: "{{ in quotes }}"\n',
         "name: '{{ in quotes }}'\n",
