@@ -75,8 +75,7 @@ def spec(place: Place, target: Target) -> Iterator[Violation]:
     yield from _nodes(place)
     counters, devices = place.child("sharedCounters"), place.child("devices")
     if counters.set and devices.set and target.has("counters-apart-from-devices"):
-        detail = "only one of `sharedCounters` or `devices` is allowed"
-        yield invalid("RS-11", counters, detail, "", key=True, field="spec")
+        yield invalid("RS-11", place, "only one of `sharedCounters` or `devices` is allowed", "")
     yield from _devices(place, devices, target)
     yield from _shared_counters(place, target)
     if place.child("partitionTypeAttribute").set:

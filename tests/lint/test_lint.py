@@ -207,22 +207,6 @@ def test_documents_that_are_none_of_our_business_are_not_counted() -> None:
     assert not report.findings
 
 
-def test_counters_beside_devices_are_shown_where_they_stand() -> None:
-    text = """\
-    apiVersion: resource.k8s.io/v1
-    kind: ResourceSlice
-    metadata: {name: s}
-    spec:
-      driver: gpu.example.com
-      nodeName: node-1
-      pool: {name: node-1, generation: 1, resourceSliceCount: 1}
-      sharedCounters: [{name: c, counters: {m: {value: "1"}}}]
-      devices: [{name: d}]
-    """
-    (finding,) = run(text).findings
-    assert (finding.code, finding.position.line, finding.api.field) == ("DRA311", 8, "spec")
-
-
 def test_one_broken_document_does_not_hide_the_others() -> None:
     report = run("kind: [\n---\n" + CLAIM)
     assert [finding.code for finding in report.findings] == ["DRA001", "DRA116"]
