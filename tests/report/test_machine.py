@@ -118,11 +118,12 @@ def test_a_driver_that_publishes_nothing_is_named(plx: Machine) -> None:
 
 
 def test_a_lost_gpu_silences_its_driver(plx: Machine) -> None:
-    """The driver does not start with a lost GPU, so no GPU is published, and none can be aligned."""
+    """Neither of NVIDIA's drivers starts with a lost GPU, so no GPU is published, and none can be aligned."""
     lost = replace(plx, gpus=(replace(plx.gpus[0], health="lost"), *plx.gpus[1:]))
     text = machine_tree.render(lost, Canvas(200), publication=published(lost))
     assert "  gpu.nvidia.com: publishes nothing: it does not start: GPU 0000:19:00.0 is lost" in text
-    assert text.count("publishes nothing") == 1
+    assert text.count("gpu.nvidia.com: publishes nothing") == 1
+    assert text.count("compute-domain.nvidia.com: publishes nothing") == 1
     assert "on one PCIe root" not in text
     assert machine_html.render(lost, published(lost)).count("gpu.nvidia.com publishes nothing on this node") == 16
 
