@@ -33,6 +33,8 @@ NOT_LOADED = {
     "35-driver-not-registered-on-kubelet": "the pod is scheduled already: its kubelet is the matter",
     "47-admission-policy-rejects-claims": "the dump lacks the admission policy that refuses the claim",
     "84-scheduler-does-not-run": "the scheduler of the plane runs",
+    "freed-but-not-tried-again": "the scheduler of the plane does not hang: it places the pod at once",
+    "match-list-attribute": "its gate differs between server and scheduler; a plane has one set of gates",
 }
 # What no command can fix: hardware, drivers, volumes, time.
 NOTHING_TO_APPLY = {"wait", "no fix", "by hand"}
