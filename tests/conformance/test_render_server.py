@@ -85,6 +85,7 @@ def test_cpus(server: tuple[Any, Target], mode: str) -> None:
         ("cpus=2", "gpu.example.com", "0.4", {"numDevices": "9", "partitionsPerGPU": "1"}),
         ("cpus=2", "gpu.example.com", "0.4", {"numDevices": "8", "partitionsPerGPU": "8"}),
         ("cpus=2", "gpu.example.com", "0.4", {"allowMultipleAllocations": "true", "partitionsPerGPU": "3"}),
+        ("cpus=2", "gpu.example.com", "0.4", EXAMPLE["gpu.example.com"]),
         ("MI300X", "gpu.amd.com", "2025.10", {}),
         ("H100", "gpu.nvidia.com", "0.3", {"dynamicMIG": "true"}),
     ],
@@ -122,6 +123,8 @@ def test_what_is_not_published_is_refused(
 
 
 def test_the_example_driver_with_counters(server: tuple[Any, Target]) -> None:
+    if server[1].release == "1.34" and server[1].enabled("DRAPartitionableDevices"):
+        pytest.skip("1.34 refuses counter sets apart from their devices: see what is not published")
     accepted(*server, machine("cpus=2"), ("gpu.example.com",), settings=EXAMPLE)
 
 
