@@ -83,6 +83,17 @@ def is_json(text: str) -> bool:
         return False
 
 
+def top_level(text: str) -> list[tuple[Any, int, int]]:
+    """The values of a stream of JSON, each with the offset where it begins and the one behind it. Raises NotJson."""
+    found = []
+    place = _space(text, 0)
+    while place < len(text):
+        value, end = _value(text, place)
+        found.append((value, place, end))
+        place = _space(text, end)
+    return found
+
+
 def _space(text: str, place: int) -> int:
     match = _SPACE.match(text, place)
     return match.end() if match is not None else place
@@ -170,15 +181,15 @@ class JsonLocator:
         text = self._source.text
         if text[place] == "{":
             seen = set()
-            for name, key_place, value_place in _members(text, place):
+            for name, key_place, value_place in members(text, place):
                 if name in seen:
-                    where = self._source.position(key_place, _end(text, key_place))
+                    where = self._source.position(key_place, end_of(text, key_place))
                     message = f"key {json.dumps(name, ensure_ascii=False)} already set in map"
                     yield Fault(message, (*path, name), where)
                 seen.add(name)
                 yield from self._duplicates(value_place, (*path, name))
         elif text[place] == "[":
-            for number, value_place in enumerate(_items(text, place)):
+            for number, value_place in enumerate(items(text, place)):
                 yield from self._duplicates(value_place, (*path, number))
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
@@ -188,7 +199,7 @@ class JsonLocator:
             found = self._child(place, step)
             if found is None:
                 if key_place is not None:
-                    return self._source.position(key_place, _end(text, key_place))
+                    return self._source.position(key_place, end_of(text, key_place))
                 return self._source.position(place)
             key_place, place = found
         if offset is not None and text[place] == '"':
@@ -196,15 +207,15 @@ class JsonLocator:
             return self._source.position(pieces[max(0, min(offset, len(pieces) - 1))].place)
         if key and key_place is not None:
             place = key_place
-        return self._source.position(place, _end(text, place))
+        return self._source.position(place, end_of(text, place))
 
     def _child(self, place: int, step: str | int) -> tuple[int | None, int] | None:
         opening = self._source.text[place]
         if place not in self._children and opening in "{[":
             self._children[place] = (
-                {name: (key, value) for name, key, value in _members(self._source.text, place)}
+                {name: (key, value) for name, key, value in members(self._source.text, place)}
                 if opening == "{"
-                else list(_items(self._source.text, place))
+                else list(items(self._source.text, place))
             )
         children = self._children.get(place)
         if isinstance(children, dict):
@@ -214,27 +225,29 @@ class JsonLocator:
         return None
 
 
-def _end(text: str, place: int) -> int:
+def end_of(text: str, place: int) -> int:
+    """The offset behind the value at an offset."""
     return _DECODER.raw_decode(text, place)[1]
 
 
-def _members(text: str, place: int) -> Iterator[tuple[str, int, int]]:
+def members(text: str, place: int) -> Iterator[tuple[str, int, int]]:
     """Name, place of the name and place of the value of each member of the object at ``place``."""
     place = _space(text, place + 1)
     while text[place] != "}":
         name, end = _DECODER.raw_decode(text, place)
         value = _space(text, _space(text, end) + 1)
         yield _SURROGATE.sub("\ufffd", name), place, value
-        place = _space(text, _end(text, value))
+        place = _space(text, end_of(text, value))
         if text[place] == ",":
             place = _space(text, place + 1)
 
 
-def _items(text: str, place: int) -> Iterator[int]:
+def items(text: str, place: int) -> Iterator[int]:
+    """The place of each item of the list at ``place``."""
     place = _space(text, place + 1)
     while text[place] != "]":
         yield place
-        place = _space(text, _end(text, place))
+        place = _space(text, end_of(text, place))
         if text[place] == ",":
             place = _space(text, place + 1)
 

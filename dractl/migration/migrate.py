@@ -11,9 +11,13 @@ from dractl.lint.fixes import applied
 from dractl.lint.partial import is_patch
 from dractl.lint.placeholders import holds_placeholder
 from dractl.manifests import Document, read_text
+from dractl.manifests.jsonlayout import NoPlace, rewritten, with_objects
+from dractl.manifests.jsontext import is_json
 from dractl.manifests.kustomize import Kustomizations
+from dractl.manifests.source import Source
 from dractl.migration import labels
 from dractl.migration.edits import Change, Prepend, Remove, Unclear, change, edit
+from dractl.migration.patches import requests_in_patches
 from dractl.migration.resources import GPU, Wanted, is_extended, mig, wanted, why_not
 from dractl.migration.templates import Shape, Template, Templates
 from dractl.model import pod_templates
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
 _MOST_ALONE = 50  # pods that are tried one by one where all at once do not give what was planned
 _DEPTH = 32
+_PATCH = "left as it is: a patch; name the claim of the object that it changes by hand"
 _TOLERATION = (
     "if nodes carry a taint {resource}, add a toleration (--tolerate): the admission plugin ExtendedResourceToleration "
     "adds it for extended resources only"
@@ -99,7 +104,7 @@ class Migration:
     def of(self, name: str, content: str, scope: str) -> Migrated:
         """A file with claims in place of device plugins' resources; ``scope`` is its folder.
 
-        Nothing but YAML is changed, and no pod whose edits do not read as they were planned.
+        No pod is changed whose edits do not read as they were planned.
         """
         whole = content if content.endswith("\n") else content + ("\r\n" if "\r\n" in content else "\n")
         documents = [item for item in read_text(name, whole) if isinstance(item, Document)]
@@ -107,6 +112,12 @@ class Migration:
         resources: set[str] = set()
         pods: list[_Pod] = []
         for document in documents:
+            remarks += (
+                Remark(
+                    place, f"{resource} is left as it is: a patch; name the claim of the object that it changes by hand"
+                )
+                for place, resource in requests_in_patches(document)
+            )
             if not isinstance(document.value, dict):
                 continue
             specs = list(_pod_specs(document.value))
@@ -118,8 +129,10 @@ class Migration:
                 pod = self._planned(document, path, spec, scope, remarks, resources)
                 if pod is not None:
                     pods.append(pod)
-        if pods and content.lstrip().startswith(("{", "[")):
-            remarks.append(Remark(pods[0].document.locate(()), "left as it is: JSON; convert it to YAML first"))
+        if pods and content.lstrip().startswith(("{", "[")) and not is_json(content):
+            remarks.append(
+                Remark(pods[0].document.locate(()), "left as it is: YAML in braces; write it in lines first")
+            )
             pods = []
         made = self._after(name, whole, documents, pods, remarks)
         after = content if made == whole else made
@@ -146,21 +159,18 @@ class Migration:
 
     def _edited(self, name: str, content: str, documents: Sequence[Document], pods: Sequence[_Pod]) -> str | None:
         """The text with the changes of some pods, provided that it reads as planned."""
-        try:
-            edits = tuple(edit(pod.document, wanted) for pod in pods for wanted in pod.changes)
-        except Unclear:
-            return None
         needed = dict.fromkeys(template for pod in pods for template in pod.templates)
         added = [template for template in needed if template not in self._templates.written]
-        after, _ = applied(content, [Fix("use claims", edits, safe=True)])
-        newline = "\r\n" if "\r\n" in content else "\n"
-        after += "".join(_yaml(template) for template in added).replace("\n", newline)
         values = {id(document): json.loads(json.dumps(document.value, default=str)) for document in documents}
         try:
             for pod in pods:
                 for wanted_change in pod.changes:
                     change(values[id(pod.document)], wanted_change)
-        except (KeyError, IndexError, TypeError):
+            if is_json(content):
+                after = _json_edited(content, [(document, values[id(document)]) for document in documents], added)
+            else:
+                after = _yaml_edited(content, pods, added)
+        except (KeyError, IndexError, TypeError, Unclear, NoPlace):
             return None
         expected = [*values.values(), *(template.value for template in added)]
         read = [json.loads(json.dumps(getattr(item, "value", None), default=str)) for item in read_text(name, after)]
@@ -267,7 +277,7 @@ def _of_patch(document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]
         uses, _ = _uses(document, path, spec, [])
         if uses:
             place = document.locate((*uses[0].container, "resources"), key=True)
-            yield Remark(place, "left as it is: a patch; name the claim of the object that it changes by hand")
+            yield Remark(place, _PATCH)
 
 
 def _uses(
@@ -368,6 +378,27 @@ def _elsewhere(document: Document, specs: Sequence[Path]) -> Iterator[Remark]:
                 else:
                     why = "not in a pod template; whatever creates the pods must let them use claims"
                 yield Remark(document.locate((*path, key), key=True), f"{key} is left as it is: {why}")
+
+
+def _json_edited(content: str, changed: Sequence[tuple[Document, Any]], added: Sequence[Template]) -> str:
+    """JSON with changed documents and further templates."""
+    source = Source("", content)
+    after, rest = "", 0
+    for document, value in changed:
+        if value != document.value:
+            place = document.locate(())
+            start, end = source.offset(place.line, place.column), source.offset(place.end_line, place.end_column)
+            after += content[rest:start] + rewritten(content, start, document.value, value)
+            rest = end
+    return with_objects(after + content[rest:], [template.value for template in added])
+
+
+def _yaml_edited(content: str, pods: Sequence[_Pod], added: Sequence[Template]) -> str:
+    """YAML with the changes of some pods, and further templates at its end."""
+    edits = tuple(edit(pod.document, wanted) for pod in pods for wanted in pod.changes)
+    after, _ = applied(content, [Fix("use claims", edits, safe=True)])
+    newline = "\r\n" if "\r\n" in content else "\n"
+    return after + "".join(_yaml(template) for template in added).replace("\n", newline)
 
 
 def _yaml(template: Template) -> str:

@@ -326,3 +326,81 @@ def test_a_patch_is_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "more.yaml:9:5: left as it is: a patch" in captured.err
+
+
+POD_JSON = """\
+{
+  "apiVersion": "v1",
+  "kind": "Pod",
+  "metadata": {"name": "a", "annotations": {"x": "\\u003cb\\u003e"}},
+  "spec": {
+    "containers": [
+      {"name": "c", "image": "x", "resources": {"limits": {"cpu": 1.0, "nvidia.com/gpu": 2}}}
+    ]
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_json_stays_json_and_keeps_its_layout(newline: str) -> None:
+    text = POD_JSON.replace("\n", newline)
+    after = migrated(text).after
+    made = json.loads(after)
+    assert made["kind"] == "List"
+    pod, template = made["items"]
+    assert pod["spec"]["containers"][0]["resources"] == {"limits": {"cpu": 1}, "claims": [{"name": "gpu"}]}
+    assert pod["spec"]["resourceClaims"] == [{"name": "gpu", "resourceClaimTemplateName": template["metadata"]["name"]}]
+    assert template["spec"]["spec"]["devices"]["requests"][0]["exactly"]["count"] == 2
+    assert f'      "metadata": {{"name": "a", "annotations": {{"x": "\\u003cb\\u003e"}}}},{newline}' in after
+    assert '{"limits": {"cpu": 1.0}, "claims": [{"name": "gpu"}]}' in after
+    assert after.count("\n") == after.count(newline)
+    assert migrated(after).after == after
+
+
+def test_json_without_spaces_gets_none() -> None:
+    after = migrated(json.dumps(json.loads(POD_JSON), separators=(",", ":"))).after
+    assert after == json.dumps(json.loads(after), separators=(",", ":")) + "\n"
+
+
+def test_a_list_gets_the_template_as_an_item_and_a_stream_as_a_value() -> None:
+    whole = json.dumps({"apiVersion": "v1", "kind": "List", "items": [json.loads(POD_JSON)]}, indent=4) + "\n"
+    after = migrated(whole).after
+    assert [item["kind"] for item in json.loads(after)["items"]] == ["Pod", "ResourceClaimTemplate"]
+    assert after == json.dumps(json.loads(after), indent=4) + "\n"
+    stream = migrated(POD_JSON + POD_JSON.replace('"a"', '"b"'))
+    assert [item["kind"] for item in values(stream)] == ["Pod", "Pod", "ResourceClaimTemplate"]
+
+
+def test_a_list_of_pods_has_no_place_for_a_template() -> None:
+    text = json.dumps({"apiVersion": "v1", "kind": "PodList", "items": [json.loads(POD_JSON)]})
+    result = migrated(text)
+    assert result.after == text
+    assert any("left as it is" in remark.message for remark in result.remarks)
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "{op: replace, path: /spec/containers/0/resources/limits/nvidia.com~1gpu, value: 2}",
+        "{op: add, path: /spec/containers/0/resources, value: {limits: {nvidia.com/gpu: 2}}}",
+        "{op: add, path: /spec/containers/0/resources/limits, value: {nvidia.com/gpu: 2}}",
+    ],
+)
+def test_an_inline_patch_is_pointed_at(patch: str) -> None:
+    text = (
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+        f"patches:\n- target: {{kind: Pod}}\n  patch: |-\n    - {patch}\n"
+    )
+    (remark,) = migrated(text).remarks
+    assert "nvidia.com/gpu is left as it is: a patch" in remark.message
+    assert (remark.position.line, text.splitlines()[5][remark.position.column - 1 :][:10]) == (6, "nvidia.com")
+
+
+def test_an_inline_patch_of_other_resources_is_not() -> None:
+    text = (
+        "kind: Kustomization\npatches:\n- patch: |-\n"
+        "    - {op: add, path: /spec/containers/0/resources/limits, value: {memory: 2Gi}}\n"
+        "    - {op: add, path: /metadata/labels/nvidia.com~1gpu, value: a}\n"
+    )
+    assert migrated(text).remarks == ()
