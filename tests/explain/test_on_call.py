@@ -71,7 +71,28 @@ def test_a_pool_that_two_installations_publish() -> None:
     answer = explain("pod/p", GPU, node("node-1"), new, old, ONE, waiting())
     assert "old (created 2026-01-01T00:00:00Z) and new (created 2026-02-01T00:00:00Z); both have gpu-0" in said(answer)
     assert answer.fixes[0].title.startswith("delete the older ResourceSlice old")
+    # No pod is tried again when a slice is deleted (kubernetes dynamicresources.go, EventsToRegister).
+    assert tuple(map(str, answer.fixes[0].steps[-2:])) == (
+        "kubectl delete resourceslice old",
+        "kubectl annotate resourceslice new deleted-duplicates=old",
+    )
     assert answer.next
+
+
+def test_none_of_two_slices_of_one_time_is_the_older() -> None:
+    one, two = gpus("node-1", "gpu-0"), gpus("node-1", "gpu-0")
+    one["metadata"] = {"name": "one", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    two["metadata"] = {"name": "two", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    answer = explain("pod/p", GPU, node("node-1"), one, two, ONE, waiting())
+    assert answer.fixes[0].title.startswith("delete ResourceSlice one, unless two is the stale one")
+
+
+def test_all_slices_that_earlier_installations_have_left() -> None:
+    slices = [gpus("node-1", "gpu-0") for _ in range(3)]
+    for month, item in enumerate(slices, start=1):
+        item["metadata"] = {"name": f"of-{month}", "creationTimestamp": f"2026-0{month}-01T00:00:00Z"}
+    answer = explain("pod/p", GPU, node("node-1"), *slices, ONE, waiting())
+    assert answer.fixes[0].title.startswith("delete the older ResourceSlices of-1, of-2")
 
 
 @pytest.mark.parametrize("release", ["1.35", "1.37"])

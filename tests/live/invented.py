@@ -838,7 +838,6 @@ DRIVERS = [
         "ml/pod/train",
         [["gpu-a-1"], ["gpu-a-2"]],
         [["delete"], ["stale", "older", "other"]],
-        applies=False,
     ),
     Story(
         "42-class-selector-typo",

@@ -20,6 +20,7 @@ from dractl.explain.causes import (
     UnknownNodes,
 )
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.registry import fix_for
 from dractl.objects import newest, slice_of
 from dractl.records import replace
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from dractl.explain.fixes.candidates import Problem
 
 _SHOWN = 5
+_DELETED = "deleted-duplicates"  # the annotation of a slice that stays
 _CREATED = 128
 """The most missing slices that are created to try an allocation. Nothing bounds the count that a slice announces."""
 
@@ -58,17 +60,36 @@ def complete(problem: Problem, cause: OfPool) -> Iterator[Candidate]:
 
 
 @fix_for(PublishedTwice)
-def one_publisher(_: Problem, cause: PublishedTwice) -> Iterator[Candidate]:
-    """The slices that an earlier installation of a driver has left, deleted; those of the newest stay."""
-    for name, when in cause.slices[:-1]:
-        yield Candidate(
-            f"delete the older ResourceSlice {name}" + (f", of {when}" if when else ""),
-            (Delete(f"ResourceSlice/{name}"),),
-            Slot(Topic.POOL, cause.pool),
-            Preference.RESTORE,
-            effect="if the installation that published it is gone: one that runs publishes it again",
-            corrects=True,
-        )
+def one_publisher(problem: Problem, cause: PublishedTwice) -> Iterator[Candidate]:
+    """The slices that an earlier installation of a driver has left, deleted; those of the newest stay.
+
+    The scheduler tries no pod again when a slice is deleted, only when one is added or updated
+    (kubernetes pkg/scheduler/framework/plugins/dynamicresources, EventsToRegister): a slice that stays is annotated.
+    """
+    newest_name, newest_time = cause.slices[-1]
+    kept = problem.state.get("ResourceSlice", ("", newest_name))
+    if kept is None or slice_of(kept).announced >= len(cause.slices):
+        return
+    stale = cause.slices[: -max(slice_of(kept).announced, 1)]
+    names = [name for name, _ in stale]
+    noun = "ResourceSlices" if len(names) > 1 else "ResourceSlice"
+    when = stale[-1][1]
+    if when and when == newest_time:
+        title = f"delete {noun} {', '.join(names)}, unless {newest_name} is the stale one: both were created at {when}"
+    else:
+        title = f"delete the older {noun} {', '.join(names)}" + (f", of {when}" if when else "")
+    deleted = tuple(Delete(f"ResourceSlice/{name}") for name in names)
+    mark = put(kept, ("metadata", "annotations", _DELETED), ",".join(names))
+    yield Candidate(
+        title,
+        (*deleted, Patch(f"ResourceSlice/{newest_name}", (mark,))),
+        Slot(Topic.POOL, cause.pool),
+        Preference.RESTORE,
+        effect=f"if the driver that published it is gone; {newest_name} is annotated: the scheduler notices an update "
+        "at once, a deletion only after up to five minutes",
+        tried=deleted,
+        corrects=True,
+    )
 
 
 def _fault(problem: Problem, driver: str, pool: str) -> PoolFault | None:
