@@ -94,7 +94,7 @@ def command(
     if hardware:
         described.refuse(output, patch=patch, node=node is not None, devices=bool(devices))
 
-    def once() -> tuple[str, bool]:
+    def once(*, aged: bool = True) -> tuple[str, bool]:
         cluster = source.read(
             names or [],
             files or [],
@@ -120,14 +120,15 @@ def command(
             if hardware:
                 return described.compare(cluster, hardware, target, output, verbose, to_file=output_file is not None)
         to_file = output_file is not None
-        return _answer(cluster, selector, node, patch=patch, output=output, verbose=verbose, to_file=to_file)
+        return _answer(cluster, selector, node, patch=patch, output=output, verbose=verbose, to_file=to_file, aged=aged)
 
     if watch:
         if output != "text" or patch:
             raise UsageError("--watch prints only text", hint="omit -o and --patch")
         from dractl.cli import watching
 
-        watching.repeat(watching.tolerant(lambda: once()[0]))
+        # In a pipe a report is printed only if it differs, and an age always does.
+        watching.repeat(watching.tolerant(lambda: once(aged=sys.stdout.isatty())[0]))
         return
     text, fits = once()
     common.write_report(text, output_file)
@@ -150,9 +151,17 @@ def _questions(cluster: Cluster, selector: str | None) -> list[Question]:
 
 
 def _answer(
-    cluster: Cluster, selector: str | None, node: str | None, *, patch: bool, output: str, verbose: int, to_file: bool
+    cluster: Cluster,
+    selector: str | None,
+    node: str | None,
+    *,
+    patch: bool,
+    output: str,
+    verbose: int,
+    to_file: bool,
+    aged: bool,
 ) -> tuple[str, bool]:
-    """The report, and whether everything asked about fits."""
+    """The report, with the ages of the subjects or without, and whether everything asked about fits."""
     from dractl.cluster.state import text_at
     from dractl.explain import Explainer, Options, explain_each
 
@@ -172,7 +181,7 @@ def _answer(
     if patch:
         text = _patches(explanations)
     elif output == "text":
-        text = _text(explanations, groups, verbose, several=several, to_file=to_file)
+        text = _text(explanations, groups, verbose, several=several, to_file=to_file, aged=aged)
         if several and not verbose:
             terminal.notice("explain KIND/NAME -n NAMESPACE shows one of them in full, -v each")
     else:
@@ -252,7 +261,9 @@ def _render(explanations: list[Explanation], groups: list[Group], output: str, *
     return explain_html.render(explanations, groups)
 
 
-def _text(explanations: list[Explanation], groups: list[Group], verbose: int, *, several: bool, to_file: bool) -> str:
+def _text(
+    explanations: list[Explanation], groups: list[Group], verbose: int, *, several: bool, to_file: bool, aged: bool
+) -> str:
     """One subject, or each named one, in full; otherwise a table, and with -v each subject that does not fit."""
     import time
 
@@ -264,7 +275,7 @@ def _text(explanations: list[Explanation], groups: list[Group], verbose: int, *,
     if not to_file:
         wide = min(terminal.width(out), 120)
         canvas = Canvas(wide, terminal.use_unicode(out, piped=False), terminal.use_color(out))
-    now = time.time()
+    now = time.time() if aged else None
     above = explain_groups.text(groups, canvas) + "\n" if groups else ""
     if not several:
         return above + explain_text.render(explanations, canvas, now=now, every=verbose > 0)

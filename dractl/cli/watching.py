@@ -1,4 +1,4 @@
-"""``dractl lint --watch``: waits for files to change."""
+"""``--watch``: waits for files to change, or shows a report about a cluster again and again."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from dractl.report.plain import harmless
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from rich.console import Console
+    from rich.text import Text
+
     Signature = dict[str, tuple[int, int]]
 
 PAUSE = 0.5
+_NO_SCREEN = ("dumb", "unknown")  # values of TERM
 _SKIPPED = (".git", ".venv", "node_modules", "__pycache__")
 
 
@@ -68,12 +72,23 @@ def tolerant(report: Callable[[], str]) -> Callable[[], str]:
     return again
 
 
-def repeat(report: Callable[[], str], pause: float = 5.0, wait: Callable[[float], None] = time.sleep) -> None:
+def until_resized(seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
+    """Waits, at most until the terminal has another size: reports are wrapped to its width."""
+    from shutil import get_terminal_size
+
+    size = get_terminal_size()
+    for _ in range(round(seconds / PAUSE)):
+        sleep(PAUSE)
+        if get_terminal_size() != size:
+            return
+
+
+def repeat(report: Callable[[], str], pause: float = 5.0, wait: Callable[[float], None] = until_resized) -> None:
     """Shows a report again whenever it differs from the last one, until interrupted: on a terminal as a live view that
     replaces itself, else one report after the other, separated by ``---``."""
     import sys
 
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and os.environ.get("TERM") not in _NO_SCREEN:
         _live(lambda: harmless(report()), pause, wait)
         return
     last: str | None = None
@@ -87,16 +102,40 @@ def repeat(report: Callable[[], str], pause: float = 5.0, wait: Callable[[float]
 
 
 def _live(report: Callable[[], str], pause: float, wait: Callable[[float], None]) -> None:
+    """The view has a screen of its own, as that of watch(1): after a resize a terminal wraps what it has printed, and
+    lines could not be replaced any more. What it showed last stays behind."""
+    from rich.console import Console
     from rich.live import Live
-    from rich.text import Text
 
     from dractl.cli import terminal
 
-    first = Text.from_ansi(report())
+    console = Console()
+    last = report()
     terminal.be_quiet(True)  # progress and notices would end up between the reports
-    with Live(
-        first, auto_refresh=False, vertical_overflow="crop", redirect_stdout=False, redirect_stderr=False
-    ) as view:
-        while True:
-            wait(pause)
-            view.update(Text.from_ansi(report()), refresh=True)
+    try:
+        with Live(
+            window(console, last),
+            console=console,
+            screen=True,
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        ) as view:
+            view.refresh()
+            while True:
+                wait(pause)
+                last = report()
+                view.update(window(console, last), refresh=True)
+    finally:
+        console.file.write(last)
+
+
+def window(console: Console, report: str) -> Text:
+    """As much of a report as the terminal has lines for, with how many are left out."""
+    from rich.text import Text
+
+    lines = list(Text.from_ansi(report.rstrip("\n")).wrap(console, console.width))
+    left = len(lines) - console.height
+    if left > 0:
+        lines[console.height - 1 :] = [Text(f"... {left + 1} more lines", style="dim")]
+    return Text("\n").join(lines)

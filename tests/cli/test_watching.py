@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 
 from dractl.cli import terminal, watching
 from tests.cli.test_terminal import AtOnce
@@ -78,6 +79,44 @@ def test_a_terminal_shows_the_last_report_in_place(monkeypatch: pytest.MonkeyPat
     with pytest.raises(Enough):
         watching.repeat(lambda: next(reports), wait=ending(2))
     text = screen.getvalue()
-    between = text[text.index("one") : text.index("two")]
-    assert "\x1b[1A" in between  # the cursor goes up over the report before
+    opened, closed = text.index("\x1b[?1049h"), text.index("\x1b[?1049l")  # the alternate screen
+    assert opened < text.index("one") < text.index("two") < closed
+    assert "\x1b[H" in text[text.index("one") : text.index("two")]  # the cursor goes back to the corner
+    assert text[closed:].endswith("two\n")  # stays behind
     assert "---" not in text
+
+
+def test_a_terminal_without_a_cursor_gets_one_report_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setenv("TERM", "dumb")
+    reports = iter(["one\n", "two\n"])
+    with pytest.raises(Enough):
+        watching.repeat(lambda: next(reports), wait=ending(2))
+    assert screen.getvalue() == "one\n---\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    ("report", "shown"),
+    [
+        ("a\nb\nc\n", ["a", "b", "c"]),
+        ("a\nb\nc\nd\ne\n", ["a", "b", "... 3 more lines"]),
+        (f"a\n{'b' * 25}\nc\n", ["a", "b" * 20, "... 2 more lines"]),
+    ],
+)
+def test_a_report_is_cut_to_the_window(report: str, shown: list[str]) -> None:
+    console = Console(width=20, height=3, file=io.StringIO())
+    assert watching.window(console, report).plain.splitlines() == shown
+
+
+def test_waiting_ends_when_the_terminal_is_resized(monkeypatch: pytest.MonkeyPatch) -> None:
+    widths = iter(["80", "80", "80", "60"])
+    monkeypatch.setenv("COLUMNS", next(widths))
+    naps: list[float] = []
+
+    def sleep(pause: float) -> None:
+        naps.append(pause)
+        monkeypatch.setenv("COLUMNS", next(widths))
+
+    watching.until_resized(100, sleep)
+    assert len(naps) == 3

@@ -1336,7 +1336,7 @@ SELECTORS = [
         ),
         "ml/pod/train",
         [["brand"], ["nvidia"]],
-        [["brand"], ["to nvidia"]],
+        [["brand"], ["to 'nvidia'"]],
     ),
     Story(
         "71-memory-as-attribute",
