@@ -83,6 +83,14 @@ class Program:
 
         return None if self.checked is None else reads(self.checked.root)
 
+    @cached_property
+    def outcomes(self) -> frozenset[bool | None]:
+        """The results that it can have on any device, None for a failure; one that is missing never occurs. All if it
+        does not compile."""
+        from dractl.cel.tautologies import outcomes
+
+        return frozenset((True, False, None)) if self.checked is None else outcomes(self.checked.root)
+
     def evaluate(self, driver: str, device: DeviceLike) -> bool | EvalError:
         """The result that kube-scheduler gets for this device, remembered by the fields that the expression reads.
 

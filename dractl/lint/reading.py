@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.partial import is_patch, stands_alone
 from dractl.lint.relevance import GROUP, concern, group
+from dractl.manifests.claimspecs import claim_specs
 from dractl.manifests.embedded import embedded
 from dractl.records import NamedTuple
 from dractl.validation.decoding import KUBERNETES_GROUPS
@@ -25,7 +26,8 @@ class Reading(NamedTuple):
     """A document that concerns DRA, and how it is read; ``number`` counts those of its file.
 
     ``patch``: it changes another document. ``foreign``: it is a custom resource. ``values``: a chart completes it
-    before the API server sees it. ``resources``: only its extended resources matter.
+    before the API server sees it. ``resources``: only its extended resources matter. ``described``: a controller writes
+    all but its spec.
     """
 
     document: Document
@@ -34,12 +36,15 @@ class Reading(NamedTuple):
     foreign: bool = False
     values: bool = False
     resources: bool = False
+    described: bool = False
 
     def matters(self, violation: Violation) -> bool:
         """True if a violation counts in a document that is read this way."""
         if self.patch and not stands_alone(violation):
             return False
         if self.values and violation.path[:1] == ("metadata",):
+            return False
+        if self.described and violation.path[:1] != ("spec",):
             return False
         return not self.resources or violation.rule in _EXTENDED_RESOURCES
 
@@ -61,6 +66,8 @@ def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> I
             for inside in embedded(document, GROUP) if mentions[document.file] else ():
                 patch = own == "kustomize.config.k8s.io" or is_patch(inside, kustomizations)
                 yield Reading(inside, numbered(inside), patch=patch, values=own != "")
+            for inside in claim_specs(document):
+                yield Reading(inside, numbered(inside), patch=is_patch(document, kustomizations), described=True)
         concerned = concern(document.value)
         if concerned is not None:
             patch = is_patch(document, kustomizations)

@@ -32,6 +32,7 @@ _NAMES = (
     b"DeviceClass",
     b"DeviceTaintRule",
     b"ResourcePoolStatusRequest",
+    b"claimCreationSpec",  # of NVIDIA's NIMService
 )
 _CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # of a container whose pod has none
 # An extended resource such as example.com/gpu: 1 may be provided by a device class; example.com/app:1 is an image.

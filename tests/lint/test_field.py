@@ -268,6 +268,46 @@ def test_an_object_is_one_wherever_it_stands(found) -> None:
     assert config.splitlines()[9][4:][place.column - 1 : place.end_column - 1] == "-1"
 
 
+def test_claims_described_by_custom_resources_are_judged(tmp_path: Path) -> None:
+    # grove operator/api/core/v1alpha1/podcliqueset.go ResourceClaimTemplateConfig; k8s-nim-operator
+    # api/apps/v1alpha1/dra_types.go DRAClaimCreationSpec
+    grove = """\
+    apiVersion: grove.io/v1alpha1
+    kind: PodCliqueSet
+    metadata: {name: a}
+    spec:
+      template:
+        resourceClaimTemplates:
+        - name: good
+          templateSpec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: x}}]}}}
+        - name: bad
+          templateSpec:
+            spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: x, count: -1}}]}}
+    """
+    nim = """\
+    apiVersion: apps.nvidia.com/v1alpha1
+    kind: NIMService
+    metadata: {name: a}
+    spec:
+      draResources:
+      - resourceClaimName: a
+      - claimCreationSpec:
+          devices:
+          - name: gpu
+            driverName: gpu.nvidia.com
+            celExpressions:
+            - device.attributes["gpu.nvidia.com"].architecture == "Hopper"
+            - device.attributes["gpu.nvidia.com"].architecture = "Hopper"
+          - {name: GPU}
+    """
+    (tmp_path / "a.yaml").write_text(dedent(grove))
+    (tmp_path / "b.yaml").write_text(dedent(nim))
+    for release in ("1.37", "1.33"):  # before 1.34 too: a controller writes the version of the template
+        findings = lint(load_readable([str(tmp_path)]), Target.of(release)).findings
+        errors = [(f.code, f.position.line) for f in findings]
+        assert errors == [("DRA116", 11), ("DRA113", 13), ("DRA103", 14)]
+
+
 def test_raw_resources_hold_the_fields_of_an_object_in_spec(found) -> None:
     # bjw-s-labs/helm-charts charts/library/common/templates/classes/_rawResource.tpl, before `manifest` (values.yaml:
     # "Configure the contents of the resource that should be added")

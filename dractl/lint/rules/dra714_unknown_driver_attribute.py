@@ -78,8 +78,9 @@ def check(run: Run) -> Iterator[Advice]:
         place = (id(read.selection.subject), read.expression.path, lookup.kind, lookup.full_name)
         if read.row is None and lookup.domain in driver.domains and place not in said and not _said_elsewhere(read):
             said.add(place)
-            effect = "never matches" if read.guarded else "fails on each of its devices"
-            message = f"{driver.name} publishes no {_WORDS[lookup.kind]} {lookup.full_name}: the selector {effect}"
+            message = f"{driver.name} publishes no {_WORDS[lookup.kind]} {lookup.full_name}"
+            if not any(sign in read.program.text for sign in ("||", " ? ")):  # else other conditions may decide
+                message += f": the selector {'never matches' if read.guarded else 'fails on each of its devices'}"
             added = driver.extension and lookup.kind == "attributes"
             advice = read.advice(
                 f"{message}, unless {driver.extension} adds it" if added else message,

@@ -2,14 +2,14 @@
 
 ## What it does
 
-Reports selectors that are false or an error without reading the device, conditions that name a different driver than
-the class, types of devices that the class excludes, and conditions that no possible value of an attribute satisfies.
-Selectors that contradict each other are DRA606.
+Reports selectors that are false or an error without reading the device, or by their logic alone (`x && !x`,
+`x && false`), conditions that name a different driver than the class, types of devices that the class excludes, and
+conditions that no possible value of an attribute satisfies. Selectors that contradict each other are DRA606.
 
 ## Why is this bad
 
 A device must satisfy all selectors of class and request, so the request is never satisfied. A selector that is always
-true is merely superfluous and reported as info.
+true (`x || true`, `x != "a" || x != "b"`) selects nothing and is reported as info.
 
 ## Example
 
@@ -77,9 +77,14 @@ def check(run: Run) -> Iterator[Advice]:
                 continue
             if program.reads == frozenset():
                 yield from _constant(selection, expression, program)
+                continue
+            advice = _by_logic(selection, expression, program)
+            if advice is not None:
+                yield advice
             elif selection.request is not None and run.device_class(selection.request.device_class) is None:
                 yield from _against_class(selection, expression, program)
-            yield from _values(selection, expression, program)
+            if advice is None:
+                yield from _values(selection, expression, program)
 
 
 def _constant(selection: Selection, expression: Expression, program: Program) -> Iterator[Advice]:
@@ -92,6 +97,31 @@ def _constant(selection: Selection, expression: Expression, program: Program) ->
         return
     why = f"fails on every device: {result.text}" if isinstance(result, EvalError) else "is false for every device"
     yield Advice(selection.subject, expression.path, f"the selector {why}")
+
+
+def _by_logic(selection: Selection, expression: Expression, program: Program) -> Advice | None:
+    """One that its logic alone makes true, or never true; comparisons that contradict each other are DRA606."""
+    if True not in program.outcomes:
+        if _compares_twice(program):
+            return None
+        return Advice(
+            selection.subject, expression.path, "no device satisfies this: it is never true, whatever a device has"
+        )
+    if False in program.outcomes:
+        return None
+    message = "the selector is true for every device"
+    if None in program.outcomes:
+        message = "the selector excludes no device: it is true wherever it does not fail"
+    return Advice(selection.subject, expression.path, message, help="remove it, or correct it", severity="info")
+
+
+def _compares_twice(program: Program) -> bool:
+    demands = [
+        found.lookup.full_name if found.lookup else ""
+        for found in program.comparisons
+        if found.required and found.operator in ("==", "in")
+    ]
+    return len(set(demands)) < len(demands)
 
 
 def _against_class(selection: Selection, expression: Expression, program: Program) -> Iterator[Advice]:
