@@ -12,6 +12,8 @@ from dractl.report.plain import printable
 if TYPE_CHECKING:
     import threading
 
+    from rich.progress import Progress
+
 ColorChoice = Literal["auto", "always", "never"]
 
 
@@ -109,48 +111,60 @@ class _Progress:
 
     def __init__(self) -> None:
         self.message = ""
-        self.shown = False
         self.timer: threading.Timer | None = None
+        self.view: Progress | None = None
 
     def say(self, message: str) -> None:
-        import threading
-
-        self.message = message
+        self.message = printable(message)
         if not message:
             self._end()
-        elif self.shown:
-            self._print()
+        elif self.view is not None:
+            self._update(self.view)
         elif self.timer is None:
-            self.timer = threading.Timer(DELAY, self._print)
+            import threading
+
+            self.timer = threading.Timer(DELAY, self._show)
             self.timer.daemon = True
             self.timer.start()
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn
+        from rich.table import Column
+
+        cut = Column(no_wrap=True, overflow="crop", ratio=1)
+        step = TextColumn("{task.description}", markup=False, table_column=cut)
+        view = Progress(
+            SpinnerColumn("line"),
+            step,
+            console=Console(file=sys.stderr, no_color=not use_color(sys.stderr)),
+            expand=True,
+            transient=True,
+            refresh_per_second=4,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        view.add_task(self.message)
+        view.start()
+        self.view = view
+        self._update(view)  # the step may be another one by now
+
+    def _update(self, view: Progress) -> None:
+        view.update(view.task_ids[0], description=self.message)
 
     def _end(self) -> None:
         if self.timer is not None:
             self.timer.cancel()
             self.timer.join()
             self.timer = None
-        if self.shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-            self.shown = False
-
-    def _print(self) -> None:
-        line = printable(self.message)[: max(_columns(sys.stderr) - 1, 1)]
-        if line:
-            self.shown = True
-            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+        if self.view is not None:
+            self.view.stop()
+            self.view = None
 
 
 DELAY = 1.0
 """Seconds after which progress appears."""
 _PROGRESS = _Progress()
-
-
-def _columns(stream: TextIO) -> int:
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or 80
-    except (OSError, ValueError):
-        return 80
 
 
 def progress(message: str) -> None:

@@ -68,7 +68,7 @@ def test_progress_does_not_come_between_reports(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(Enough):
         watching.repeat(report, wait=ending(2))
     assert "reading" not in screen.getvalue()
-    assert errors.getvalue().count("reading") == 1
+    assert errors.getvalue().count("\x1b[?25l") == 1  # before the live view only
 
 
 def test_a_terminal_shows_the_last_report_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
