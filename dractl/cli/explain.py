@@ -174,7 +174,10 @@ def _answer(
     known = [text_at(value, "metadata", "name") for value in explainer.scheduler.nodes]
     if node is not None and node not in known:
         raise InputError(f"--node {node}: no such node", hint=f"there are {', '.join(known[:8]) or 'none'}")
-    explanations = explain_each(explainer, questions, alike=not patch)
+    try:
+        explanations = explain_each(explainer, questions, terminal.progress, alike=not patch)
+    finally:
+        terminal.progress("")
     groups = [] if patch or selector else _groups(explainer, cluster)
     listed = len(sources.names) != 1 or len(questions) != 1
     several = len(explanations) > max(1, len(sources.names))  # several were named

@@ -132,12 +132,14 @@ class _Progress:
         from rich.progress import Progress, SpinnerColumn, TextColumn
         from rich.table import Column
 
+        console = Console(file=sys.stderr, no_color=not use_color(sys.stderr))
+        console.width = max(console.width - 4, 1)  # the terminal echoes ^C behind the line
         cut = Column(no_wrap=True, overflow="crop", ratio=1)
         step = TextColumn("{task.description}", markup=False, table_column=cut)
         view = Progress(
             SpinnerColumn("line"),
             step,
-            console=Console(file=sys.stderr, no_color=not use_color(sys.stderr)),
+            console=console,
             expand=True,
             transient=True,
             refresh_per_second=4,

@@ -13,7 +13,7 @@ from dractl.explain.answer import SEVERITY, Explanation, Subject
 from dractl.records import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from dractl.cluster.state import ClusterState
     from dractl.explain.ask import Question
@@ -31,17 +31,26 @@ _LABELS = (
 )
 
 
-def explain_each(explainer: Explainer, questions: Sequence[Question], *, alike: bool = False) -> list[Explanation]:
+def explain_each(
+    explainer: Explainer,
+    questions: Sequence[Question],
+    tell: Callable[[str], None] = lambda _: None,
+    *,
+    alike: bool = False,
+) -> list[Explanation]:
     """The answers, worst first. With ``alike`` equal replicas of a workload have one answer, in which the others are
-    named. A subject that cannot be explained is ``undecided``, unless it is the only one: then the error is raised."""
+    named. A subject that cannot be explained is ``undecided``, unless it is the only one: then the error is raised.
+    ``tell`` is called with each step before it is taken."""
     if len(questions) == 1:
+        tell(f"explaining {_called(questions[0])}")
         return [explainer.explain(questions[0])]
     groups: dict[Hashable, list[Question]] = {}
     for position, question in enumerate(questions):
         key = _likeness(explainer.state, question) if alike else None
         groups.setdefault(position if key is None else key, []).append(question)
     answers = []
-    for group in groups.values():
+    for number, group in enumerate(groups.values(), 1):
+        tell(f"explaining {_called(group[0])} ({number} of {len(groups)})")
         answer = _safely(explainer, group[0])
         names = tuple(question.key[1] for question in group[1:])
         if names:
@@ -49,6 +58,10 @@ def explain_each(explainer: Explainer, questions: Sequence[Question], *, alike: 
             answer = replace(answer, alike=names, workload=f"{kind.lower()} {group[0].key[0]}/{name}")
         answers.append(answer)
     return worst_first(answers)
+
+
+def _called(question: Question) -> str:
+    return f"{question.kind.lower()} {'/'.join(part for part in question.key if part)}"
 
 
 def _together(pod: Raw) -> tuple[str, str] | None:
