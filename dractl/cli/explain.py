@@ -168,7 +168,7 @@ def _answer(
     state, sources = cluster.state, cluster.sources
     questions = _questions(cluster, selector)
     if not questions:
-        return _quiet(cluster, output, patch=patch), True
+        return _quiet(cluster, selector, output, patch=patch), True
     _tell_what_is_missing(cluster)
     explainer = Explainer(state, cluster.features, Options(release_assumed=cluster.release_assumed, node=node))
     known = [text_at(value, "metadata", "name") for value in explainer.scheduler.nodes]
@@ -205,7 +205,7 @@ def _groups(explainer: Explainer, cluster: Cluster) -> list[Group]:
         terminal.progress("")
 
 
-def _quiet(cluster: Cluster, output: str, *, patch: bool) -> str:
+def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) -> str:
     """The report if nothing is pending. Raises InputError if the input has nothing that could be."""
     from dractl.cluster.kinds import check_namespace
     from dractl.explain import everything
@@ -214,7 +214,8 @@ def _quiet(cluster: Cluster, output: str, *, patch: bool) -> str:
     if not (cluster.sources.live or any(state.has(kind) for kind in ("Pod", "ResourceClaim"))):
         raise InputError("there is nothing to explain: no pod and no claim", hint=_what_is_there(state))
     check_namespace(state, where)
-    waiting = sorted(question.key[0] for question in everything(state, None)) if where is not None else []
+    narrowed = where is not None and selector is None
+    waiting = sorted(question.key[0] for question in everything(state, None)) if narrowed else []
     if waiting:
         spaces = list(dict.fromkeys(waiting))
         told = ", ".join(spaces[:4]) + (f" and {len(spaces) - 4} more" if len(spaces) > 4 else "")
@@ -225,7 +226,8 @@ def _quiet(cluster: Cluster, output: str, *, patch: bool) -> str:
         from dractl.report import explain_json
 
         return explain_json.render([], listed=True)
-    said = f"nothing is pending{here}: no pod waits for devices, and no claim is unallocated"
+    among = f" of those with {selector}" if selector is not None else ""
+    said = f"nothing{among} is pending{here}: no pod waits for devices, and no claim is unallocated"
     if output == "html":
         from dractl.report import explain_html
 

@@ -141,7 +141,7 @@ def read(
     reading = _Reading(login, where, {}, {}, [], [])
     reading.take(_CALLS, results)
     rights = Rights(tuple(reading.unread), next(iter(reading.users), ""))
-    _check(rights, where, frozenset() if partly else vital)
+    _check(rights, where, frozenset() if partly else vital, everywhere=everywhere)
     reading.again()
     scope = None if everywhere and not rights.narrow("Pod") else where
     named: dict[str, str] = {}
@@ -159,12 +159,13 @@ def read(
     return Live(state, where, tuple(notes), named)
 
 
-def _check(rights: Rights, namespace: str, vital: frozenset[str]) -> None:
+def _check(rights: Rights, namespace: str, vital: frozenset[str], *, everywhere: bool) -> None:
     """Raises InputError if what may be read is too little. Without anything ``vital`` pods or claims are enough."""
     unread = [one for one in rights.unread if one.kind in vital]
     if not vital and len(rights.hidden("Pod", "ResourceClaim")) == 2:
+        tried = f"in all namespaces or in namespace {namespace} alone" if everywhere else f"in namespace {namespace}"
         raise InputError(
-            f"neither pods nor claims may be read in namespace {namespace}",
+            f"neither pods nor claims may be read {tried}",
             hint=f"-n NAMESPACE asks about another one; an administrator can allow it: {rights.grant}",
         )
     if not unread:

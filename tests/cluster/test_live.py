@@ -198,6 +198,8 @@ def test_neither_pods_nor_claims(kubectl: Kubectl) -> None:
     with pytest.raises(InputError, match="neither pods nor claims may be read in namespace team") as raised:
         live.read(live.Login(), namespace="team", partly=True)
     assert "--user=me" in (raised.value.hint or "")
+    with pytest.raises(InputError, match="in all namespaces or in namespace team alone"):
+        live.read(live.Login(), namespace="team", everywhere=True, partly=True)
 
 
 def test_somebody_else_is_asked_for(kubectl: Kubectl) -> None:

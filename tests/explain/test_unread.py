@@ -83,6 +83,13 @@ def test_a_pod_that_the_scheduler_has_not_looked_at() -> None:
     assert any("kube-scheduler" in step.command for step in found.next)
 
 
+def test_the_scheduler_does_not_look_at_a_pod_before_its_claim_is_created() -> None:
+    entry = {"name": "g", "resourceClaimTemplateName": "two-gpus"}
+    fresh = pod("train-0", entry, metadata={"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"})
+    found = answer(seen(*WHOLE, fresh, hidden=(*CLUSTER, "ResourceClaimTemplate")))
+    assert not any("is kube-scheduler running" in said for said in (found.headline, *found.notes))
+
+
 @pytest.mark.parametrize(
     ("changed", "code", "said"),
     [

@@ -398,13 +398,29 @@ def _old_template(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Ca
 
 
 def not_tried(case: Case) -> Iterator[Cause]:
-    """A pod of a cluster that kube-scheduler has not looked at; of another scheduler's pods nothing is known."""
+    """A pod of a cluster that kube-scheduler has not looked at; of another scheduler's pods nothing is known.
+
+    It does not look at a pod whose claims do not exist, either (PreEnqueue of kubernetes
+    pkg/scheduler/framework/plugins/dynamicresources): that is another cause, or hidden from the user.
+    """
     pod = case.question.value
     if text_at(pod, "spec", "schedulerName") not in ("", "default-scheduler"):
         return
     if case.question.kind != "Pod" or not text_at(pod, "metadata", "uid") or ended(pod):
         return
+    if _may_lack_claims(case, pod):
+        return
     tried = any(c.get("type") == "PodScheduled" for c in maps_at(pod, "status", "conditions"))
     scheduled = event_about(case.state, pod, "FailedScheduling") or event_about(case.state, pod, "Scheduled")
     if not tried and not scheduled and text_at(pod, "status", "phase") == "Pending":
         yield NotTriedYet(since=text_at(pod, "metadata", "creationTimestamp"))
+
+
+def _may_lack_claims(case: Case, pod: Mapping[str, Any]) -> bool:
+    """True if a claim of the pod may be missing, and what would show it may not be read."""
+    hidden = {one.kind for one in case.state.rights.hidden("ResourceClaim", "ResourceClaimTemplate")}
+    made = {text_at(status, "name") for status in maps_at(pod, "status", "resourceClaimStatuses")}
+    references = (r for r in maps_at(pod, "spec", "resourceClaims") if text_at(r, "name") not in made)
+    return bool(hidden) and any(
+        text_at(r, "resourceClaimTemplateName") or "ResourceClaim" in hidden for r in references
+    )
