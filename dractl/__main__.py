@@ -1,4 +1,4 @@
-"""Where the scripts ``dractl`` and ``kubectl-dra`` start: nothing is imported before Ctrl-C is seen to."""
+"""The entry point of ``dractl`` and ``kubectl-dra``. Handles Ctrl-C before anything else is imported."""
 
 from dractl.interrupts import leave_on_interrupt
 

@@ -1,4 +1,4 @@
-"""What Ctrl-C does while a command starts and ends. Imports nothing that costs time: it comes first."""
+"""Ctrl-C while a command starts and ends. Imports nothing that costs time: this module comes first."""
 
 import os
 import signal

@@ -99,7 +99,7 @@ class Field(NamedTuple):
 
 
 class _Specified(NamedTuple):
-    """What :func:`field` says of a field."""
+    """The result of :func:`field`."""
 
     default: Any
     factory: Any

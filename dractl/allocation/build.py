@@ -147,7 +147,7 @@ class Built:
         return obstacle_fault(asked, offer.candidate.id, obstacle)
 
     def consumed(self, slot: int, device: int) -> Mapping[str, Quantity]:
-        """What a share of a device consumes for a slot."""
+        """Consumption of a device's share for a slot."""
         asked = self.asked[slot]
         found = self.devices.consumed(asked.capacity, device, id(asked.spec))
         assert not isinstance(found, Unfit | CapacityFault)
@@ -452,7 +452,7 @@ class Builder:
         return all(want <= left for want, left in zip(found, room, strict=True))
 
     def _vector(self, asked: Asked, device: int) -> Vector | Unfit | CapacityFault:
-        """What a share consumes of each capacity by name, in billionths."""
+        """Consumption of each capacity by name, in billionths."""
         found = self.devices.consumed(asked.capacity, device, id(asked.spec))
         if isinstance(found, Unfit | CapacityFault):
             return found

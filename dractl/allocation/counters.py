@@ -72,7 +72,7 @@ def available_counters(
 
 
 def amounts_of(device: Device) -> list[tuple[tuple[str, str], int]]:
-    """What a device consumes of each (set, counter), in billionths."""
+    """A device's consumption of each (set, counter), in billionths."""
     return [
         ((consumption.counter_set, counter), nano(value))
         for consumption in device.consumes_counters

@@ -144,7 +144,7 @@ class NodeDevices:
     def consumed(
         self, requested: Mapping[str, Quantity] | None, number: int, key: int
     ) -> Mapping[str, Quantity] | Unfit | CapacityFault:
-        """What a share of a device consumes; ``key`` stands for the request."""
+        """Consumption of a device's share; ``key`` stands for the request."""
         device = self.candidate(number).device
         memory = (key, repr(device.mapping.get("capacity")))
         found = self._consumed.get(memory)

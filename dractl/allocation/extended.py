@@ -37,7 +37,7 @@ EXTENDED_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim"
 
 @record
 class ExtendedResources:
-    """What a pod's extended resources need on one node.
+    """Devices that a pod's extended resources need on one node.
 
     ``claim`` is None if devices back none of them there. ``mappings`` name the request that each container uses.
     ``misfit`` is a resource that neither the node has nor a class backs: the scheduler says ``cannot fit resource``.

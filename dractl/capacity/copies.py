@@ -64,7 +64,7 @@ def subject(state: ClusterState, text: str, namespace: str | None, kinds: Mappin
 
 
 def _instead(state: ClusterState, word: str) -> str:
-    """What a word that names nothing may have meant."""
+    """The nearest names to a word that names nothing."""
     from dractl.drivers.resources import HARDWARE
     from dractl.model.nearest import nearest
 

@@ -94,7 +94,7 @@ class TooFewFit:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Whether ``minimum`` pods fit was not decided within the budget; ``fits`` do."""
+    """The budget ran out before it was clear whether ``minimum`` pods fit; ``fits`` do."""
 
     group: str
     minimum: int
@@ -164,7 +164,7 @@ def waiting(
 
 
 def unchecked(state: ClusterState, pod: Raw) -> Iterator[str]:
-    """What is not looked at in the group of a pod that does not wait for it, as sentences."""
+    """Sentences about what is not checked in the group of a pod that does not wait for it."""
     found = object_of(pod)
     if found is None:
         return

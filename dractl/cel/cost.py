@@ -547,7 +547,7 @@ class _Estimator:
 
     @staticmethod
     def replacements(text: int, old: int, new: int) -> tuple[int, int]:
-        """How often something of this size can be replaced, and how much of the text stays."""
+        """Number of possible replacements of a string of this size, and how much of the text remains."""
         if old == 0:
             return min(UNBOUNDED, text + 1), text
         if new <= old:

@@ -1,4 +1,4 @@
-"""Where each sub-expression begins and ends in the source.
+"""Start and end of each sub-expression in the source.
 
 The checked tree has one offset per node (an operator's sign, a call's parenthesis, a selection's dot); the rest is read
 from the tokens.
@@ -38,7 +38,7 @@ class Spans:
         return self.source[start:end]
 
     def field(self, node: Node) -> int:
-        """Where the name begins in ``operand.name``, ``operand.?name`` and ``has(operand.name)``."""
+        """Start of the name in ``operand.name``, ``operand.?name`` and ``has(operand.name)``."""
         if isinstance(node, Select) and node.test:
             last = self._at(self.span(node)[1] - 1) - 1
             return self.tokens[max(last, 0)].content_start
@@ -46,7 +46,7 @@ class Spans:
         return self.tokens[following].content_start
 
     def content(self, literal: Node) -> int:
-        """Where a string literal's own characters begin, after its quote."""
+        """Start of a string literal's own characters, after its quote."""
         return self.tokens[self._at(literal.offset)].content_start
 
     def _span(self, node: Node) -> Span:

@@ -30,7 +30,7 @@ class Token(NamedTuple):
 
     @property
     def content_start(self) -> int:
-        """Where a name begins, after the quote that opens it if there is one."""
+        """Start of a name, after its opening quote if it has one."""
         if self.kind == "string":
             return self.start + len(_opening(self.text))
         return self.start + (self.kind == "quoted")

@@ -223,14 +223,14 @@ def _data(machine: Machine, publication: Publication, output: str) -> str:
 
 
 def _rendering(machine: Machine, target: Target) -> Rendering:
-    """What the current releases of the drivers would publish for the machine."""
+    """Devices that the current releases of the drivers would publish for the machine."""
     from dractl.drivers import Options, render
 
     return render(machine, Options(machine.host.name or "node-1", target), device_classes=True)
 
 
 def _publication(machine: Machine, target: Target) -> Publication:
-    """What the drivers would publish; nothing on releases for which dractl renders no ResourceSlices."""
+    """Devices that the drivers would publish; none on releases for which dractl renders no ResourceSlices."""
     from dractl.cli import terminal
     from dractl.discovery.publication import NOTHING, publication
     from dractl.errors import Unsupported

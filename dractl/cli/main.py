@@ -17,7 +17,7 @@ _NEW_OBJECTS = 100_000  # allocations before garbage is collected; lint of one f
 
 
 def program_name() -> str:
-    """How dractl was called: ``dractl``, or ``kubectl dra`` when kubectl runs it as its plug-in."""
+    """The command as typed: ``dractl``, or ``kubectl dra`` when kubectl runs it as a plugin."""
     name = os.path.basename(sys.argv[0])
     return "kubectl dra" if name.startswith(("kubectl-dra", "kubectl_complete-dra")) else "dractl"
 

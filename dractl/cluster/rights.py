@@ -27,11 +27,11 @@ class Rights:
     user: str = ""
 
     def hidden(self, *kinds: str) -> tuple[Unread, ...]:
-        """Those of ``kinds`` that may be read nowhere."""
+        """The kinds in ``kinds`` that may not be read at all."""
         return tuple(one for one in self.unread if one.kind in kinds and not one.namespace)
 
     def narrow(self, *kinds: str) -> tuple[Unread, ...]:
-        """Those of ``kinds`` that may be read in one namespace only."""
+        """The kinds in ``kinds`` that may be read in one namespace only."""
         return tuple(one for one in self.unread if one.kind in kinds and one.namespace)
 
     def sees(self, kind: str, namespace: str) -> bool:

@@ -92,7 +92,7 @@ def published(source: str) -> ClusterState | None:
 
 
 def _may_be_a_machine(source: str) -> bool:
-    """Whether a machine's files can be in a source, as far as can be told without reading it."""
+    """True if a source may contain a machine's files, judging without reading it."""
     if os.path.isdir(source):
         return any(os.path.isdir(os.path.join(source, name)) for name in ("sys", "devices"))
     return not source.lower().endswith((".yaml", ".yml", ".json"))

@@ -152,7 +152,7 @@ class ActivePods:
         self._pods: dict[tuple[str, str, str], list[Raw]] | None = None
 
     def of(self, kind: str, key: Key) -> list[Raw]:
-        """Those of one workload."""
+        """The pods of one workload."""
         if self._pods is None:
             self._pods = {}
             for (namespace, _), pod in self._state.all("Pod").items():

@@ -84,7 +84,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """What a driver publishes, as data: for ``dractl rule DRIVER``, lint and completion.
+    """A driver's attributes and classes as data, for ``dractl rule DRIVER``, lint and completion.
 
     ``complete`` is false where devices can have attributes that are not here: an administrator adds them, or the driver
     is known in part only. ``extension``: what may add attributes to a complete catalogue where somebody sets it up.
@@ -150,7 +150,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What a driver would publish for a node, in its own order.
+    """Devices that a driver would publish for a node, in its own order.
 
     ``comments`` explain single devices, by name; ``left_out`` says of PCI functions of the driver, by address, why they
     are not published; ``notices`` are for the user. ``unpublished`` says why the driver publishes nothing at all: it

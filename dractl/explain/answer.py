@@ -1,4 +1,4 @@
-"""What explain answers: a verdict, reasons, nodes with their funnels, and fixes. Plain values; reports render them."""
+"""An explanation: a verdict, reasons, nodes with their funnels, and fixes. Plain values; reports render them."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class ConstraintGroup:
 
     @property
     def score(self) -> tuple[int, int]:
-        """How near it is: requests that find a device here, free devices."""
+        """Nearness: requests that find a device here, free devices."""
         return sum(1 for _, n in self.free if n), sum(n for _, n in self.free)
 
 

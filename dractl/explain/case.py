@@ -79,7 +79,7 @@ class Case:
         return reason_of(cause, self.say(cause), self.names.short, claim, self.say(cause, brief=True))
 
     def pod_claim(self, claim: str | None) -> str | None:
-        """What the pod calls a claim."""
+        """The pod's own name for a claim."""
         found = self.claims.get(claim or "")
         return found.name or None if found is not None else None
 

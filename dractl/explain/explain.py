@@ -151,7 +151,7 @@ class Explainer:
         return len(seen) < len(entry.stops) or not compares_devices(rights) or not self.scheduler.nodes
 
     def _blind(self, question: Question, attempt: Attempt) -> tuple[Blind, ...]:
-        """What the answer about a subject lacks."""
+        """Objects that the answer about a subject lacks."""
         allocates = bool(attempt.stopped) or not all(claim.allocated for claim in attempt.claims)
         return blind_to(self.state, question, allocates=allocates)
 

@@ -198,7 +198,7 @@ def _group(
 
 
 def _waits(explainer: Explainer, pod: Raw, namespace: str) -> str:
-    """What keeps all pods of a gang, but for the number that fits."""
+    """The reason that keeps a whole gang from starting, unless it is that too few fit; empty without one."""
     key = namespace, text_at(pod, "metadata", "name")
     causes = explainer.group(Question("Pod", key, pod)).causes
     return say(causes[0], Names()) if causes and not isinstance(causes[0], GangTooSmall) else ""

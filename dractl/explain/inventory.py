@@ -52,7 +52,7 @@ _ANY_CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metada
 
 
 def node(scheduler: Scheduler, devices: Devices, question: Question, *, assumed: bool) -> Explanation:
-    """What there is on a node. ``blocked`` where a pool cannot be used, else ``allocatable``."""
+    """Devices of a node. ``blocked`` if a pool cannot be used, else ``allocatable``."""
     survey = scheduler.allocator.survey(scheduler.state.decode(question.value), [])
     unusable = {(p.driver, p.pool): p for p in survey.pools if p.state != "usable"}
     found = of_node(scheduler, devices, question.key[1], survey)

@@ -1,4 +1,4 @@
-"""What to look at next where no change of objects helps, or before one is made: on which node, with which command."""
+"""Next steps if no change of objects helps, or before one is made: what to look at, where, with which command."""
 # ruff: noqa: ARG001 (all makers have one signature)
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class NextStep:
 
 @record
 class Asked:
-    """Who is asked about; ``volumes`` are its PersistentVolumeClaims, each with its phase."""
+    """The subject; ``volumes`` are its PersistentVolumeClaims, each with its phase."""
 
     kind: str
     namespace: str

@@ -1,4 +1,4 @@
-"""What is known of a pod after the scheduler: its phase, what its containers wait for, what its kubelet says."""
+"""The state of a pod after scheduling: its phase, what its containers wait for, what its kubelet says."""
 
 from __future__ import annotations
 

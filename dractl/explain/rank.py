@@ -89,7 +89,7 @@ def dominates(cause: Cause, nodes: int) -> bool:
 
 
 def _mixed(nodes: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Mixed | None:
-    """That no cause holds on most nodes, where it is so."""
+    """The cause that says that no single cause holds on most nodes, if that is so."""
     firsts = [node.causes[0].code for node in nodes if node.causes and node.causes[0].reach > NOTHING]
     codes = Counter(firsts)
     if len(codes) < _MIXED or max(codes.values()) * 2 > len(firsts):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def of_rejection(refused: Rejection) -> str:
-    """What a filter has against a node; the plugin's own sentence if nothing more is known."""
+    """A filter's objection to a node; the plugin's own sentence if nothing more is known."""
     return unmet(refused.unmet) or refused.texts[0]
 
 
@@ -27,7 +27,7 @@ _MOST = 4  # values of a label
 
 
 def labels_text(labels: Iterable[NodeLabel], one: bool = True) -> str:
-    """What the node has, or the nodes have, instead of labels that the pod wants."""
+    """Labels that the node or nodes have instead of those that the pod wants."""
     values: dict[str, list[str]] = {}
     for label in labels:
         values.setdefault(label.key, []).extend([label.value] if label.value is not None else [])

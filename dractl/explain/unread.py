@@ -1,4 +1,4 @@
-"""What may not be read of a cluster, and what the answer about a subject lacks for it."""
+"""Parts of a cluster that may not be read, and what an answer lacks without them."""
 
 from __future__ import annotations
 

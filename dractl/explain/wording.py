@@ -75,7 +75,7 @@ class Names:
         return self.request(refs[0]) if len(refs) == 1 else f"requests {self.among(refs)}"
 
     def pod_claim(self, claim: str) -> str | None:
-        """What the pod calls a claim; None for a claim asked about by itself."""
+        """The pod's own name for a claim; None for a claim asked about by itself."""
         return self.claims.get(claim)
 
 
@@ -130,7 +130,7 @@ def tally(values: Iterable[str] | Mapping[str, int]) -> str:
 
 
 def instead(misfit: Misfit) -> str:
-    """What devices have instead of what a selector wants: ``memory: 40Gi ×8, not published by 2``."""
+    """Values that devices have instead of what a selector wants: ``memory: 40Gi ×8, not published by 2``."""
     reference = misfit.reference
     if reference is None:
         return f"driver: {tally(dict(misfit.values))}" if misfit.values else ""

@@ -54,7 +54,7 @@ class Subject:
 
     @cached_property
     def selectors(self) -> list[Expression]:
-        """Those of a DeviceClass."""
+        """The selectors of a DeviceClass."""
         return selectors_of(self.value)
 
     @property
@@ -64,7 +64,7 @@ class Subject:
 
     @property
     def devices(self) -> Iterator[objects.Device]:
-        """Those of a ResourceSlice."""
+        """The devices of a ResourceSlice."""
         return self.slice.devices
 
     @cached_property

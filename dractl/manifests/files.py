@@ -183,7 +183,7 @@ class _Walker:
             stack.extend(reversed(folders))
 
     def excludes(self, path: str) -> bool:
-        """Whether a path that the user names is excluded."""
+        """True if a path that the user names is excluded."""
         return path != "-" and self._skips(os.path.normpath(path), path)
 
     def _skips(self, relative: str, path: str) -> bool:

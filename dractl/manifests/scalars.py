@@ -33,7 +33,7 @@ class Piece(NamedTuple):
 
 
 def value_start(text: str, start: int, end: int) -> int:
-    """Where a scalar itself begins, after its anchor and tag."""
+    """Start of a scalar itself, after its anchor and tag."""
     match = _PROPERTIES.match(text, start, end)
     return match.end() if match is not None and match.end() < end else start
 

@@ -255,7 +255,7 @@ class Pod:
 
 @record
 class NodeSpec:
-    """Whether a node accepts pods, and its taints."""
+    """Schedulability of a node, and its taints."""
 
     unschedulable: bool
     taints: tuple[Taint, ...]

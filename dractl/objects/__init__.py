@@ -1,4 +1,4 @@
-"""What people wrote, read leniently: views of parsed objects that never fail and know their paths.
+"""Lenient views of what people wrote: they never fail, and they know their paths.
 
 A missing value, or one of the wrong type, reads as empty; all versions of the API have one structure; paths are those
 of the object as written. Verdicts use :mod:`dractl.model`, whose objects are complete and typed.

@@ -234,7 +234,7 @@ def _most(found: Fit, most: Most) -> str:
 
 
 def _open(most: Most, unbounded: str) -> str:
-    """What is proven where the most is not."""
+    """The proven bound, where the most is not proven."""
     return unbounded if most.bound is None else f"none reaches more than {most.bound}"
 
 

@@ -168,7 +168,7 @@ def _svg(places: dict[str, list[DeviceStatus]]) -> str:
 
 
 def _taken(device: DeviceStatus) -> bool:
-    """Whether a request would take a device, and can."""
+    """True if a request would take the device, and can."""
     return device.status == "free" and bool(device.requests)
 
 

@@ -1,4 +1,4 @@
-"""Which machines would serve a subject, and why the others would not: a table, or ``dractl/explain-machines/v1``."""
+"""Machines that would serve a subject, and why the others would not: a table, or ``dractl/explain-machines/v1``."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def _script(fix: Fix) -> str:
 
 
 def _by_hand(fix: Fix) -> Iterator[str]:
-    """What there is to know where no command applies the fix."""
+    """Comments for a fix that no command applies."""
     if not fix.changes:
         yield "# nothing to apply\n"
         return

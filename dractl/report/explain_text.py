@@ -140,7 +140,7 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
 
 
 def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
-    """Who is asked about, since when it waits, and with which claims; to the right the release."""
+    """The subject, how long it has waited, and its claims; the release on the right."""
     waits = " ".join(filter(None, (e.phase, _age(e.age, now))))
     head = f"{e.title}  {waits}".rstrip()
     claims = ", ".join(_claim(e, name) for name in e.subject.pod_claims)
@@ -183,7 +183,7 @@ def _age(created: str | None, now: float | None) -> str:
 
 
 def _also(reasons: Sequence[Reason], canvas: Canvas, most: int) -> Iterator[str]:
-    """What else stands in the way, where the nodes do not tell it."""
+    """Further obstacles that the nodes do not show."""
     for reason in reasons[:most]:
         yield from _wrapped("  also: ", reason.message, canvas, hanging=8)
     if len(reasons) > most:
@@ -322,7 +322,7 @@ def _fixes(fixes: Sequence[Fix], canvas: Canvas, how: str) -> Iterator[str]:
 
 
 def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
-    """What to look at or to do besides, each with its command."""
+    """Next steps, each with its command."""
     if not e.next:
         return
     yield ""

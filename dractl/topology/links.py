@@ -35,7 +35,7 @@ class SlowLink:
 
     @property
     def text(self) -> str:
-        """What is slow, and what to check."""
+        """The slow link, and what to check."""
         gpu = self.device.kind == "gpu"
         if self.narrow:
             what = f"x{self.width}, although the device and its slot can do x{self.possible_width}"

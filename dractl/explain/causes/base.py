@@ -1,4 +1,4 @@
-"""What every cause has: its page, how far a pod gets with it, and how equal causes of several nodes become one."""
+"""The base of all causes: its page, how far a pod gets, and how equal causes of several nodes become one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps the group of a pod, although its pods fit one by one, as causes."""
+"""Causes that keep a pod's group from starting, although its pods fit one by one."""
 
 from __future__ import annotations
 

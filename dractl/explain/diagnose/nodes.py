@@ -1,4 +1,4 @@
-"""What keeps a subject from one node: its filters, claims that are allocated elsewhere, and its devices."""
+"""Causes that keep a subject from one node: filters, claims that are allocated elsewhere, and devices."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _MOST = 2  # pods that a cause names
 
 @record
 class NodeFindings:
-    """What was found on a node, and that ``like`` are the same."""
+    """Findings on a node; the nodes in ``like`` have the same."""
 
     name: str
     verdict: Any  # Verdict or "filtered"

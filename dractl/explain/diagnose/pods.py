@@ -286,7 +286,7 @@ def _key(full_name: str) -> tuple[str, str]:
 
 
 def undeclared_features(case: Case) -> Iterator[str]:
-    """What NodeDeclaredFeatures, which the scheduler asks after DRA, may have against nodes."""
+    """Possible objections of NodeDeclaredFeatures, which the scheduler asks after DRA."""
     needed = declared_features(case.question.value) if case.scheduler.features.has("declared-features") else []
     lacking = [
         text_at(node, "metadata", "name")

@@ -252,7 +252,7 @@ def _near_tolerations(case: Case, request: RequestSurvey, taint: str) -> tuple[s
 
 
 def _sweeping(case: Case, rules: Sequence[str]) -> tuple[str, ...]:
-    """Those of several DeviceTaintRules that select every device of a driver."""
+    """The rules among ``rules`` that select every device of a driver."""
     return tuple(
         rule.metadata.name or ""
         for rule in case.scheduler.state.taint_rules

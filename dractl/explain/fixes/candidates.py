@@ -1,4 +1,4 @@
-"""What makers of fixes share: the problem that they are given, candidates, and requests and constraints as written."""
+"""Shared by all makers of fixes: the problem, candidates, and requests and constraints as written."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class Problem:
 
     @property
     def question(self) -> Question:
-        """What was asked."""
+        """The question."""
         return self.case.question
 
     @property
@@ -220,7 +220,7 @@ class Problem:
 
     @property
     def asked(self) -> Question:
-        """What has to fit after a fix: what was asked, also where the case is that of another pod of its group."""
+        """The subject that must fit after a fix: the one asked about, even if the case is another pod of its group."""
         return self.case.question if self.group is None else self.group.question
 
     @property

@@ -1,4 +1,4 @@
-"""What a condition on a device was probably meant to say, by the values that the devices have."""
+"""Probable intent of a condition on a device, judged by the values that the devices have."""
 
 from __future__ import annotations
 

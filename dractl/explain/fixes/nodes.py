@@ -37,7 +37,7 @@ _REQUIRED = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnore
 
 @fix_once_for(Cause)
 def admit(problem: Problem) -> Iterator[Candidate]:
-    """What makes a refused node acceptable, on the nodes where DRA would fit first."""
+    """Changes that make a refused node acceptable; nodes where DRA would fit come first."""
     refused = [(v, v.rejection) for v in problem.attempt.nodes if v.rejection is not None]
     refused.sort(key=lambda item: (not item[0].allocates, bool(item[0].elsewhere)))
     for verdict, rejection in refused[:_MOST]:
@@ -55,7 +55,7 @@ def admit(problem: Problem) -> Iterator[Candidate]:
 
 
 def _of(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> list[Candidate]:
-    """What removes one refusal of a node."""
+    """Changes that remove one refusal of a node."""
     maker = _MAKERS.get(rejection.plugin)
     return list(maker(problem, verdict, rejection)) if maker is not None else []
 

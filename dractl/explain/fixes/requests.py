@@ -59,7 +59,7 @@ def counts(problem: Problem) -> Iterator[Candidate]:
 
 
 def equal(ref: RequestRef) -> Slot:
-    """What fixes compete for that lower a count in all replicas of a workload alike."""
+    """The slot of fixes that lower a count in all replicas of a workload."""
     return Slot(Topic.COUNT, f"{ref!r} all")
 
 

@@ -214,7 +214,7 @@ def _of_workload(problem: Problem, state: ClusterState) -> Mapping[str, Any] | N
 
 
 def _two_at_once(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Fix, ...]:
-    """Where no single change is enough: the smallest two that are."""
+    """The smallest pair of changes that works, if no single change does."""
     single = (c for c in reversed(candidates) if c.changes and c.features is None and not c.reluctant)
     firsts = {c.slot.topic if c.slot.topic is Topic.ENDING else c.slot: c for c in single}
     ordered = sorted(firsts.values(), key=lambda c: c.size)[:_PAIRED]

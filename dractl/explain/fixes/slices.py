@@ -93,7 +93,7 @@ def one_publisher(problem: Problem, cause: PublishedTwice) -> Iterator[Candidate
 
 
 def _fault(problem: Problem, driver: str, pool: str) -> PoolFault | None:
-    """What makes a pool invalid, as the surveys found it."""
+    """Faults that make a pool invalid, as the surveys found them."""
     pools = (p for survey in problem.case.refusing.values() for p in survey.pools)
     return next((p.fault for p in pools if (p.driver, p.pool) == (driver, pool) and p.fault is not None), None)
 
@@ -188,7 +188,7 @@ def _valid(cause: OfPool, fault: PoolFault | None, slices: list[tuple[Any, Mappi
 
 
 def _published(cause: OfPool, what: str, slice_name: str, change: Mapping[str, Any]) -> Candidate:
-    """What the driver would have to publish in a slice."""
+    """Corrections that the driver would have to publish in a slice."""
     return Candidate(
         f"fix driver {cause.driver}, which must publish {what}",
         (),

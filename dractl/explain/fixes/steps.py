@@ -227,7 +227,7 @@ def _changed(before: Any, after: Any) -> set[str]:
 
 
 def _follow(state: ClusterState, question: Question, change: Patch) -> Iterator[Step]:
-    """What brings a change to the pods that wait: pods of a controller are deleted, others replaced."""
+    """Commands that bring a change to the waiting pods: pods of a controller are deleted, others replaced."""
     kind, key = parse_target(change.target)
     if question.kind != "Pod":
         return

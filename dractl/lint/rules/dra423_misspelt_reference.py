@@ -129,7 +129,7 @@ def _templates_of_compute_domains(run: Run) -> set[str]:
 
 
 def _elsewhere(run: Run, subject: Subject, path: Path, name: str, names: _Names) -> Iterator[Advice]:
-    """What may be meant by a name that the subject's namespace does not have."""
+    """Names that may have been meant by one that the subject's namespace does not have."""
     field = str(path[-1])
     kind = _FIELDS[field]
     if any(may_share_namespace(found, subject) for found in run.anywhere(kind, name)):

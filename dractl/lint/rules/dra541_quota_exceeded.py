@@ -79,7 +79,7 @@ MOST = 32  # what a request for all devices is charged for: AllocationResultsMax
 
 
 class Charge(NamedTuple):
-    """What one object, at ``path``, uses of the quotas of its namespace."""
+    """Usage of the namespace's quotas by one object, at ``path``."""
 
     subject: Subject
     path: Path

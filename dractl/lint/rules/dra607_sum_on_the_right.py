@@ -97,7 +97,7 @@ def check(run: Run) -> Iterator[Advice]:
 
 
 def _right(comparison: Call) -> tuple[Node, ...]:
-    """What the comparison compares with."""
+    """The right side of the comparison, or the elements of a list there."""
     right = comparison.args[1]
     return tuple(right.elements) if comparison.function == "@in" and isinstance(right, ListLiteral) else (right,)
 

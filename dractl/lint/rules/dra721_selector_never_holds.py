@@ -125,7 +125,7 @@ def _compares_twice(program: Program) -> bool:
 
 
 def _against_class(selection: Selection, expression: Expression, program: Program) -> Iterator[Advice]:
-    """What a class that a driver installs excludes."""
+    """Findings about values that a class installed by a driver excludes."""
     wanted, request = selection.wanted, selection.request
     if wanted is None or request is None or request.device_class not in CLASSES:
         return

@@ -92,7 +92,7 @@ def check(run: Run) -> Iterator[Advice]:
 
 
 def _shape(device: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What makes two devices unequal."""
+    """The properties by which devices of a pool are compared."""
     attributes, capacity = mapping(device.get("attributes")), mapping(device.get("capacity"))
     models = [str(attributes[name]) for name in sorted(attributes) if name.rpartition("/")[2] in _MODELS]
     amounts = [str(mapping(capacity[name]).get("value")) for name in sorted(capacity)]
