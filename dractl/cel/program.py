@@ -9,7 +9,7 @@ from dractl.cel.device import Field, View
 from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dractl.cel.ast import Checked
     from dractl.cel.conditions import Comparison, Part
@@ -90,6 +90,12 @@ class Program:
         from dractl.cel.tautologies import outcomes
 
         return frozenset((True, False, None)) if self.checked is None else outcomes(self.checked.root)
+
+    def excludes(self, others: Sequence[Program]) -> bool:
+        """True if no device satisfies it and all the others. ValueError if one does not compile."""
+        from dractl.cel.tautologies import outcomes
+
+        return True not in outcomes(*(program._tree.root for program in (*others, self)))
 
     def evaluate(self, driver: str, device: DeviceLike) -> bool | EvalError:
         """The result that kube-scheduler gets for this device, remembered by the fields that the expression reads.

@@ -25,11 +25,13 @@ _OTHER = object()
 _FAILED = object()
 
 
-def outcomes(root: Node) -> frozenset[Outcome]:
-    """The possible results: one that is missing is certain never to occur; all, where that is not known."""
+def outcomes(*roots: Node) -> frozenset[Outcome]:
+    """The possible results of an expression, or of several joined by ``&&``: one that is missing is certain never to
+    occur; all, where that is not known."""
     atoms: dict[Any, tuple[Any, ...]] = {}
-    for node in _atoms(root):
-        _declare(node, atoms)
+    for root in roots:
+        for node in _atoms(root):
+            _declare(node, atoms)
     number = 1
     for values in atoms.values():
         number *= len(values)
@@ -37,7 +39,8 @@ def outcomes(root: Node) -> frozenset[Outcome]:
         return frozenset(_ANY)
     found: set[Outcome] = set()
     for values in product(*atoms.values()):
-        found.add(_result(root, dict(zip(atoms, values, strict=True))))
+        case = dict(zip(atoms, values, strict=True))
+        found.add(_logic("_&&_", [_result(root, case) for root in roots]))
     return frozenset(found)
 
 

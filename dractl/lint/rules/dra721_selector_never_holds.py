@@ -3,8 +3,9 @@
 ## What it does
 
 Reports selectors that are false or an error without reading the device, or by their logic alone (`x && !x`,
-`x && false`), conditions that name a different driver than the class, types of devices that the class excludes, and
-conditions that no possible value of an attribute satisfies. Selectors that contradict each other are DRA606.
+`x && false`), by themselves or together with the class and the other selectors; conditions that name a different driver
+than the class, types of devices that the class excludes, and conditions that no possible value of an attribute
+satisfies. Selectors that require different values are DRA606.
 
 ## Why is this bad
 
@@ -72,19 +73,55 @@ FIELDS = ("selectors",)
 
 def check(run: Run) -> Iterator[Advice]:
     for selection in selections(run):
-        for expression, program in selection.selectors:
-            if program.admission != "ok":
-                continue
-            if program.reads == frozenset():
-                yield from _constant(selection, expression, program)
-                continue
-            advice = _by_logic(selection, expression, program)
-            if advice is not None:
-                yield advice
-            elif selection.request is not None and run.device_class(selection.request.device_class) is None:
-                yield from _against_class(selection, expression, program)
-            if advice is None:
-                yield from _values(selection, expression, program)
+        found = [
+            advice
+            for expression, program in selection.selectors
+            if program.admission == "ok"
+            for advice in _alone(run, selection, expression, program)
+        ]
+        yield from found
+        if all(advice.severity == "info" for advice in found):
+            yield from _together(run, selection)
+
+
+def _alone(run: Run, selection: Selection, expression: Expression, program: Program) -> Iterator[Advice]:
+    if program.reads == frozenset():
+        yield from _constant(selection, expression, program)
+        return
+    advice = _by_logic(selection, expression, program)
+    if advice is not None:
+        yield advice
+        return
+    if selection.request is not None and run.device_class(selection.request.device_class) is None:
+        yield from _against_class(selection, expression, program)
+    yield from _values(selection, expression, program)
+
+
+def _together(run: Run, selection: Selection) -> Iterator[Advice]:
+    """The first selector that no device satisfies together with those before it, the class's among them."""
+    if not all(program.ok for _, program in selection.selectors):
+        return
+    request = selection.request
+    of_class = run.device_class(request.device_class) if request else None
+    before = [run.program(item) for item in of_class.selectors] if of_class else []
+    if not any("!" in program.text for program in (*before, *(program for _, program in selection.selectors))):
+        return  # without a negation it is DRA606, or was said of the class
+    if request and selection.wanted and not before:
+        before = list(selection.wanted.classes)
+    if not all(program.ok for program in before) or (before and before[-1].excludes(before[:-1])):
+        return
+    of_the_class = len(before)
+    for expression, program in selection.selectors:
+        if program.excludes(before):
+            if not _compare_twice(*before, program):
+                first = of_the_class == len(before)
+                others = (
+                    f"the selectors of class {request.device_class}" if request and first else "the other selectors"
+                )
+                message = f"no device satisfies this together with {others}"
+                yield Advice(selection.subject, expression.path, message)
+            return
+        before.append(program)
 
 
 def _constant(selection: Selection, expression: Expression, program: Program) -> Iterator[Advice]:
@@ -102,7 +139,7 @@ def _constant(selection: Selection, expression: Expression, program: Program) ->
 def _by_logic(selection: Selection, expression: Expression, program: Program) -> Advice | None:
     """One that its logic alone makes true, or never true; comparisons that contradict each other are DRA606."""
     if True not in program.outcomes:
-        if _compares_twice(program):
+        if _compare_twice(program):
             return None
         return Advice(
             selection.subject, expression.path, "no device satisfies this: it is never true, whatever a device has"
@@ -115,9 +152,10 @@ def _by_logic(selection: Selection, expression: Expression, program: Program) ->
     return Advice(selection.subject, expression.path, message, help="remove it, or correct it", severity="info")
 
 
-def _compares_twice(program: Program) -> bool:
+def _compare_twice(*programs: Program) -> bool:
     demands = [
         found.lookup.full_name if found.lookup else ""
+        for program in programs
         for found in program.comparisons
         if found.required and found.operator in ("==", "in")
     ]

@@ -64,3 +64,38 @@ def test_what_the_class_requires_already_is_no_mistake(expression: str) -> None:
 def test_a_class_of_the_input_counts_before_the_installed_one() -> None:
     own = device_class("gpu.nvidia.com", 'device.driver == "gpu.amd.com"')
     assert found(documents(own, selecting('device.driver == "gpu.amd.com"', "gpu.nvidia.com")), "DRA721") == []
+
+
+@pytest.mark.parametrize(
+    ("of_class", "expression"),
+    [
+        ('device.driver == "gpu.amd.com"', 'device.driver != "gpu.amd.com"'),
+        ('device.driver != "gpu.amd.com"', 'device.driver == "gpu.amd.com"'),
+        (f"has({GPU}.uuid)", f"!has({GPU}.uuid)"),
+        ('device.driver in ["a", "b"]', 'device.driver != "a" && device.driver != "b"'),
+    ],
+)
+def test_a_selector_that_the_class_of_the_input_excludes(of_class: str, expression: str) -> None:
+    (finding,) = found(documents(device_class("any", of_class), selecting(expression)), "DRA721")
+    assert finding.severity == "warning"
+    assert expression in marked(finding)
+    assert finding.message == "no device satisfies this together with the selectors of class any"
+
+
+def test_a_selector_that_an_installed_class_excludes() -> None:
+    (finding,) = found(selecting('device.driver != "gpu.nvidia.com"', "gpu.nvidia.com"), "DRA721")
+    assert finding.message == "no device satisfies this together with the selectors of class gpu.nvidia.com"
+
+
+@pytest.mark.parametrize(
+    ("of_class", "expression"),
+    [
+        ('device.driver == "gpu.amd.com"', 'device.driver != "gpu.nvidia.com"'),
+        ('device.driver in ["a", "b"]', 'device.driver != "a"'),
+        (f"!has({GPU}.uuid)", f'{GPU}.type == "gpu"'),
+        ('device.driver != "a" && device.driver == "a"', 'device.driver == "b"'),  # the class is at fault
+    ],
+)
+def test_a_selector_that_the_class_of_the_input_leaves_devices(of_class: str, expression: str) -> None:
+    findings = found(documents(device_class("any", of_class), selecting(expression)), "DRA721")
+    assert [finding for finding in findings if expression in finding.excerpt] == []
