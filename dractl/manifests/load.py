@@ -40,6 +40,7 @@ _EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+(?:["']\s*:\s*|\s*:\s+)["']?[0-9]"
 _DEFINITION = rb"""(?m)^kind:\s*["']?CustomResourceDefinition\b"""
 _NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
+_LOGS_BEGIN, _LOGS_END = "==== START logs for container ", "==== END logs for container "
 _MAX_YAML_FALLBACK = 1024 * 1024
 
 
@@ -149,7 +150,7 @@ def _loaded(
                 templates.setdefault(chart, {})[content.name] = Source(content.name, decode(data))
             continue
         names = not relevant_only or names_dra(data)
-        source = Source(content.name, decode(data))
+        source = Source(content.name, decode(data) if relevant_only else _without_logs(decode(data)))
         del data  # as large as the text
         content = content._replace(data=b"")  # noqa: PLW2901
         items = _read(source, definitions=not relevant_only)
@@ -216,6 +217,19 @@ def is_definition(data: bytes) -> bool:
 def names_dra(data: bytes) -> bool:
     """True if a file names the API group, one of its kinds or a pod's field for claims."""
     return any(word in data for word in _NAMES)
+
+
+def _without_logs(text: str) -> str:
+    """A dump without the logs that kubectl cluster-info dump writes between its objects, line for line (k8s.io/kubectl
+    pkg/cmd/clusterinfo/clusterinfo_dump.go)."""
+    kept: list[str] = []
+    place = 0
+    while (begin := text.find(f"\n{_LOGS_BEGIN}", place)) >= 0 and (end := text.find(f"\n{_LOGS_END}", begin)) >= 0:
+        behind = text.find("\n", end + 1)
+        behind = len(text) if behind < 0 else behind
+        kept += (text[place:begin], "\n" * text.count("\n", begin, behind))
+        place = behind
+    return "".join((*kept, text[place:]))
 
 
 def _read(source: Source, *, definitions: bool) -> list[Document | Broken]:

@@ -326,6 +326,29 @@ def quiet(folder: Path) -> str:
     return dump(folder, *busy_cluster(), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}})
 
 
+def test_a_dump_of_cluster_info_has_logs_between_its_objects(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waits = {
+        "metadata": {"name": "p", "namespace": "ml"},
+        "spec": {"containers": [], "resourceClaims": [{"name": "g", "resourceClaimName": "mine"}]},
+        "status": {"phase": "Pending"},
+    }
+    of = "logs for container {0} of pod ml/p ===="
+    logs = f"==== START {of}\n{{{{broken\n==== END {of}\n"
+    path = tmp_path / "dump.json"
+    path.write_text(
+        json.dumps({"kind": "NodeList", "apiVersion": "v1", "items": []})
+        + f"\n{logs.format('a')}{logs.format('b')}"
+        + json.dumps({"kind": "PodList", "apiVersion": "v1", "items": [waits]})
+        + f"\n{logs.format('a')}"
+    )
+    code, out, err = run(capsys, "-f", str(path), "-A")
+    assert code == 1
+    assert "claim ml/mine is not in the input" in out
+    assert "kubectl cluster-info dump writes none" in err
+
+
 def test_nothing_pending_is_good_news(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = quiet(tmp_path)
     said = "nothing is pending: no pod waits for devices, and no claim is unallocated\n"
