@@ -1,4 +1,4 @@
-"""Catalogues of known drivers: versions, attributes and capacities by full name, and their device classes.
+"""What known drivers publish: versions, attributes and capacities by full name, and their device classes.
 
 Made by tools/make_docs.py from the catalogues of dractl/drivers; not to be edited. A row has the fields of
 dractl.lint.published.Row; what is empty at its end is left out.

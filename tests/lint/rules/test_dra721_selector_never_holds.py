@@ -92,7 +92,7 @@ def test_a_selector_that_an_installed_class_excludes() -> None:
     [
         ('device.driver == "gpu.amd.com"', 'device.driver != "gpu.nvidia.com"'),
         ('device.driver in ["a", "b"]', 'device.driver != "a"'),
-        (f"!has({GPU}.uuid)", f'{GPU}.type == "gpu"'),
+        (f"(!has({GPU}.uuid))", f'{GPU}.type == "gpu"'),
         ('device.driver != "a" && device.driver == "a"', 'device.driver == "b"'),  # the class is at fault
     ],
 )
