@@ -232,6 +232,17 @@ WORKLOADS = [
         [["raise quota ml/claims from 1 to 2"]],
     ),
     Story(
+        "09c-quota-used-by-an-idle-claim",
+        [
+            [*BASE, node("gpu-1"), gpus("gpu-1", 4), ONE, quota("claims", {CLAIMS: "1"})],
+            [claim("idle", request())],
+            [pod("train", "one-gpu")],
+        ],
+        "ml/pod/train",
+        [["quota ml/claims allows 1 claim"]],
+        [["delete claim ml/idle"]],
+    ),
+    Story(
         "47b-policy-refuses-claims",
         [
             [*BASE, node("gpu-1"), gpus("gpu-1", 2), ONE, POLICY, POLICY_BINDING],

@@ -184,12 +184,14 @@ def quota(problem: Problem, cause: QuotaExceeded) -> Iterator[Candidate]:
     change = {"op": "replace", "path": pointer("spec", "hard", cause.resource), "value": str(cause.want)}
     raised = Patch(f"ResourceQuota/{cause.quotas[0]}", (change,))
     counted = "devices" if cause.device_class else "claims" if cause.resource == CLAIMS else cause.resource
+    again = recreated(problem) if problem.pod is not None else ()
+    delays = "the pod is recreated: the claim controller would try again with growing delays only" if again else ""
     yield Candidate(
         f"raise quota {cause.quotas[0]} from {cause.have} to {cause.want} {counted}",
-        (raised, *(recreated(problem) if problem.pod is not None else ())),
+        (raised, *again),
         Slot(Topic.QUOTA),
         Preference.POLICY,
-        effect="the pod is recreated: the claim controller would try again with growing delays only",
+        effect=delays,
         tried=(raised,),
     )
     where = problem.question.key[0]
@@ -204,7 +206,8 @@ def quota(problem: Problem, cause: QuotaExceeded) -> Iterator[Candidate]:
             yield Candidate(ending.title, ending.changes, slot, Preference.END, effect=ending.effect, tried=ending.gone)
         elif not users:
             deleted = Delete("ResourceClaim/" + "/".join(key))
-            yield Candidate(f"delete claim {'/'.join(key)}, which nobody uses", (deleted,), slot, Preference.IDLE)
+            title = f"delete claim {'/'.join(key)}, which nobody uses"
+            yield Candidate(title, (deleted, *again), slot, Preference.IDLE, effect=delays, tried=(deleted,))
 
 
 @fix_for(SchedulingGated)
