@@ -82,7 +82,7 @@ class _Layout:
         self._before = text[place + 1 : spans[0][0]]
         self._after = text[max(stop for _, stop in spans) : end - 1]
         wide = "\n" in self._before
-        self._space = " " if '": ' in text else ""
+        self._space = " " if text.partition('":')[2].startswith(" ") else ""
         self.separator = "," + (self._before if wide else self._space)
         if len(spans) > 1:
             self.separator = text[spans[0][1] : spans[1][0]]
