@@ -29,9 +29,11 @@ def outcomes(*roots: Node) -> frozenset[Outcome]:
     """The possible results of an expression, or of several joined by ``&&``: one that is missing is certain never to
     occur; all, where that is not known."""
     atoms: dict[Any, tuple[Any, ...]] = {}
-    for root in roots:
-        for node in _atoms(root):
-            _declare(node, atoms)
+    leaves = [node for root in roots for node in _atoms(root)]
+    for node in leaves:
+        _declare(node, atoms)
+    if len(leaves) == len(atoms) and all(_same(node) is None for node in leaves):  # nothing ties one to another
+        return frozenset(_ANY if any(_FAILED in values or None in values for values in atoms.values()) else _ANY[:2])
     number = 1
     for values in atoms.values():
         number *= len(values)
