@@ -1316,7 +1316,7 @@ SELECTORS = [
         cel(f"{attribute('architecture')} == 'hopper'"),
         "ml/pod/train",
         [["hopper"]],
-        [["to hopper"]],
+        [["to 'hopper'"]],
     ),
     Story(
         "18-in-a-list",
