@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.capacity.replicas import first_of
 from dractl.cluster.podgroups import group_of, members, minimum, object_of
+from dractl.cluster.pods import scheduler_name
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.preenqueue import enter
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState
 
     Raw = Mapping[str, Any]
-
-DEFAULT_SCHEDULER = "default-scheduler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +185,11 @@ def unchecked(state: ClusterState, pod: Raw) -> Iterator[str]:
 
 def _unequal(group: Raw, pods: Sequence[Raw]) -> str:
     """What the scheduler says of pods that may not be in one group; empty if they may (validatePodGroup)."""
-    first = text_at(pods[0], "spec", "schedulerName") or DEFAULT_SCHEDULER if pods else ""
+    first = scheduler_name(pods[0]) if pods else ""
     never = text_at(pods[0], "spec", "preemptionPolicy") or _PREEMPTS if pods else ""
     wanted = _number(at(group, "spec", "priority"))
     for pod in pods:
-        scheduler = text_at(pod, "spec", "schedulerName") or DEFAULT_SCHEDULER
+        scheduler = scheduler_name(pod)
         if scheduler != first:
             return (
                 "all pods in a single pod group should have the same .spec.schedulerName set, "

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 ENDED = ("Succeeded", "Failed")
+DEFAULT_SCHEDULER = "default-scheduler"  # k8s.io/api core/v1 DefaultSchedulerName
 
 
 def ended(pod: Raw) -> bool:
@@ -23,6 +24,11 @@ def ended(pod: Raw) -> bool:
 def is_pending(pod: Raw) -> bool:
     """True if a pod still waits for a node."""
     return not text_at(pod, "spec", "nodeName") and text_at(pod, "status", "phase") not in ENDED
+
+
+def scheduler_name(pod: Raw) -> str:
+    """The scheduler that a pod names, or the one that the API server fills in."""
+    return text_at(pod, "spec", "schedulerName") or DEFAULT_SCHEDULER
 
 
 def consumers(state: ClusterState, claim: Key) -> Sequence[Raw]:

@@ -64,6 +64,12 @@ DEFAULT_NAMESPACE = "default"
 _NONE: Mapping[Key, Mapping[str, Any]] = MappingProxyType({})
 
 
+def key_of(full_name: str) -> Key:
+    """The key of ``namespace/name``."""
+    namespace, _, name = full_name.partition("/")
+    return namespace, name
+
+
 class ClusterState:
     """The objects of a cluster by kind and name. It never changes: :meth:`replace` makes another one.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Exhausted, Features
+from dractl.cluster.pods import DEFAULT_SCHEDULER, scheduler_name
 from dractl.cluster.state import text_at
 from dractl.explain import placed
 from dractl.explain.answer import FITS
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from dractl.scheduler.verdict import Attempt
 
     Raw = Mapping[str, Any]
-
-DEFAULT_SCHEDULER = "default-scheduler"
 
 
 @record
@@ -247,7 +246,7 @@ def _without_pod(case: Case, conclusion: Conclusion) -> Conclusion | None:
 
 def _of_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None:
     """Conclusion for a pod that names another scheduler; None for others."""
-    scheduler = text_at(case.question.value, "spec", "schedulerName") or DEFAULT_SCHEDULER
+    scheduler = scheduler_name(case.question.value)
     if scheduler == DEFAULT_SCHEDULER:
         return None
     return Conclusion(

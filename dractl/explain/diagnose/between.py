@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.pods import ended, event_about
-from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.pods import DEFAULT_SCHEDULER, ended, event_about, scheduler_name
+from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import controller, workload
 from dractl.explain.causes import (
     TAKEN,
@@ -80,13 +80,8 @@ def spanning(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause])
 def _holding(case: Case, ranked: Sequence[Cause]) -> list[tuple[str, Raw]]:
     """The pods that hold what is wanted and have not ended, with their names."""
     names = dict.fromkeys(h.pod for c in ranked for h in getattr(c, "holders", ()) if h.pod and not h.finished)
-    pods = ((name, case.state.get("Pod", _key(name))) for name in names)
+    pods = ((name, case.state.get("Pod", key_of(name))) for name in names)
     return [(name, pod) for name, pod in pods if pod is not None and text_at(pod, "spec", "nodeName")]
-
-
-def _key(full_name: str) -> tuple[str, str]:
-    namespace, _, name = full_name.partition("/")
-    return namespace, name
 
 
 def _terminating(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
@@ -110,7 +105,7 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
     namespace = case.question.key[0]
     named = f"{owner[0]} {namespace}/{owner[1]}"
     holding = _holding(case, ranked)
-    theirs = [(n, p) for n, p in holding if _key(n)[0] == namespace]
+    theirs = [(n, p) for n, p in holding if key_of(n)[0] == namespace]
     mine = [(n, p) for n, p in theirs if workload(p) == owner]
     pods = tuple(name for name, _ in mine)
     own = text_at(controller(pod), "name")
@@ -404,7 +399,7 @@ def not_tried(case: Case) -> Iterator[Cause]:
     pkg/scheduler/framework/plugins/dynamicresources): that is another cause, or hidden from the user.
     """
     pod = case.question.value
-    if text_at(pod, "spec", "schedulerName") not in ("", "default-scheduler"):
+    if scheduler_name(pod) != DEFAULT_SCHEDULER:
         return
     if case.question.kind != "Pod" or not text_at(pod, "metadata", "uid") or ended(pod):
         return

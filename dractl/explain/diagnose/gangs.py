@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.cluster.state import text_at
+from dractl.cluster.state import key_of, text_at
 from dractl.explain.causes import GangHeldBack, GangIncomplete, GangTooSmall, PodGroupMissing, PodGroupRefused
 from dractl.model.nearest import nearest
 from dractl.records import record, replace
@@ -44,14 +44,9 @@ def group_of(
 def _in_cluster(cause: Cause, state: ClusterState) -> Cause:
     """The cause without holders that are only assumed: the pods of the group that fit."""
     holders = getattr(cause, "holders", ())
-    real = tuple(h for h in holders if state.get("ResourceClaim", _key(h.claim)) is not None)
+    real = tuple(h for h in holders if state.get("ResourceClaim", key_of(h.claim)) is not None)
     changed: dict[str, object] = {} if len(real) == len(holders) else {"holders": real}
     return replace(cause, **changed)
-
-
-def _key(full_name: str) -> tuple[str, str]:
-    namespace, _, name = full_name.partition("/")
-    return namespace, name
 
 
 def _of_waiting(waiting: Waiting, state: ClusterState, why: str) -> Cause:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
+from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import refusal
 from dractl.explain.causes import (
     AdminAccessNamespace,
@@ -270,7 +270,7 @@ def outranked(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
     nodes as UnschedulableAndUnresolvable (kubernetes pkg/scheduler/framework/plugins/dynamicresources)."""
     own = PodInfo(case.question.value).priority(case.state)
     held = (h.pod for cause in ranked[:1] for h in getattr(cause, "holders", ()) if h.pod and not h.finished)
-    found = ((name, case.state.get("Pod", _key(name))) for name in dict.fromkeys(held))
+    found = ((name, case.state.get("Pod", key_of(name))) for name in dict.fromkeys(held))
     lower = [name for name, pod in found if pod is not None and PodInfo(pod).priority(case.state) < own]
     if lower:
         more = f" and {len(lower) - 1} more" if len(lower) > 1 else ""
@@ -278,11 +278,6 @@ def outranked(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
             f"pod {lower[0]}{more} has a lower priority, but kube-scheduler does not preempt pods for their devices: "
             "end it yourself"
         )
-
-
-def _key(full_name: str) -> tuple[str, str]:
-    namespace, _, name = full_name.partition("/")
-    return namespace, name
 
 
 def undeclared_features(case: Case) -> Iterator[str]:

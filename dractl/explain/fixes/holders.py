@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Delete, Patch, pointer
-from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.state import key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.causes import ConstraintConflict, CountersShort, Held, NotEnoughTogether
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
@@ -93,10 +93,11 @@ def recreated_anyway(problem: Problem) -> tuple[str, ...]:
     """Notes about pods that hold the devices, and would be recreated if they ended."""
     first: dict[str, str] = {}  # of each workload, one of its pods that hold something
     for holder in (h for cause in problem.causes for h in holders_of(cause) if h.pod):
-        namespace, _, name = (holder.pod or "").partition("/")
-        owner = workload_target(problem.state.get("Pod", (namespace, name)), namespace)
+        full_name = holder.pod or ""
+        key = key_of(full_name)
+        owner = workload_target(problem.state.get("Pod", key), key[0])
         if owner is not None:
-            first.setdefault(owner, f"{namespace}/{name}")
+            first.setdefault(owner, full_name)
     kept = {owner: pod for owner, pod in list(first.items())[:_MOST] if problem.owners.end([pod]) is None}
     return tuple(
         f"deleting pod {pod} would not free its devices: {owner.replace('/', ' ', 1)} would recreate it"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended
-from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import (
     DELETION_COST,
     SCALED,
@@ -69,7 +69,7 @@ class Owners:
         leaving: list[str] = []
         made: dict[tuple[str, str, str], list[Key]] = {}
         for full_name in dict.fromkeys(pods):
-            namespace, _, name = full_name.partition("/")
+            namespace, name = key_of(full_name)
             pod = self.state.get("Pod", (namespace, name))
             owner = workload(pod)
             if text_at(pod, "metadata", "deletionTimestamp"):
@@ -113,7 +113,7 @@ class Owners:
 
     def _leaves(self, full_name: str) -> Ending:
         """The end of a pod that is Terminating already: to delete it again does nothing."""
-        namespace, _, name = full_name.partition("/")
+        namespace, name = key_of(full_name)
         pod = self.state.get("Pod", (namespace, name))
         since, node = text_at(pod, "metadata", "deletionTimestamp"), text_at(pod, "spec", "nodeName")
         title = f"wait for pod {full_name} to end, which is Terminating on {node} since {since}"

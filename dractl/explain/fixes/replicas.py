@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Delete, Patch, apply
-from dractl.cluster.state import at, maps_at, text_at
+from dractl.cluster.state import at, key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.causes import ConstraintConflict, Held, NotEnoughTogether, OwnReplicas
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
@@ -67,7 +67,7 @@ def fewer(problem: Problem, cause: OwnReplicas) -> Iterator[Candidate]:
     ordinals first (kubernetes pkg/controller/statefulset)."""
     kind, _, name = cause.owner.partition(" ")
     own = _ordinal(problem.question.key[1])
-    value = problem.state.get(kind, _key(name))
+    value = problem.state.get(kind, key_of(name))
     replicas, start = at(value, "spec", "replicas"), at(value, "spec", "ordinals", "start") or 0
     if kind != "StatefulSet" or own is None or not isinstance(replicas, int) or not isinstance(start, int):
         return
@@ -90,11 +90,6 @@ def _ordinal(pod: str) -> int | None:
     """The number at the end of the name of a StatefulSet's pod."""
     number = pod.rpartition("-")[2]
     return int(number) if number.isdecimal() else None
-
-
-def _key(full_name: str) -> Key:
-    namespace, _, name = full_name.partition("/")
-    return namespace, name
 
 
 def _uses(problem: Problem, key: Key, template: str) -> bool:

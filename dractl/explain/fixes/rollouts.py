@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended
-from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.causes import (
     ClaimEach,
@@ -200,10 +200,7 @@ def survive(problem: Problem, cause: EvictionLoop) -> Iterator[Candidate]:
 def _siblings(problem: Problem, owner: str) -> tuple[Change, ...]:
     """The end of the pods of the same workload that hold what is wanted."""
     holders = dict.fromkeys(h.pod for cause in problem.causes for h in holders_of(cause) if h.pod and not h.finished)
-    pods = ((name, problem.state.get("Pod", _key(name))) for name in holders)
-    return tuple(Delete(f"Pod/{n}") for n, pod in pods if pod is not None and workload_target(pod, _key(n)[0]) == owner)
-
-
-def _key(full_name: str) -> tuple[str, str]:
-    namespace, _, name = full_name.partition("/")
-    return namespace, name
+    pods = ((name, problem.state.get("Pod", key_of(name))) for name in holders)
+    return tuple(
+        Delete(f"Pod/{n}") for n, pod in pods if pod is not None and workload_target(pod, key_of(n)[0]) == owner
+    )
