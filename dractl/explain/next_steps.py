@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dractl.cluster.state import text_at
+from dractl.cluster.state import key_of, text_at
 from dractl.explain import causes
 from dractl.records import record
 
@@ -51,25 +51,28 @@ def next_steps(
 ) -> tuple[NextStep, ...]:
     """The next steps for the causes of an answer, those of the first cause first, and ``then`` those given. Where there
     are fixes, only what belongs to a cause that no change of objects can reach."""
-    steps: dict[str, NextStep] = {}
     # Without a pod nothing else of it can be looked at.
     found = [cause for cause in found if isinstance(cause, causes.PodsNotCreated)] or found
+    steps: list[NextStep] = []
+    for step in (*_of_causes(asked, found, beside_fixes=bool(fixes)), *then):
+        if all(step.command != other.command and step.text != other.text for other in steps):
+            steps.append(step)
+    if not steps and not fixes and found:
+        steps.append(
+            NextStep(
+                f"see what the scheduler says about the {asked.kind.lower()} now",
+                f"kubectl describe {asked.kind.lower()} {asked.name} -n {asked.namespace}",
+            )
+        )
+    return tuple(steps[:_MOST])
+
+
+def _of_causes(asked: Asked, found: Sequence[Cause], *, beside_fixes: bool) -> Iterator[NextStep]:
+    """The steps for each cause, first those for causes that others only follow from."""
     for cause in sorted(found, key=lambda cause: not isinstance(cause, _SPANNING)):
         make = next((_STEPS[kind] for kind in type(cause).__mro__ if kind in _STEPS), None)
-        if make is None or (fixes and not isinstance(cause, _BESIDE_FIXES)):
-            continue
-        for step in make(cause, asked):
-            if all(step.command != other.command for other in steps.values()):
-                steps.setdefault(step.text, step)
-    for step in then:
-        if all(step.command != other.command for other in steps.values()):
-            steps.setdefault(step.text, step)
-    if not steps and not fixes and found:
-        steps[""] = NextStep(
-            f"see what the scheduler says about the {asked.kind.lower()} now",
-            f"kubectl describe {asked.kind.lower()} {asked.name} -n {asked.namespace}",
-        )
-    return tuple(steps.values())[:_MOST]
+        if make is not None and (isinstance(cause, _BESIDE_FIXES) or not beside_fixes):
+            yield from make(cause, asked)
 
 
 def of_group(question: Question, group: Group, found: Sequence[Cause], fixes: Sequence[Fix]) -> tuple[NextStep, ...]:
@@ -166,15 +169,24 @@ def _no_node_has_all(cause: causes.NoNodeHasAll, asked: Asked) -> Iterator[NextS
     )
 
 
+def _kubelet(node: str) -> NextStep:
+    return NextStep(f"see whether the kubelet of {node} answers", f"kubectl get node {node} -o wide")
+
+
+def _by_force(pod: str) -> NextStep:
+    """The end of a pod (``namespace/name``) that no kubelet can confirm."""
+    namespace, name = key_of(pod)
+    return NextStep(
+        f"only if that node is gone for good, delete pod {pod} by force",
+        f"kubectl delete pod {name} -n {namespace} --force --grace-period=0",
+    )
+
+
 @_for(causes.HoldersTerminating)
 def _terminating(cause: causes.HoldersTerminating, asked: Asked) -> Iterator[NextStep]:
     for pod in cause.pods[:1]:
-        namespace, _, name = pod.partition("/")
-        yield NextStep(f"see whether the kubelet of {cause.on[0]} answers", f"kubectl get node {cause.on[0]} -o wide")
-        yield NextStep(
-            f"if that node is gone for good, delete pod {pod} by force",
-            f"kubectl delete pod {name} -n {namespace} --force --grace-period=0",
-        )
+        yield _kubelet(cause.on[0])
+        yield _by_force(pod)
 
 
 @_for(causes.LostNodes)
@@ -439,10 +451,7 @@ def of_leaving(pod: Raw) -> tuple[NextStep, ...]:
     node = text_at(pod, "spec", "nodeName")
     name, namespace = text_at(pod, "metadata", "name"), text_at(pod, "metadata", "namespace")
     return (
-        NextStep(f"see whether the kubelet of {node} answers", f"kubectl get node {node} -o wide"),
+        _kubelet(node),
         NextStep(f"see whether a DRA driver on {node} fails to unprepare its claims", _on(node)),
-        NextStep(
-            "only if that node is gone for good, delete the pod by force",
-            f"kubectl delete pod {name} -n {namespace} --force --grace-period=0",
-        ),
+        _by_force(f"{namespace}/{name}"),
     )
