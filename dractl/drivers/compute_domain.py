@@ -71,7 +71,7 @@ class _ComputeDomain:
         )
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
-        why = _why_not(machine, options, CATALOGUE.versions[version_index(CATALOGUE, NAME, options.versions.get(NAME))])
+        why = _why_not(machine, options, version_index(CATALOGUE, NAME, options.versions.get(NAME)))
         if why is not None:
             return Inventory(unpublished=f"it does not start: {why}")
         devices = (
@@ -83,20 +83,21 @@ class _ComputeDomain:
 PROFILE = _ComputeDomain()
 
 
-def _why_not(machine: Machine, options: Options, version: str) -> str | None:
+def _why_not(machine: Machine, options: Options, version: int) -> str | None:
     """NewDeviceState: the version of NVIDIA's driver, then the GPUs' place in the NVLink fabric (getCliqueID)."""
     why = nvidia_start.unreachable(machine)
     if why is not None:
         return why
     driver = machine.nvidia.driver_version if machine.nvidia is not None else None
-    if version >= "0.2" and options.flag(NAME, _DNS_NAMES, default=True) and driver and _older(driver):
+    dns_names = version >= CATALOGUE.versions.index("0.2") and options.flag(NAME, _DNS_NAMES, default=True)
+    if dns_names and driver and _older(driver):
         return (
             f"NVIDIA's driver {driver} is older than {_OLDEST_DRIVER}, which the feature gate {_DNS_NAMES} needs "
             f"({_DNS_NAMES}=false switches it off)"
         )
     gpus = [gpu for gpu in machine.gpus if gpu.vendor == VENDOR and gpu.source == "nvml"]
     fabrics = [(gpu, gpu.fabric) for gpu in gpus if gpu.fabric is not None]
-    strict = options.flag(NAME, _CRASH, default=True) and version >= "0.3"
+    strict = version >= CATALOGUE.versions.index("0.3") and options.flag(NAME, _CRASH, default=True)
     for gpu, fabric in fabrics:
         if strict and fabric.state != "completed":
             return f"GPU {gpu.bdf} is not registered with its NVLink fabric: {fabric.state}"
