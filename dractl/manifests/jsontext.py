@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from dractl.manifests.documents import Broken, Document, Fault, expand
 from dractl.manifests.resolve import json_number
 from dractl.manifests.scalars import Piece
-from dractl.manifests.source import Source
 from dractl.manifests.text import MAX_DEPTH, brackets_nest_deeply
 from dractl.patterns import pattern
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.manifests.documents import Path
-    from dractl.manifests.source import Position
+    from dractl.manifests.source import Position, Source
 
 _SPACE = pattern(r"[ \t\n\r]*")
 _SURROGATE_ESCAPE = pattern(r"\\u[dD][89a-fA-F]")
@@ -63,14 +62,9 @@ class NotJson(Exception):
 
 def read(source: Source) -> Iterator[Document | Broken]:
     """Every object of a JSON file, which may contain several in sequence; the items of Lists. Raises NotJson."""
-    text = source.text
-    place, index = _space(text, 0), 0
-    while place < len(text):
-        value, end = _value(text, place)
+    for index, (value, place, _) in enumerate(top_level(source.text)):
         if value is not None:
             yield from expand(Document(source.name, index, value, JsonLocator(source, place)))
-        index += 1
-        place = _space(text, end)
 
 
 def is_json(text: str) -> bool:
@@ -78,20 +72,18 @@ def is_json(text: str) -> bool:
     if not text.lstrip().startswith(("{", "[")):
         return False
     try:
-        return bool(list(read(Source("", text))))
+        return any(value is not None for value, _, _ in top_level(text))
     except NotJson:
         return False
 
 
-def top_level(text: str) -> list[tuple[Any, int, int]]:
+def top_level(text: str) -> Iterator[tuple[Any, int, int]]:
     """The values of a stream of JSON, each with the offset where it begins and the one behind it. Raises NotJson."""
-    found = []
     place = _space(text, 0)
     while place < len(text):
         value, end = _value(text, place)
-        found.append((value, place, end))
+        yield value, place, end
         place = _space(text, end)
-    return found
 
 
 def _space(text: str, place: int) -> int:

@@ -112,12 +112,7 @@ class Migration:
         resources: set[str] = set()
         pods: list[_Pod] = []
         for document in documents:
-            remarks += (
-                Remark(
-                    place, f"{resource} is left as it is: a patch; name the claim of the object that it changes by hand"
-                )
-                for place, resource in requests_in_patches(document)
-            )
+            remarks += (Remark(place, f"{resource} is {_PATCH}") for place, resource in requests_in_patches(document))
             if not isinstance(document.value, dict):
                 continue
             specs = list(_pod_specs(document.value))
