@@ -118,10 +118,8 @@ def _report(
 
     from dractl.capacity import inventory, plugins, problems
 
-    try:
-        stock = inventory(cluster.state, cluster.features, terminal.progress)
-    finally:
-        terminal.progress("")
+    with terminal.progress() as tell:
+        stock = inventory(cluster.state, cluster.features, tell)
     unread = cluster.state.rights.unread
     offered = plugins(cluster.state)
     faults = problems(cluster.state, stock, offered)
@@ -228,14 +226,13 @@ def _templates(cluster: Cluster) -> list[Fit]:
     asking = [key for key, value in templates if maps_at(value, "spec", "spec", "devices", "requests")]
     keys = sorted(asking, key=lambda key: (-used[key], key))
     found = []
-    for key in keys[: max(1, min(_TEMPLATES, _NODES // max(1, len(cluster.state.all("Node")))))]:
-        terminal.progress(f"placing copies of {key[1]}")
-        try:
-            found.append(place(copies.of_object(cluster.state, "ResourceClaimTemplate", key), cluster.features))
-        except DractlError:
-            continue  # a template that no server would have accepted is left out of the page
-        finally:
-            terminal.progress("")
+    with terminal.progress() as tell:
+        for key in keys[: max(1, min(_TEMPLATES, _NODES // max(1, len(cluster.state.all("Node")))))]:
+            tell(f"placing copies of {key[1]}")
+            try:
+                found.append(place(copies.of_object(cluster.state, "ResourceClaimTemplate", key), cluster.features))
+            except DractlError:
+                continue  # a template that no server would have accepted is left out of the page
     return found
 
 

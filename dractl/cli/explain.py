@@ -174,10 +174,8 @@ def _answer(
     known = [text_at(value, "metadata", "name") for value in explainer.scheduler.nodes]
     if node is not None and node not in known:
         raise InputError(f"--node {node}: no such node", hint=f"there are {', '.join(known[:8]) or 'none'}")
-    try:
-        explanations = explain_each(explainer, questions, terminal.progress, alike=not patch)
-    finally:
-        terminal.progress("")
+    with terminal.progress() as tell:
+        explanations = explain_each(explainer, questions, tell, alike=not patch)
     groups = [] if patch or selector else _groups(explainer, cluster)
     listed = len(sources.names) != 1 or len(questions) != 1
     several = len(explanations) > max(1, len(sources.names))  # several were named
@@ -199,10 +197,8 @@ def _groups(explainer: Explainer, cluster: Cluster) -> list[Group]:
 
     if not decided(cluster.state.rights):
         return []
-    try:
-        return groups(explainer, cluster.sources.names, cluster.namespace, cluster.kinds, terminal.progress)
-    finally:
-        terminal.progress("")
+    with terminal.progress() as tell:
+        return groups(explainer, cluster.sources.names, cluster.namespace, cluster.kinds, tell)
 
 
 def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) -> str:

@@ -186,10 +186,8 @@ def _tell_of_group(subject: Subject) -> None:
 def _placed(cluster: Cluster, subject: Subject) -> Fit:
     from dractl.capacity import place
 
-    try:
-        return place(subject, cluster.features, tell=terminal.progress)
-    finally:
-        terminal.progress("")
+    with terminal.progress() as tell:
+        return place(subject, cluster.features, tell=tell)
 
 
 def _changed(cluster: Cluster, without: list[str], add: list[str], node: str | None) -> ClusterState:
@@ -229,9 +227,9 @@ def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
     from dractl.capacity import most, stranded
     from dractl.scheduler.attempt import Scheduler
 
-    try:
-        packed = most(found, cluster.features, terminal.progress) if pack else None
-        terminal.progress("looking for stranded devices")
+    with terminal.progress() as tell:
+        packed = most(found, cluster.features, tell) if pack else None
+        tell("looking for stranded devices")
         answer = _explained(cluster, found)
         nodes = answer.nodes if answer is not None else ()
         by_node = {name: node.reasons for node in nodes for name in (node.name, *node.like)}
@@ -241,8 +239,6 @@ def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
 
         left = stranded(found, Scheduler(found.state, cluster.features), say)
         return _Rest(answer.reasons if answer is not None else (), left, packed, by_node)
-    finally:
-        terminal.progress("")
 
 
 def _json(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None) -> str:

@@ -115,7 +115,7 @@ def _of_cluster(
     from dractl.cluster.kinds import workload_words
 
     words = workload_words(sources.names)
-    try:
+    with terminal.progress() as tell:
         cluster = live.read(
             login,
             namespace=namespace,
@@ -123,10 +123,8 @@ def _of_cluster(
             partly=partly,
             vital=vital,
             workloads=words,
-            tell=terminal.progress,
+            tell=tell,
         )
-    finally:
-        terminal.progress("")
     for note in cluster.notes:
         terminal.notice(note)
     return cluster
@@ -158,16 +156,14 @@ def _of_files(sources: Sources, namespace: str | None, release: str | None) -> C
     from dractl.cluster import sources as origins
 
     stdin = sys.stdin.buffer.read() if "-" in sources.files else None
-    if sources.files:
-        terminal.progress(f"reading {', '.join(sources.files)}")
-    try:
+    with terminal.progress() as tell:
+        if sources.files:
+            tell(f"reading {', '.join(sources.files)}")
         state = origins.state_of(sources, namespace=namespace, stdin=stdin)
         for source in sources.devices:
             if source != "cluster":
-                terminal.progress(f"reading {source}")
+                tell(f"reading {source}")
                 state = _published(source, release or state.release).merged(state)
-    finally:
-        terminal.progress("")
     return state
 
 

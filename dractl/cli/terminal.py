@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import os
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from dractl.report.plain import printable
 
 if TYPE_CHECKING:
     import threading
+    from collections.abc import Callable, Iterator
 
     from rich.progress import Progress
 
@@ -116,9 +118,7 @@ class _Progress:
 
     def say(self, message: str) -> None:
         self.message = printable(message)
-        if not message:
-            self._end()
-        elif self.view is not None:
+        if self.view is not None:
             self._update(self.view)
         elif self.timer is None:
             import threading
@@ -154,7 +154,7 @@ class _Progress:
     def _update(self, view: Progress) -> None:
         view.update(view.task_ids[0], description=self.message)
 
-    def _end(self) -> None:
+    def end(self) -> None:
         if self.timer is not None:
             self.timer.cancel()
             self.timer.join()
@@ -169,9 +169,17 @@ DELAY = 1.0
 _PROGRESS = _Progress()
 
 
-def progress(message: str) -> None:
-    """The current step, on a line of standard error that the next one replaces, once the work has taken a second; an
-    empty message removes it. Only on a terminal, cut to its width, and not with ``--quiet``."""
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """A function that shows the current step, on a line of standard error that the next step replaces, once the work
+    has taken a second; the line goes with the block. Only on a terminal, cut to its width, and not with ``--quiet``."""
+    try:
+        yield _tell
+    finally:
+        _PROGRESS.end()
+
+
+def _tell(message: str) -> None:
     if not _Choices.quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         _PROGRESS.say(message)
 

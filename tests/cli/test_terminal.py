@@ -50,18 +50,18 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
 
 def test_progress_of_a_quick_run_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     errors = screen(monkeypatch)
-    terminal.progress("reading pods")
-    terminal.progress("placing copies")
-    terminal.progress("")
+    with terminal.progress() as tell:
+        tell("reading pods")
+        tell("placing copies")
     assert errors.getvalue() == ""
 
 
 def test_progress_of_a_long_run_is_one_line_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     errors = screen(monkeypatch)
     monkeypatch.setattr(threading, "Timer", AtOnce)
-    terminal.progress("reading pods")
-    terminal.progress("placing copies")
-    terminal.progress("")
+    with terminal.progress() as tell:
+        tell("reading pods")
+        tell("placing copies")
     said = errors.getvalue()
     assert "reading pods" in said
     assert "placing copies" in said
@@ -72,8 +72,8 @@ def test_progress_is_cut_to_the_width_and_harmless(monkeypatch: pytest.MonkeyPat
     errors = screen(monkeypatch)
     monkeypatch.setenv("COLUMNS", "20")
     monkeypatch.setattr(threading, "Timer", AtOnce)
-    terminal.progress("placing \x1b[31m[bold]" + "x" * 50)
-    terminal.progress("")
+    with terminal.progress() as tell:
+        tell("placing \x1b[31m[bold]" + "x" * 50)
     shown = {line.removesuffix("\n") for line in CONTROL.split(errors.getvalue()) if "placing" in line}
     assert shown
     assert all(len(line) <= 20 and "\n" not in line for line in shown)

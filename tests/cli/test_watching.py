@@ -60,8 +60,8 @@ def test_progress_does_not_come_between_reports(monkeypatch: pytest.MonkeyPatch)
     reports = iter(["one\n", "two\n"])
 
     def report() -> str:
-        terminal.progress("reading the cluster")
-        terminal.progress("")
+        with terminal.progress() as tell:
+            tell("reading the cluster")
         assert sys.stdout is screen  # colours and the width are those of the terminal
         return next(reports)
 

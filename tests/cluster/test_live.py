@@ -294,8 +294,8 @@ def test_progress_is_told_on_a_terminal_alone(
     monkeypatch.setattr(threading, "Timer", AtOnce)
     terminal.be_quiet(quiet)
     try:
-        live.read(live.Login(), tell=terminal.progress)
-        terminal.progress("")
+        with terminal.progress() as tell:
+            live.read(live.Login(), tell=tell)
     finally:
         terminal.be_quiet(False)
     said = screen.getvalue()
