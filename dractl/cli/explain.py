@@ -183,7 +183,8 @@ def _answer(
         text = _patches(explanations)
     elif output == "text":
         text = _text(explanations, groups, verbose, several=several, to_file=to_file, aged=aged)
-        if several and not verbose:
+        screen = terminal.height(sys.stdout)
+        if several and not verbose and (to_file or not screen or text.count("\n") + 2 <= screen):
             terminal.notice("explain KIND/NAME -n NAMESPACE shows one of them in full, -v each")
     else:
         text = _render(explanations, groups, output, listed=listed)
@@ -280,7 +281,7 @@ def _text(
     above = explain_groups.text(groups, canvas) + "\n" if groups else ""
     if not several:
         return above + explain_text.render(explanations, canvas, now=now, every=verbose > 0)
-    text = explain_text.table(explanations, canvas, now=now, cut=out.isatty() and not to_file)
+    text = explain_text.table(explanations, canvas, now=now, screen=0 if to_file else terminal.height(out))
     full = [e for e in explanations if not e.fits or e.subject.kind == "Node"] if verbose else []
     if full:
         text += "\n" + explain_text.render(full, canvas, now=now, every=verbose > 1)

@@ -67,6 +67,13 @@ def width(stream: TextIO, default: int = 100) -> int:
     return max(40, shutil.get_terminal_size((default, 24)).columns)
 
 
+def height(stream: TextIO) -> int:
+    """Lines of the terminal; 0 if ``stream`` is not one."""
+    import shutil
+
+    return shutil.get_terminal_size().lines if stream.isatty() else 0
+
+
 def prepare_streams() -> None:
     """Makes characters that the locale cannot write degrade to escapes instead of ending in a traceback."""
     for stream in (sys.stdout, sys.stderr):

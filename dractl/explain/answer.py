@@ -156,6 +156,14 @@ class NodeAnswer:
 
 
 @record
+class Relief:
+    """The pods that have a fix in common: ``fits`` of ``of`` fit after it, placed one after the other."""
+
+    fits: int
+    of: int
+
+
+@record
 class Fix:
     """A change after which the subject was allocated again, and where it fits then. ``tried`` is what was assumed to
     follow, where that is not the change itself: what a driver publishes, the pods that a smaller workload gives up."""
@@ -168,6 +176,13 @@ class Fix:
     tried: tuple[Change, ...] = ()
     steps: tuple[Step, ...] = ()  # the commands that apply it
     by_hand: str | None = None  # whose manifest has to be changed, where no command can do it
+    relief: Relief | None = None  # where several pods wait for it
+
+    @property
+    def effects(self) -> str:
+        """The effect, and how many of the pods that wait for it fit then."""
+        fitting = f"{self.relief.fits} of {self.relief.of} pods fit then" if self.relief is not None else ""
+        return "; ".join(filter(None, (self.effect, fitting)))
 
 
 @record

@@ -10,6 +10,8 @@ from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload
 from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Subject
+from dractl.explain.causes import NoConsumer
+from dractl.explain.relief import with_relief
 from dractl.records import replace
 
 if TYPE_CHECKING:
@@ -40,7 +42,8 @@ def explain_each(
 ) -> list[Explanation]:
     """The answers, worst first. With ``alike`` equal replicas of a workload have one answer, in which the others are
     named. A subject that cannot be explained is ``undecided``, unless it is the only one: then the error is raised.
-    ``tell`` is called with each step before it is taken."""
+    Then fixes say how many pods fit after them (:attr:`Fix.relief`). ``tell`` is called with each step before it is
+    taken."""
     if len(questions) == 1:
         tell(f"explaining {_called(questions[0])}")
         return [explainer.explain(questions[0])]
@@ -57,7 +60,7 @@ def explain_each(
             kind, name = _together(group[0].value) or ("", "")
             answer = replace(answer, alike=names, workload=f"{kind.lower()} {group[0].key[0]}/{name}")
         answers.append(answer)
-    return worst_first(answers)
+    return worst_first(with_relief(explainer, answers, tell) if alike else answers)
 
 
 def _called(question: Question) -> str:
@@ -71,8 +74,14 @@ def _together(pod: Raw) -> tuple[str, str] | None:
 
 
 def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
-    """Answers in the order of their severity; within one, those of most replicas first, then as in the input."""
-    return sorted(explanations, key=lambda e: (SEVERITY.index(e.verdict), -len(e.alike)))
+    """Answers in the order of their severity; within one, those of most replicas first, then as in the input. Claims
+    that nobody waits for come after the pods that wait."""
+    return sorted(explanations, key=lambda e: (_severity(e), -len(e.alike)))
+
+
+def _severity(e: Explanation) -> float:
+    unused = any(reason.code == NoConsumer.page.code for reason in e.reasons[:1])
+    return SEVERITY.index("allocatable") - 0.5 if unused else SEVERITY.index(e.verdict)
 
 
 def _safely(explainer: Explainer, question: Question) -> Explanation:

@@ -83,7 +83,7 @@ def _group(group: Group) -> Iterator[str]:
 
 def _section(e: Explanation) -> Iterator[str]:
     assumed = " (assumed)" if e.release_assumed else ""
-    yield f"<h1>{escape(e.subject.title)} <small class=dim>Kubernetes {e.release}{assumed}</small></h1>"
+    yield f"<h1>{escape(e.title)} <small class=dim>Kubernetes {e.release}{assumed}</small></h1>"
     mark, look = ("✓", "good") if e.fits else ("✗", "bad")
     yield f"<p class=verdict><b class={look}>{mark}</b> {escape(e.headline)}</p>"
     yield from (f"<p class=dim>{escape(note)}</p>" for note in e.notes)
@@ -224,7 +224,7 @@ def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
         return
     yield "<h2>To make it fit <small class=dim>each checked by allocating again</small></h2><table>"
     for f in fixes:
-        effect = f" <span class=dim>({escape(f.effect)})</span>" if f.effect else ""
+        effect = f" <span class=dim>({escape(f.effects)})</span>" if f.effects else ""
         where = _node_names(f.nodes)
         yield f"<tr><td class=n>{f.rank}</td><td>{escape(f.title)}{effect}</td><td>{where}</td></tr>"
     yield "</table>"

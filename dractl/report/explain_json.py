@@ -68,6 +68,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
                 **({"commands": [str(step) for step in f.steps]} if f.steps else {}),
                 "verified": not e.unread,
                 "nodes": list(f.nodes),
+                **({"pods": plain(f.relief)} if f.relief else {}),
             }
             for f in e.fixes
         ],

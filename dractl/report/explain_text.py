@@ -40,12 +40,15 @@ def render(
     return canvas.plain("\n\n".join(texts)) + "\n"
 
 
-def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None = None, cut: bool = False) -> str:
-    """A line for each answer with its first reason, one for its first fix, and a summary. With ``cut`` no line is wider
-    than the canvas, and the codes of the reasons are left out where there is little room."""
+def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None = None, screen: int = 0) -> str:
+    """A line for each answer with its first reason, one for the first fix of those that have it in common, and a
+    summary. On a terminal of ``screen`` lines none is wider than the canvas, the codes of the reasons are left out
+    where there is little room, and empty lines where the table would not fit on it with the prompt."""
+    answers = _by_fix(answers)
+    cut = screen > 0
     ages = [_age(e.age, now) for e in answers]
     codes = [e.reasons[0].code if e.reasons else e.verdict for e in answers]
-    titles = [_short_title(e) for e in answers]
+    titles = [canvas.plain(_short_title(e)) for e in answers]
     names = max(len("SUBJECT"), *map(len, titles))
     aged = max(map(len, ages)) and max(len("AGE"), *map(len, ages)) + 2
     coded = max(len("REASON"), *map(len, codes)) + 2
@@ -55,33 +58,76 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
     below = cut and beside < _ROOM - 12  # a narrow terminal
     head = f"  {'SUBJECT':<{names}}  {'AGE' if aged else '':<{aged}}{'REASON' if coded else '':<{coded}}"
     lines = [canvas.paint(head.rstrip() if below else f"{head}WHY", "1")]
-    for e, title, age, code in zip(answers, titles, ages, codes, strict=True):
+    same = 0  # answers above that have the fix of the next one
+    for number, (e, title, age, code) in enumerate(zip(answers, titles, ages, codes, strict=True), 1):
         why = _clean(e.reasons[0].short if e.reasons else e.headline, canvas)
         left = f"{_mark(e, canvas)} {title:<{names}}  {age:<{aged}}{code:<{coded}}"
         if below:
             lines += [left.rstrip(), "    " + canvas.cut(why, canvas.width - 4)]
         else:
             lines.append(f"{left}{canvas.cut(why, beside) if cut else why}")
-        if e.fixes:
-            fix = _clean(e.fixes[0].title + (f" ({e.fixes[0].effect})" if e.fixes[0].effect else ""), canvas)
-            lines.append(f"    fix: {canvas.cut(fix, canvas.width - 9) if cut else fix}")
+        if not e.fixes:
+            continue
+        if number < len(answers) and _first_fix(answers[number]) == _first_fix(e):
+            same += 1
+            continue
+        lines.append(_row_of_fix(e.fixes[0], same + 1, canvas, cut=cut))
+        same = 0
+    most = _of_most(answers)
+    lines += [f"  most pods fit: {_row_of_fix(most, 1, canvas, cut=cut).strip()}"] if most is not None else []
     counts: Counter[str] = Counter()
     for e in answers:
         counts["fit" if e.fits else e.verdict] += 1 + len(e.alike)
     told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (*SEVERITY, "fit") if counts[verdict])
-    lines += ["", *_wrap(f"{plural(counts.total(), 'subject')} for {_release(answers[0])}: {told}", canvas.width)]
+    summary = _wrap(f"{plural(counts.total(), 'subject')} for {_release(answers[0])}: {told}", canvas.width)
     for note in dict.fromkeys(f"{blind.what} may not be read: {blind.effect}" for e in answers for blind in e.unread):
-        lines += _wrapped("  note: ", note, canvas, hanging=8)
-    return canvas.plain("\n".join(lines)) + "\n"
+        summary += _wrapped("  note: ", note, canvas, hanging=8)
+    between = [""] if not cut or len(lines) + len(summary) + 2 <= screen else []
+    return canvas.plain("\n".join([*lines, *between, *summary])) + "\n"
+
+
+def _first_fix(e: Explanation) -> str:
+    return e.fixes[0].title if e.fixes else ""
+
+
+def _by_fix(answers: Sequence[Explanation]) -> list[Explanation]:
+    """The answers in their order, but those with the same first fix and verdict one after the other."""
+    together: dict[object, list[Explanation]] = {}
+    for number, e in enumerate(answers):
+        together.setdefault((e.verdict, _first_fix(e)) if e.fixes else number, []).append(e)
+    return [e for those in together.values() for e in those]
+
+
+def _row_of_fix(fix: Fix, subjects: int, canvas: Canvas, *, cut: bool) -> str:
+    """A first fix, with the pods that fit after it where several wait for it, or the number of subjects above."""
+    whom = f" for all {subjects}" if subjects > 1 else ""
+    if fix.relief is not None:
+        whom = f" for {fix.relief.fits} of {plural(fix.relief.of, 'pod')}"
+    text = _clean(fix.title + (f" ({fix.effect})" if fix.effect else ""), canvas)
+    left = f"    fix{whom}: "
+    return left + (canvas.cut(text, canvas.width - len(left)) if cut else text)
+
+
+def _of_most(answers: Sequence[Explanation]) -> Fix | None:
+    """The fix after which most pods fit, unless it is the first of an answer."""
+    fixes = [fix for e in answers for fix in e.fixes if fix.relief is not None]
+    best = max(fixes, key=_fitting, default=None)
+    shown = any(_fitting(e.fixes[0]) == _fitting(best) for e in answers if e.fixes) if best is not None else True
+    return None if shown else best
+
+
+def _fitting(fix: Fix) -> int:
+    return fix.relief.fits if fix.relief is not None else 0
 
 
 _SHORT = {"deployment": "deploy", "statefulset": "sts", "daemonset": "ds", "replicaset": "rs", "resourceclaim": "claim"}
 
 
 def _short_title(e: Explanation) -> str:
-    """The subject with its kind as people type it."""
-    kind, space, name = e.title.partition(" ")
-    return f"{_SHORT.get(kind, kind)}{space}{name}"
+    """The subject with its kind as people type it; of equal replicas, the workload and their number."""
+    kind, space, name = (e.workload or e.subject.title).partition(" ")
+    number = f" ×{1 + len(e.alike)}" if e.alike else ""
+    return f"{_SHORT.get(kind, kind)}{space}{name}{number}"
 
 
 def _clean(text: str, canvas: Canvas) -> str:
@@ -304,7 +350,7 @@ def _fixes(fixes: Sequence[Fix], canvas: Canvas, how: str) -> Iterator[str]:
     wide = min(max(map(len, places)), _NAME)
     room = canvas.width - 7 - wide
     for fix, place in zip(fixes, places, strict=True):
-        text = _clean(fix.title + (f" ({fix.effect})" if fix.effect else ""), canvas)
+        text = _clean(fix.title + (f" ({fix.effects})" if fix.effects else ""), canvas)
         left = f"  {fix.rank:<2} "
         if len(text) <= room:
             yield f"{left}{text:<{room}}  {place}"

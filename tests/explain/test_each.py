@@ -10,12 +10,14 @@ from dractl.allocation import Features
 from dractl.cluster.changes import PatchError
 from dractl.errors import InputError
 from dractl.explain import Explainer, everything, explain_each
-from tests.explain.cluster import claim, device, device_class, node, pod, request, slice_of, state_of
+from dractl.explain.answer import Relief
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
 if TYPE_CHECKING:
     from dractl.explain import Explanation, Question
 
-GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
+DRIVER = "gpu.example.com"
+GPU = device_class("gpu", f"device.driver == '{DRIVER}'")
 
 
 class Failing(Explainer):
@@ -79,3 +81,46 @@ def test_one_failure_leaves_the_others_their_answers() -> None:
 def test_an_error_about_the_only_subject_is_raised() -> None:
     with pytest.raises(InputError):
         asked(pod("bad-input", {"name": "g", "resourceClaimName": "c"}), claim("c", request("r", "gpu")), kind=Failing)
+
+
+def four_in_use(*pods: tuple[dict[str, Any], ...]) -> list[Explanation]:
+    """Pods that want one GPU each, in a cluster whose only node has four: all held by a pod of batch."""
+    held = claim("held", request("r", "gpu", 4), status=allocation("a", *((DRIVER, f"gpu-{i}") for i in range(4))))
+    holder = pod("sweep", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "a"})
+    holder["status"] = {"phase": "Running"}
+    held["status"]["reservedFor"] = [{"resource": "pods", "name": "sweep", "uid": "uid-ml-sweep"}]
+    holder["metadata"]["uid"] = "uid-ml-sweep"
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "t", "namespace": "ml"},
+        "spec": {"spec": {"devices": {"requests": [request("r", "gpu", 1)]}}},
+    }
+    slices = slice_of(DRIVER, "a", *(device(f"gpu-{i}") for i in range(4)))
+    state = state_of(GPU, node("a"), slices, template, held, holder, *(each for made in pods for each in made))
+    return explain_each(Explainer(state, Features.for_release("1.37")), everything(state, None), alike=True)
+
+
+def test_a_fix_says_how_many_of_the_pods_fit_after_it() -> None:
+    """Six replicas wait, and what is freed has room for four: the fix is proven for one alone."""
+    (answer,) = four_in_use(*(replica(name, count=1) for name in "abcdef"))
+    (ending,) = [fix for fix in answer.fixes if fix.title.startswith("delete pod ml/sweep")]
+    assert ending.relief == Relief(fits=4, of=6)
+
+
+def test_a_fix_that_several_workloads_wait_for_is_counted_over_all() -> None:
+    answers = four_in_use(replica("a", count=1), replica("b", count=1), replica("c", "api-1", count=1))
+    found = {fix.relief for answer in answers for fix in answer.fixes if fix.title.startswith("delete pod ml/sweep")}
+    assert [len(answer.alike) for answer in answers] == [1, 0]
+    assert found == {Relief(fits=3, of=3)}
+
+
+def test_nothing_is_counted_for_one_pod() -> None:
+    (answer,) = four_in_use(replica("a", count=1))
+    assert answer.fixes
+    assert not any(fix.relief for fix in answer.fixes)
+
+
+def test_claims_that_nobody_waits_for_come_after_the_pods_that_wait() -> None:
+    answers = asked(claim("a-spare", request("r", "gpu")), *replica("b"))
+    assert [answer.subject.name for answer in answers] == ["b", "a-spare"]

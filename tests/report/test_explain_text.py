@@ -8,7 +8,8 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, everything, find, worst_first
-from dractl.explain.answer import Fix, Subject
+from dractl.explain.answer import Fix, Relief, Subject
+from dractl.records import replace
 from dractl.report import explain_text
 from dractl.report.canvas import Canvas
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
@@ -113,7 +114,7 @@ def test_no_line_is_wider_than_the_terminal_and_none_is_cut(width: int, unicode:
     inventory = explain_text.render(asked(cluster, "node/b"), canvas, now=NOON)
     assert max(map(len, inventory.splitlines())) <= width
     assert "claim ml/eval-x (pod ml/eval)" in " ".join(inventory.split())
-    rows = explain_text.table(answers, canvas, now=NOON, cut=True)
+    rows = explain_text.table(answers, canvas, now=NOON, screen=24)
     assert max(map(len, rows.splitlines())) <= width
 
 
@@ -160,11 +161,50 @@ def test_a_narrow_screen_has_no_codes() -> None:
     never = claim("never", request("gpu", "gpu.example.com", 9))
     lost = claim("lost", request("gpu", "gpu.example.com", 5))
     wide, narrow = (
-        explain_text.table(asked([*two_nodes(), never, lost]), Canvas(width), now=NOON, cut=True) for width in (160, 80)
+        explain_text.table(asked([*two_nodes(), never, lost]), Canvas(width), now=NOON, screen=24)
+        for width in (160, 80)
     )
     assert "not-enough" in wide
     assert "not-enough" not in narrow
     assert all(len(line) <= 80 for line in narrow.splitlines())
+
+
+def waiting(name: str, fix: Fix, number: int = 1) -> Explanation:
+    others = tuple(f"{name}-{i}" for i in range(1, number))
+    workload = f"deployment ml/{name}" if others else ""
+    subject = Subject("Pod", "ml", name)
+    return Explanation(subject, "unallocatable", "1.37", False, "no", fixes=(fix,), alike=others, workload=workload)
+
+
+def test_one_line_for_a_fix_that_several_have_in_common() -> None:
+    end, lower = Fix("delete pod ml/x", (), "ends it", relief=Relief(4, 5)), Fix("lower count", ())
+    answers = [waiting("infer", end, 4), waiting("ring", lower), waiting("serve", end), waiting("two", lower)]
+    _, *lines = explain_text.table(answers, Canvas(unicode=True)).splitlines()
+    assert [line.split("  ")[0] for line in lines[:6] if line[:1] == "✗"] == [
+        "✗ deploy ml/infer ×4",
+        "✗ pod ml/serve",
+        "✗ pod ml/ring",
+        "✗ pod ml/two",
+    ]
+    assert lines[2] == "    fix for 4 of 5 pods: delete pod ml/x (ends it)"
+    assert lines[5] == "    fix for all 2: lower count"
+    assert len(lines) == 8
+
+
+def test_what_lets_most_pods_start_is_said_even_if_it_comes_first_for_none() -> None:
+    lower, end = Fix("lower count", (), relief=Relief(1, 8)), Fix("delete pod ml/x", (), relief=Relief(7, 8))
+    answer = replace(waiting("ring", lower, 8), fixes=(lower, end))
+    lines = explain_text.table([answer, waiting("a", Fix("wait", ()))], Canvas()).splitlines()
+    assert lines[2] == "    fix for 1 of 8 pods: lower count"
+    assert lines[5] == "  most pods fit: fix for 7 of 8 pods: delete pod ml/x"
+
+
+@pytest.mark.parametrize("screen", [11, 12])
+def test_an_empty_line_only_where_the_prompt_stays_on_the_screen(screen: int) -> None:
+    answers = [waiting(name, Fix(f"end {name}", ())) for name in "abcd"]
+    lines = explain_text.table(answers, Canvas(80), screen=screen).splitlines()
+    assert len(lines) < screen
+    assert ("" in lines) is (screen == 12)
 
 
 def test_what_the_cluster_says_moves_no_cursor() -> None:

@@ -14,7 +14,7 @@ from dractl.objects import Claim, Constraint, Request
 from dractl.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from dractl.allocation import Features
     from dractl.allocation.survey import RequestSurvey
@@ -170,6 +170,12 @@ def touches(change: Change) -> int:
             return OTHER if kind in ("Pod", "ResourceClaim") else _TOUCHES.get(kind, SETTING)
         case Create(value):
             return _TOUCHES.get(str(value.get("kind")), SETTING)
+
+
+def own_first(parts: Iterable[Candidate]) -> list[Candidate]:
+    """The parts of one fix in the order in which they are named: what the pod asks for before what keeps it from the
+    nodes that have it."""
+    return sorted(parts, key=lambda c: (max(map(touches, c.changes), default=SETTING), -c.preference))
 
 
 @record

@@ -9,7 +9,7 @@ from dractl.cluster.changes import Create, Patch, parse_target, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.causes import Cause, NoNodes, PlacedByHand, SliceNodeMismatch
-from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic, own_first
 from dractl.explain.fixes.edits import append, drop, put
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import corrected, near_miss, taint_name, with_effect
@@ -51,7 +51,7 @@ def admit(problem: Problem) -> Iterator[Candidate]:
         if len(found) == 1:
             yield from found[0]
         elif all(found):
-            yield _at_once([min(those, key=lambda c: c.size) for those in found])
+            yield _at_once(own_first(min(those, key=lambda c: c.size) for those in found))
 
 
 def _of(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> list[Candidate]:

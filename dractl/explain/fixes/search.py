@@ -13,7 +13,7 @@ from dractl.explain.ask import Question, claim_question, made_pods
 from dractl.explain.causes import ClassMissing, NoConsumer, SelectorError, SelectorFalse, WouldFitNow
 from dractl.explain.fixes import holders, owners
 from dractl.explain.fixes.acceptance import refusal
-from dractl.explain.fixes.candidates import Candidate, Preference, Problem, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Preference, Problem, Slot, Topic, own_first
 from dractl.explain.fixes.registry import candidates as candidates_for
 from dractl.explain.fixes.steps import by_hand, steps
 from dractl.explain.fixes.tolerations import evicted_by, evicting
@@ -218,7 +218,8 @@ def _two_at_once(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Fix
     single = (c for c in reversed(candidates) if c.changes and c.features is None and not c.reluctant)
     firsts = {c.slot.topic if c.slot.topic is Topic.ENDING else c.slot: c for c in single}
     ordered = sorted(firsts.values(), key=lambda c: c.size)[:_PAIRED]
-    for a, b in combinations(ordered, 2):
+    for pair in combinations(ordered, 2):
+        a, b = own_first(pair)
         both = Candidate(
             f"{a.title}, and {b.title}",
             (*a.changes, *b.changes),

@@ -119,9 +119,8 @@ def test_a_host_port_is_given_up_unless_the_pod_has_the_hosts_network(network: b
 def test_everything_that_refuses_a_node_is_put_right_at_once() -> None:
     far = node("node-1", labels={"pool": "a"}, taints=[{"key": "team", "value": "x", "effect": "NoSchedule"}])
     answer = explain("pod/p", GPU, far, gpus("node-1", "gpu-0"), CLAIM, waiting(nodeSelector={"pool": "b"}))
-    assert answer.fixes[
-        0
-    ].title == "add a toleration for team=x:NoSchedule to the pod, and remove nodeSelector pool=b " + ("from the pod")
+    both = "remove nodeSelector pool=b from the pod, and add a toleration for team=x:NoSchedule to the pod"
+    assert answer.fixes[0].title == both
     assert len([step for step in answer.fixes[0].steps if step.destroys]) == 1
 
 
