@@ -100,7 +100,7 @@ def catalogues() -> str:
         "# ruff: noqa: E501",
         "# fmt: off",
         "Rows = tuple[tuple[object, ...], ...]",
-        "DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {",
+        "DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str, dict[str, tuple[str, ...]]]] = {",
     ]
     classes: dict[str, tuple[str, ...]] = {}
     for driver in names():
@@ -115,7 +115,7 @@ def catalogues() -> str:
         for capacity in catalogue.capacities:
             cells = ("quantity", capacity.since, capacity.removed, capacity.when, capacity.devices)
             lines.append(f"            {_row(driver, capacity.name, *cells)!r},")
-        lines += [f"        ), {catalogue.complete!r}, {catalogue.extension!r},", "    ),"]
+        lines += [f"        ), {catalogue.complete!r}, {catalogue.extension!r}, {dict(catalogue.tags)!r},", "    ),"]
         for item in find(driver).device_classes(Options(node_name="node", target=Target.of())):
             selectors = item["spec"]["selectors"]
             classes[item["metadata"]["name"]] = tuple(selector["cel"]["expression"] for selector in selectors)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.drivers import amd_partitions, amd_vfio
-from dractl.drivers.amd_catalogue import CATALOGUE, NAME, VENDOR, since
+from dractl.drivers.amd_catalogue import BETWEEN, CATALOGUE, NAME, VENDOR, since
 from dractl.drivers.amd_devices import Unit, device, kfd_identities
 from dractl.drivers.profile import Inventory, Options, device_class, one_slice, version_index
 from dractl.errors import UsageError
@@ -63,7 +63,9 @@ class _Amd:
                 left_out.pop(one["attributes"].get("pciAddr", {}).get("string", ""), None)
         devices.sort(key=lambda one: one["name"])
         slices = amd_partitions.slices(devices, counters, options) if counters else one_slice(devices)
-        return Inventory(slices, left_out=left_out)
+        asked = options.versions.get(NAME)
+        between = (f"{NAME}: {asked} is rendered as 2026.8; it may lack driverVersionFull",) if asked in BETWEEN else ()
+        return Inventory(slices, left_out=left_out, notices=between)
 
 
 PROFILE = _Amd()

@@ -1,7 +1,9 @@
 """The catalogue of ``gpu.amd.com``, as data.
 
-Source: ROCm/k8s-gpu-dra-driver, which has no releases: versions here are the months of its sources. 2025.10 is commit
-2622427; 2026.8 is the state around 586f959 (cmd/gpu-kubeletplugin, pkg/amdgpu, pkg/consts, docs).
+Source: ROCm/k8s-gpu-dra-driver. Versions here are the months of its sources: 2025.10 is commit 2622427, whose chart is
+v0.1.0; 2026.8 is the state around 586f959 (cmd/gpu-kubeletplugin, pkg/amdgpu, pkg/consts, docs). Releases v1.0.0
+(7bf0efa) and v1.0.1 lie between; at 198fdc7 (chart v0.2.0), four weeks before v1.0.0, GetDevice sets the attributes of
+2026.8 except driverVersionFull, without the gates AutoPartition and VFIOPassthrough.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 NAME = "gpu.amd.com"
 VENDOR = "0x1002"
+# The chart of 198fdc7, and releases after it whose sources dractl does not know exactly.
+BETWEEN = ("0.2", "0.2.0", "v0.2.0", "1.0", "1.0.0", "1.0.1", "v1.0.0", "v1.0.1")
 
 GPU, PARTITION, VFIO = "amdgpu", "amdgpu-partition", "vfio"
 _GPUS = (GPU, PARTITION)
@@ -27,6 +31,8 @@ CATALOGUE = Catalogue(
     source="ROCm/k8s-gpu-dra-driver cmd/gpu-kubeletplugin/deviceinfo.go",
     versions=("2025.10", "2026.8", "main"),
     released="2026.8",
+    tags={"2025.10": ("v0.1.0",)},
+    aliases={"0.1": "2025.10", **dict.fromkeys(BETWEEN, "2026.8")},
     attributes=(
         Attribute("type", "string", "kind of device", values=(GPU, PARTITION, VFIO)),
         Attribute(
@@ -115,6 +121,7 @@ CATALOGUE = Catalogue(
         "partitions that exist have the pciBusID of their GPU: matchAttribute on it selects partitions of one GPU",
         "with autoPartition a GPU is a device for each mode, such as gpu-0-cpx-nps4; one of them is in use at a time",
         "capacities of autoPartition's devices are the GPU's; a request takes one partition's share",
+        "v0.2.0, v1.0.0 and v1.0.1 are rendered as 2026.8; as of April 2026 the driver had no driverVersionFull",
         "proposed, not rendered: counters for VFs, and GPUs published both for containers and as vfio (issue 89)",
         "the standard numaNode of main is proposed, too (issue 92)",
     ),

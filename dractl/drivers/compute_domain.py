@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers import nvidia_start
+from dractl.drivers import nvidia_start, nvidia_versions
+from dractl.drivers.nvidia_catalogue import since
 from dractl.drivers.profile import (
     Attribute,
     Catalogue,
@@ -17,7 +18,6 @@ from dractl.drivers.profile import (
     Setting,
     device_class,
     one_slice,
-    version_index,
 )
 from dractl.drivers.values import typed
 
@@ -32,16 +32,18 @@ _OLDEST_DRIVER = "570.158.01"  # main.go, IMEXDaemonsWithDNSNamesMinDriverVersio
 CATALOGUE = Catalogue(
     title="NVIDIA compute domains (IMEX channels over multi-node NVLink)",
     source="kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin",
-    versions=("0.1", "0.2", "0.3", "0.4", "0.5"),
-    released="0.4",
+    versions=nvidia_versions.VERSIONS,
+    released=nvidia_versions.RELEASED,
+    tags=nvidia_versions.TAGS,
+    aliases=nvidia_versions.ALIASES,
     attributes=(
         Attribute("type", "string", "kind of device", values=("channel", "daemon")),
         Attribute("id", "int", "0: of a node's 2048 channels, one is published"),
     ),
     settings=(
-        Setting(_DNS_NAMES, "true, false", f"feature gate (0.2): true refuses NVIDIA drivers before {_OLDEST_DRIVER}"),
+        Setting(_DNS_NAMES, "true, false", f"feature gate (25.8): true refuses NVIDIA drivers before {_OLDEST_DRIVER}"),
         Setting(
-            _CRASH, "true, false", "feature gate (0.3): true refuses GPUs that are not registered with their fabric"
+            _CRASH, "true, false", "feature gate (25.12): true refuses GPUs that are not registered with their fabric"
         ),
     ),
     notes=(
@@ -71,7 +73,7 @@ class _ComputeDomain:
         )
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
-        why = _why_not(machine, options, version_index(CATALOGUE, NAME, options.versions.get(NAME)))
+        why = _why_not(machine, options)
         if why is not None:
             return Inventory(unpublished=f"it does not start: {why}")
         devices = (
@@ -83,21 +85,20 @@ class _ComputeDomain:
 PROFILE = _ComputeDomain()
 
 
-def _why_not(machine: Machine, options: Options, version: int) -> str | None:
+def _why_not(machine: Machine, options: Options) -> str | None:
     """NewDeviceState: the version of NVIDIA's driver, then the GPUs' place in the NVLink fabric (getCliqueID)."""
     why = nvidia_start.unreachable(machine)
     if why is not None:
         return why
     driver = machine.nvidia.driver_version if machine.nvidia is not None else None
-    dns_names = version >= CATALOGUE.versions.index("0.2") and options.flag(NAME, _DNS_NAMES, default=True)
-    if dns_names and driver and _older(driver):
+    if since(options, "25.8", NAME) and options.flag(NAME, _DNS_NAMES, default=True) and driver and _older(driver):
         return (
             f"NVIDIA's driver {driver} is older than {_OLDEST_DRIVER}, which the feature gate {_DNS_NAMES} needs "
             f"({_DNS_NAMES}=false switches it off)"
         )
     gpus = [gpu for gpu in machine.gpus if gpu.vendor == VENDOR and gpu.source == "nvml"]
     fabrics = [(gpu, gpu.fabric) for gpu in gpus if gpu.fabric is not None]
-    strict = version >= CATALOGUE.versions.index("0.3") and options.flag(NAME, _CRASH, default=True)
+    strict = options.flag(NAME, _CRASH, default=True) and since(options, "25.12", NAME)
     for gpu, fabric in fabrics:
         if strict and fabric.state != "completed":
             return f"GPU {gpu.bdf} is not registered with its NVLink fabric: {fabric.state}"

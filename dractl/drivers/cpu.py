@@ -56,6 +56,7 @@ CATALOGUE = Catalogue(
     source="kubernetes-sigs/dra-driver-cpu pkg/device",
     versions=("0.1", "0.2", "main"),
     released="0.2",
+    tags={"0.1": ("v0.1.0",), "0.2": ("v0.2.0",)},
     attributes=(
         Attribute("dra.cpu/numCPUs", "int", "CPUs of the group", when="of groups"),
         Attribute("dra.cpu/smtEnabled", "bool", "true if SMT is on"),

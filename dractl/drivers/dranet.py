@@ -52,6 +52,13 @@ CATALOGUE = Catalogue(
     source="kubernetes-sigs/dranet pkg/inventory/db.go, pkg/apis/attributes.go",
     versions=("1.0", "1.1", "1.2", "1.3", "1.4", "main"),
     released="1.4",
+    tags={
+        "1.0": ("v1.0.0", "v1.0.1"),
+        "1.1": ("v1.1.0",),
+        "1.2": ("v1.2.0",),
+        "1.3": ("v1.3.0",),
+        "1.4": ("v1.4.0",),
+    },
     attributes=(
         Attribute("dra.net/ifName", "string", "the interface", when=_WITH_INTERFACE),
         Attribute("dra.net/mac", "string", "hardware address; empty if the interface has none", when=_WITH_INTERFACE),

@@ -34,6 +34,7 @@ CATALOGUE = Catalogue(
     source="kubernetes-sigs/dra-example-driver internal/profiles/gpu/gpu.go",
     versions=("0.4",),
     released="0.4",
+    tags={"0.4": ("v0.4.0",)},
     attributes=(
         Attribute("index", "int", "number of the GPU"),
         Attribute("uuid", "string", "from Go's random generator, seeded with the node name (not rendered)"),

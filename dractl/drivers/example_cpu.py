@@ -32,6 +32,7 @@ CATALOGUE = Catalogue(
     source="kubernetes-sigs/dra-example-driver internal/profiles/cpu/cpu.go",
     versions=("0.4",),
     released="0.4",
+    tags={"0.4": ("v0.4.0",)},
     attributes=(Attribute("numaNodeID", "int", "number of the NUMA node"),),
     capacities=(Capacity(_KEY, "CPUs of the NUMA node; a request without an amount takes all"),),
     settings=(

@@ -31,6 +31,7 @@ CATALOGUE = Catalogue(
     source="kubernetes-sigs/dra-example-driver internal/profiles/net/net.go",
     versions=("0.4",),
     released="0.4",
+    tags={"0.4": ("v0.4.0",)},
     attributes=(
         Attribute("index", "int", "number of the NIC"),
         Attribute("uuid", "string", "from Go's random generator, seeded with the node name (not rendered)"),

@@ -50,6 +50,7 @@ CATALOGUE = Catalogue(
     source="intel/intel-resource-drivers-for-kubernetes@1da939f cmd/kubelet-gaudi-plugin/node_state.go",
     versions=("0.7",),
     released="0.7",
+    tags={"0.7": ("gaudi-v0.7.0", "gaudi-v0.7.1", "gaudi-v0.7.2")},
     attributes=(
         Attribute("model", "string", "Gaudi, Gaudi2 or Gaudi3; the PCI device id for others"),
         Attribute("serial", "string", "serial number as HLML reports it; empty without HLML"),

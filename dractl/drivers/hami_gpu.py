@@ -33,6 +33,7 @@ CATALOGUE = Catalogue(
     source="Project-HAMi/k8s-dra-driver@ebeaad9 cmd/hami-kubelet-plugin/hami_core.go",
     versions=("0.1",),
     released="0.1",
+    tags={"0.1": ("v0.1.0",)},
     attributes=(
         Attribute("type", "string", "always hami-gpu", values=("hami-gpu",)),
         Attribute("uuid", "string", "the GPU's UUID; snapshots omit it"),

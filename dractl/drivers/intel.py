@@ -88,6 +88,7 @@ CATALOGUE = Catalogue(
     source="intel/intel-resource-drivers-for-kubernetes cmd/kubelet-gpu-plugin/node_state.go",
     versions=("0.10", "0.11"),
     released="0.11",
+    tags={"0.10": ("gpu-v0.10.0", "gpu-v0.10.1"), "0.11": ("gpu-v0.11.0",)},
     attributes=(
         Attribute("model", "string", "model as the driver's table names it", values=_named(0)),
         Attribute(

@@ -39,6 +39,7 @@ CATALOGUE = Catalogue(
     source="ffromani/dra-driver-memory pkg/sysinfo/rslice.go",
     versions=("0.1",),
     released="0.1",
+    tags={"0.1": ("v0.1.6",)},
     attributes=(
         Attribute(NUMA_NODE, "int", "the NUMA node's index in the list of nodes, usually its number"),
         Attribute(_PAGE_SIZE, "string", "such as 4Ki, 2Mi, 1Gi; not a standard attribute"),

@@ -37,15 +37,15 @@ class _Nvidia:
             return f"device.driver == '{NAME}' && device.attributes['{NAME}'].type == '{kind}'"
 
         # deployments/helm templates/deviceclass-gpu.yaml has it since 25.12.
-        extended = {"extendedResourceName": "nvidia.com/gpu"} if since(options, "0.3") else {}
+        extended = {"extendedResourceName": "nvidia.com/gpu"} if since(options, "25.12") else {}
         gpu = device_class(NAME, of("gpu"), **extended)
         mig = device_class("mig.nvidia.com", of("mig"))
         vfio = device_class("vfio.gpu.nvidia.com", of("vfio"))
-        return (gpu, mig, vfio) if since(options, "0.3") else (gpu, mig)
+        return (gpu, mig, vfio) if since(options, "25.12") else (gpu, mig)
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
-        dynamic = _gate("dynamicMIG", "0.3", options)
-        passed = _gate("passthroughSupport", "0.3", options)
+        dynamic = _gate("dynamicMIG", "25.12", options)
+        passed = _gate("passthroughSupport", "25.12", options)
         _gate(LIST_ATTRIBUTES, "0.5", options)
         managed = _gate(FABRIC_MANAGER, "0.5", options)
         shares = nvidia_shares.asked(options)
@@ -67,9 +67,7 @@ class _Nvidia:
                 if unknown:
                     found.comments[device["name"]] = "; ".join(unknown)
         elif passed:
-            found.notices.append(
-                f"{NAME}: 0.3 (25.12) has the gate PassthroughSupport, but finds no vfio device with it"
-            )
+            found.notices.append(f"{NAME}: 25.12 has the gate PassthroughSupport, but finds no vfio device with it")
         if found.partial:
             found.notices.append(
                 f"{NAME}: {found.partial} GPU(s) known from PCI alone: attributes are missing and names may differ; "
@@ -106,7 +104,7 @@ class _Found:
 
 
 def _gpus(machine: Machine, options: Options) -> list[Gpu]:
-    """The GPUs in the order of the slices: by address (driver.go), up to 0.3 by minor number."""
+    """The GPUs in the order of the slices: by address (driver.go), up to 25.12 by minor number."""
     gpus = [gpu for gpu in machine.gpus if gpu.vendor == VENDOR and gpu.name not in _SKIPPED]
     by_minor = sorted(gpus, key=lambda gpu: (gpu.minor is None, gpu.minor or 0, gpu.bdf or ""))
     dynamic = options.flag(NAME, "dynamicMIG") and since(options, "0.4")

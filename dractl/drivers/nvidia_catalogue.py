@@ -5,8 +5,7 @@ Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin (nvlib.go,
 
 from __future__ import annotations
 
-import re
-
+from dractl.drivers import nvidia_versions
 from dractl.drivers.profile import Attribute, Capacity, Catalogue, Options, Setting, Taint, version_index
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT
 from dractl.probes.nvml import ARCHITECTURES, BRANDS
@@ -14,16 +13,15 @@ from dractl.probes.nvml import ARCHITECTURES, BRANDS
 NAME = "gpu.nvidia.com"
 VENDOR = "0x10de"
 
-# Releases were counted by calendar until 25.12; later ones have both names.
-_CALENDAR = (((26, 4), "0.4"), ((25, 12), "0.3"), ((25, 8), "0.2"), ((25, 3), "0.1"))
-
 LIST_ATTRIBUTES, FABRIC_MANAGER = "DRAListTypeAttributes", "FabricManagerPartitioning"
 _GPU_OR_MIG = ("gpu", "mig")
 CATALOGUE = Catalogue(
     title="NVIDIA GPUs and MIG devices",
     source="kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/deviceinfo.go",
-    versions=("0.1", "0.2", "0.3", "0.4", "0.5"),
-    released="0.4",
+    versions=nvidia_versions.VERSIONS,
+    released=nvidia_versions.RELEASED,
+    tags=nvidia_versions.TAGS,
+    aliases=nvidia_versions.ALIASES,
     attributes=(
         Attribute("type", "string", "kind of device", values=("gpu", "mig", "vfio")),
         Attribute("uuid", "string", "NVML's UUID: GPU-… or MIG-…; for vfio devices, derived from the PCI address"),
@@ -41,17 +39,17 @@ CATALOGUE = Catalogue(
             "addressingMode",
             "string",
             "how the GPU addresses host memory",
-            "0.3",
-            when="where the platform supports it; not of partitions in 0.3",
+            "25.12",
+            when="where the platform supports it; not of partitions in 25.12",
             devices=_GPU_OR_MIG,
             values=("ATS", "HMM", "None"),
         ),
         Attribute("parentUUID", "string", "the GPU that a MIG device is part of", devices=("mig",)),
         Attribute("profile", "string", "of a MIG device, such as 1g.5gb", devices=("mig",)),
-        Attribute("minor", "int", "the GPU's minor number", removed="0.2", devices=("gpu",)),
-        Attribute("index", "int", "the NVML index of the GPU, or of the MIG device on its GPU", removed="0.2"),
-        Attribute("parentIndex", "int", "the NVML index of a MIG device's GPU", removed="0.2", devices=("mig",)),
-        Attribute("pcieBusID", "string", "the PCI address before it was standardized", removed="0.3"),
+        Attribute("minor", "int", "the GPU's minor number", removed="25.8", devices=("gpu",)),
+        Attribute("index", "int", "the NVML index of the GPU, or of the MIG device on its GPU", removed="25.8"),
+        Attribute("parentIndex", "int", "the NVML index of a MIG device's GPU", removed="25.8", devices=("mig",)),
+        Attribute("pcieBusID", "string", "the PCI address before it was standardized", removed="25.12"),
         Attribute("vendorID", "string", "the PCI vendor id", "0.4", devices=("vfio",), values=("0x10de",)),
         Attribute("deviceID", "string", "the PCI device id", "0.4", devices=("vfio",)),
         Attribute("numa", "int", "the PCI function's NUMA node, -1 included", "0.4", "0.5", devices=("vfio",)),
@@ -75,12 +73,12 @@ CATALOGUE = Catalogue(
             )
             for size in (1, 2, 4, 8)
         ),
-        Attribute(PCI_BUS_ID, "string", "the PCI address", "0.3"),
+        Attribute(PCI_BUS_ID, "string", "the PCI address", "25.12"),
         Attribute(
             PCIE_ROOT,
             "string",
             "the PCIe root complex, such as pci0000:17",
-            when="where the root is known; not of partitions in 0.3",
+            when="where the root is known; not of partitions in 25.12",
         ),
         Attribute(
             NUMA_NODE,
@@ -148,7 +146,7 @@ CATALOGUE = Catalogue(
         Setting(
             "dynamicMIG",
             "false, true",
-            "feature gate DynamicMIG (since 0.3): partitions are made when they are claimed",
+            "feature gate DynamicMIG (since 25.12): partitions are made when they are claimed",
         ),
         Setting(
             "passthroughSupport",
@@ -181,10 +179,6 @@ CATALOGUE = Catalogue(
 
 
 def since(options: Options, wanted: str, driver: str = NAME) -> bool:
-    """True if the rendered version has the features of ``wanted``; accepts calendar versions too."""
-    text = options.versions.get(driver)
-    calendar = re.match(r"v?(2\d)\.(\d+)", text or "")
-    if calendar is not None:
-        month = (int(calendar[1]), int(calendar[2]))
-        text = next((version for begin, version in _CALENDAR if begin <= month), "0.0")
-    return version_index(CATALOGUE, driver, text) >= CATALOGUE.versions.index(wanted)
+    """True if the rendered version has the features of ``wanted``."""
+    asked = version_index(CATALOGUE, driver, options.versions.get(driver))
+    return asked >= CATALOGUE.versions.index(wanted)

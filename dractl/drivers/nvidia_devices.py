@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def place(bdf: str, pci: PciDevice | None, options: Options) -> dict[str, Any]:
     """The GPU's place. Its address is NVML's own; the rest is in sysfs, which may not show the function."""
-    if since(options, "0.3"):
+    if since(options, "25.12"):
         found: dict[str, Any] = {PCI_BUS_ID: _short(bdf)}
     else:
         domain, _, rest = bdf.partition(":")
@@ -63,13 +63,13 @@ def common(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) 
         "cudaComputeCapability": version(gpu.cuda_compute_capability),
         "driverVersion": version(gpu.driver_version or (nvidia.driver_version if nvidia else None)),
         "cudaDriverVersion": version(nvidia.cuda_driver_version if nvidia else None),
-        "addressingMode": gpu.addressing_mode if since(options, "0.3") else None,
+        "addressingMode": gpu.addressing_mode if since(options, "25.12") else None,
         **place(str(gpu.bdf), pci, options),
     }
 
 
 def full(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    numbers = {} if since(options, "0.2") else {"minor": gpu.minor, "index": gpu.index}
+    numbers = {} if since(options, "25.8") else {"minor": gpu.minor, "index": gpu.index}
     found = {"type": "gpu", "uuid": gpu.uuid, **common(gpu, machine, pci, options), **numbers}
     device: dict[str, Any] = {
         "name": f"gpu-{gpu.minor}",
@@ -89,9 +89,9 @@ def static_mig(gpu: Gpu, mig: MigDevice, machine: Machine, pci: PciDevice | None
     profile = next((p for p in gpu.mig_profiles if p.id == mig.profile_id), None)
     start, size = mig.placement.start, mig.placement.size
     name = mig_name(gpu, mig.profile or "", mig.profile_id, start)
-    if not since(options, "0.3"):
+    if not since(options, "25.12"):
         name = f"gpu-{gpu.minor}-mig-{mig.profile_id}-{start}-{size}"
-    numbers = {} if since(options, "0.2") else {"index": mig.index, "parentIndex": gpu.index}
+    numbers = {} if since(options, "25.8") else {"index": mig.index, "parentIndex": gpu.index}
     found = {
         "type": "mig",
         "uuid": mig.uuid,

@@ -27,7 +27,7 @@ _RESET_NEEDED = ("Kepler", "Maxwell", "Pascal", "Volta", "Turing", "Ampere", "Ad
 
 def is_partitionable(gpu: Gpu, options: Options) -> bool:
     """isDynamicMIGCapable: a GPU that needs a reset to change its MIG mode must be in that mode, and a vGPU keeps the
-    partition that it has. 0.3 tries every GPU.
+    partition that it has. 25.12 tries every GPU.
     """
     if not since(options, "0.4"):
         return True
@@ -79,7 +79,7 @@ def partitions(
 
 
 def _of_part(attributes: Device, options: Options, *, keep_root: bool) -> Device:
-    """0.3 has its own list of attributes for these devices (PartDevAttributes, PartAttributes)."""
+    """25.12 has its own list of attributes for these devices (PartDevAttributes, PartAttributes)."""
     if since(options, "0.4"):
         return attributes
     gone = {"addressingMode"} if keep_root else {"addressingMode", PCIE_ROOT}

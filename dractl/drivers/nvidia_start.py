@@ -93,8 +93,8 @@ def _of_gpu(gpu: Gpu, machine: Machine, options: Options, *, dynamic: bool) -> s
     if len(str(gpu.bdf).partition(":")[0]) > 4 and since(options, "0.4"):
         return f"the PCI domain of GPU {gpu.bdf} has more than four digits"
     pci = machine.pci.get(str(gpu.bdf))
-    if not since(options, "0.2") and not any(pcie_root(pci).values()):
-        return f"the PCIe root of GPU {gpu.bdf} is unknown, and 0.1 needs it"
+    if not since(options, "25.8") and not any(pcie_root(pci).values()):
+        return f"the PCIe root of GPU {gpu.bdf} is unknown, and 25.3 needs it"
     return _of_mig(gpu, options, dynamic=dynamic)
 
 

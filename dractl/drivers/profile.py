@@ -88,6 +88,9 @@ class Catalogue:
 
     ``complete`` is false where devices can have attributes that are not here: an administrator adds them, or the driver
     is known in part only. ``extension``: what may add attributes to a complete catalogue where somebody sets it up.
+    ``versions`` are in order, as releases are named but without the patch; ``main`` is what is not released yet.
+    ``tags`` are the releases, by git tag, that publish what a version publishes, oldest first. ``aliases`` are other
+    names of versions, by name.
     """
 
     title: str
@@ -101,6 +104,19 @@ class Catalogue:
     notes: tuple[str, ...] = ()
     complete: bool = True
     extension: str = ""
+    tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Versions by each of their names: their own, their tags and their aliases."""
+        tags = {tag: version for version, tags in self.tags.items() for tag in tags}
+        return {**{name: name for name in self.versions}, **tags, **self.aliases}
+
+    def with_tags(self, version: str) -> str:
+        """A version with its releases: ``25.8 (v25.8.0, v25.8.1)``."""
+        tags = ", ".join(self.tags.get(version, ()))
+        return f"{version} ({tags})" if tags else version
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,44 +222,52 @@ class Profile(Protocol):
 
 
 _CALENDAR = 20  # versions that begin with more are years
-_VERSION = pattern(r"v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?\Z")
+_VERSION = pattern(r"(?:[a-z]+-)?v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?\Z")
 
 
 def version_index(catalogue: Catalogue, driver: str, text: str | None) -> int:
-    """Index in ``catalogue.versions`` of a version as users write it (``v0.4.1``, ``main``); None is the release.
+    """Index in ``catalogue.versions`` of a version as users write it: ``0.10``, ``v0.10.1``, ``gpu-v0.10.1``, ``main``.
 
-    A version newer than the newest known counts as that. Raises UsageError for anything else that is not known.
+    None is the release that is rendered by default. A version that is none of those known counts as the newest before
+    it. Raises UsageError for everything else.
     """
     known = catalogue.versions
     if text is None:
         return known.index(catalogue.released)
-    if text in known:
-        return known.index(text)
-    match = _VERSION.match(text)
-    hint = f"dractl knows {', '.join(known)}"
-    if match is None:
-        raise UsageError(f"{text!r} is not a version of {driver}", hint=hint)
-    wanted = (int(match[1]), int(match[2]))
-    numbered = [(tuple(map(int, name.split("."))), index) for index, name in enumerate(known) if name[0].isdigit()]
-    fitting = [index for version, index in numbered if version <= wanted]
+    names = catalogue.names
+    if text in names:
+        return known.index(names[text])
+    wanted = _number(text)
+    hint = f"dractl knows {', '.join(map(catalogue.with_tags, known))}"
+    if wanted is None:
+        from dractl.model.nearest import nearest_names
+
+        near = nearest_names(text, tuple(names), most=1)
+        suggestion = f"; did you mean {near[0]}?" if near else ""
+        raise UsageError(f"{text!r} is not a version of {driver}{suggestion}", hint=hint)
+    fitting = [number for number in _numbers(catalogue, wanted) if number <= wanted]
     if not fitting:
         raise UsageError(f"{driver} {text} is older than the versions dractl knows", hint=hint)
-    return max(fitting)
+    return known.index(_numbers(catalogue, wanted)[max(fitting)])
 
 
-def as_newest(catalogue: Catalogue, text: str | None) -> str | None:
-    """The newest known release that stands for ``text``, a version newer than it; None for others.
-
-    Versions by calendar (25.12) of drivers that are not counted so are other names of known ones.
-    """
-    match = _VERSION.match(text or "")
-    numbered = [name for name in catalogue.versions if name[0].isdigit()]
-    if match is None or not numbered:
+def stand_in(catalogue: Catalogue, driver: str, text: str | None) -> str | None:
+    """The known version that stands for ``text``, a version that dractl does not know; None for versions it knows."""
+    wanted = _number(text or "")
+    if wanted is None or text in catalogue.names or wanted in _numbers(catalogue, wanted):
         return None
-    major, minor = map(int, numbered[-1].split("."))
-    wanted = (int(match[1]), int(match[2]))
-    by_calendar = wanted[0] > _CALENDAR > major
-    return numbered[-1] if wanted > (major, minor) and not by_calendar else None
+    return catalogue.versions[version_index(catalogue, driver, text)]
+
+
+def _number(text: str) -> tuple[int, int] | None:
+    match = _VERSION.match(text)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _numbers(catalogue: Catalogue, like: tuple[int, int]) -> dict[tuple[int, int], str]:
+    """Versions by the numbers of all their names that are counted like another: by calendar, or not."""
+    found = {number: version for name, version in catalogue.names.items() if (number := _number(name))}
+    return {number: version for number, version in found.items() if (number[0] > _CALENDAR) == (like[0] > _CALENDAR)}
 
 
 def device_class(name: str, expression: str, **spec: Any) -> dict[str, Any]:

@@ -31,6 +31,7 @@ CATALOGUE = Catalogue(
     source="intel/intel-resource-drivers-for-kubernetes@1da939f cmd/kubelet-qat-plugin/deviceresources.go",
     versions=("0.4",),
     released="0.4",
+    tags={"0.4": ("qat-v0.4.0", "qat-v0.4.1", "qat-v0.4.2", "qat-v0.4.3")},
     attributes=(
         Attribute(
             "services", "string", "those of sym, asym, dc and dcc that the card is configured for, joined by semicolons"

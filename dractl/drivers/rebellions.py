@@ -17,6 +17,7 @@ CATALOGUE = Catalogue(
     source="RBLN-SW/rbln-k8s-dra-driver@dd9af1b cmd/npu-kubelet-plugin/state.go",
     versions=("0.1",),
     released="0.1",
+    tags={"0.1": ("v0.1.2",)},
     attributes=(
         Attribute("type", "string", "always npu", values=("npu",)),
         Attribute("productName", "string", "such as RBLN-CA25 or RBLN-CR03"),

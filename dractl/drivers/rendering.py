@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.drivers import registry
-from dractl.drivers.profile import as_newest
+from dractl.drivers.profile import stand_in
 from dractl.errors import Unsupported
 from dractl.model.releases import COMPARED, GATES, stage
 
@@ -84,9 +84,11 @@ def render(
     for profile in chosen:
         inventory = profile.inventory(machine, options)
         asked = options.versions.get(profile.name)
-        newest = as_newest(profile.catalogue, asked)
-        if newest is not None:
-            notices.append(f"{profile.name}: {asked} is newer than dractl knows; rendered as {newest}")
+        known = stand_in(profile.catalogue, profile.name, asked)
+        if known is not None:
+            newest = known == [name for name in profile.catalogue.versions if name[0].isdigit()][-1]
+            unknown = "is newer than dractl knows" if newest else "is not a release that dractl knows"
+            notices.append(f"{profile.name}: {asked} {unknown}; rendered as {known}")
         notices += inventory.notices
         if inventory.left_out:
             left_out[profile.name] = inventory.left_out

@@ -57,6 +57,7 @@ CATALOGUE = Catalogue(
     source="kubernetes-sigs/dra-driver-google-tpu@f5a9d8c cmd/tpu-dra-kubeletplugin/manager.go",
     versions=("0.1", "0.2"),
     released="0.2",
+    tags={"0.1": ("v0.1.0",), "0.2": ("v0.2.0",)},
     attributes=(
         Attribute("index", "int", "position in the list of names sorted as strings: 10 comes before 2"),
         Attribute("uuid", "string", "tpu- and 16 bytes derived from the node's name; not rendered"),

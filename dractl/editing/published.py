@@ -82,8 +82,10 @@ def _of_driver(item: Published) -> str:
     if row.devices:
         lines.append(f"on devices of type {', '.join(row.devices)}")
     if row.since or row.removed:
-        since = f"since driver version {row.since}" if row.since else f"in driver versions from {catalogue.versions[0]}"
-        lines.append(since + (f"; removed in {row.removed}" if row.removed else ""))
+        first = catalogue.with_tags(row.since or catalogue.versions[0])
+        since = f"since driver version {first}" if row.since else f"in driver versions from {first}"
+        removed = f"removed in {catalogue.with_tags(row.removed)}" if row.removed else ""
+        lines.append("; ".join(filter(None, (since, removed))))
     if row.when:
         lines.append(f"may be absent: only {row.when}")
     if isinstance(row, Attribute) and row.list_with:

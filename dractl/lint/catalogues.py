@@ -9,9 +9,9 @@ from __future__ import annotations
 # ruff: noqa: E501
 # fmt: off
 Rows = tuple[tuple[object, ...], ...]
-DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
+DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str, dict[str, tuple[str, ...]]]] = {
     'gpu.nvidia.com': (
-        ('0.1', '0.2', '0.3', '0.4', '0.5'), '0.4',
+        ('25.3', '25.8', '25.12', '0.4', '0.5'), '0.4',
         (
             ('gpu.nvidia.com/type', 'string', None, None, '', (), ('gpu', 'mig', 'vfio')),
             ('gpu.nvidia.com/uuid', 'string'),
@@ -21,13 +21,13 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('gpu.nvidia.com/cudaComputeCapability', 'version', None, None, '', ('gpu', 'mig')),
             ('gpu.nvidia.com/driverVersion', 'version', None, None, '', ('gpu', 'mig')),
             ('gpu.nvidia.com/cudaDriverVersion', 'version', None, None, '', ('gpu', 'mig')),
-            ('gpu.nvidia.com/addressingMode', 'string', '0.3', None, 'where the platform supports it; not of partitions in 0.3', ('gpu', 'mig'), ('ATS', 'HMM', 'None')),
+            ('gpu.nvidia.com/addressingMode', 'string', '25.12', None, 'where the platform supports it; not of partitions in 25.12', ('gpu', 'mig'), ('ATS', 'HMM', 'None')),
             ('gpu.nvidia.com/parentUUID', 'string', None, None, '', ('mig',)),
             ('gpu.nvidia.com/profile', 'string', None, None, '', ('mig',)),
-            ('gpu.nvidia.com/minor', 'int', None, '0.2', '', ('gpu',)),
-            ('gpu.nvidia.com/index', 'int', None, '0.2'),
-            ('gpu.nvidia.com/parentIndex', 'int', None, '0.2', '', ('mig',)),
-            ('gpu.nvidia.com/pcieBusID', 'string', None, '0.3'),
+            ('gpu.nvidia.com/minor', 'int', None, '25.8', '', ('gpu',)),
+            ('gpu.nvidia.com/index', 'int', None, '25.8'),
+            ('gpu.nvidia.com/parentIndex', 'int', None, '25.8', '', ('mig',)),
+            ('gpu.nvidia.com/pcieBusID', 'string', None, '25.12'),
             ('gpu.nvidia.com/vendorID', 'string', '0.4', None, '', ('vfio',), ('0x10de',)),
             ('gpu.nvidia.com/deviceID', 'string', '0.4', None, '', ('vfio',)),
             ('gpu.nvidia.com/numa', 'int', '0.4', '0.5', '', ('vfio',)),
@@ -37,8 +37,8 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('gpu.nvidia.com/partition2', 'int', '0.5', None, 'with FabricManagerPartitioning', ('gpu', 'vfio')),
             ('gpu.nvidia.com/partition4', 'int', '0.5', None, 'with FabricManagerPartitioning', ('gpu', 'vfio')),
             ('gpu.nvidia.com/partition8', 'int', '0.5', None, 'with FabricManagerPartitioning', ('gpu', 'vfio')),
-            ('resource.kubernetes.io/pciBusID', 'string', '0.3'),
-            ('resource.kubernetes.io/pcieRoot', 'string', None, None, 'where the root is known; not of partitions in 0.3'),
+            ('resource.kubernetes.io/pciBusID', 'string', '25.12'),
+            ('resource.kubernetes.io/pcieRoot', 'string', None, None, 'where the root is known; not of partitions in 25.12'),
             ('resource.kubernetes.io/numaNode', 'int', '0.5', None, 'where the function has a NUMA node', (), (), True),
         ),
         (
@@ -59,16 +59,16 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('gpu.nvidia.com/memorySlice7', 'quantity', None, None, 'of the memory slices that it covers; not of partitions', ('mig',)),
             ('gpu.nvidia.com/addressableMemory', 'quantity', '0.4', None, '', ('vfio',)),
             ('gpu.nvidia.com/shares', 'quantity', '0.5', None, 'with consumableShares=N', ('gpu', 'mig')),
-        ), True, '',
+        ), True, '', {'25.3': ('v25.3.0', 'v25.3.1', 'v25.3.2'), '25.8': ('v25.8.0', 'v25.8.1'), '25.12': ('v25.12.0',), '0.4': ('v0.4.0', 'v0.4.1')},
     ),
     'compute-domain.nvidia.com': (
-        ('0.1', '0.2', '0.3', '0.4', '0.5'), '0.4',
+        ('25.3', '25.8', '25.12', '0.4', '0.5'), '0.4',
         (
             ('compute-domain.nvidia.com/type', 'string', None, None, '', (), ('channel', 'daemon')),
             ('compute-domain.nvidia.com/id', 'int'),
         ),
         (
-        ), True, '',
+        ), True, '', {'25.3': ('v25.3.0', 'v25.3.1', 'v25.3.2'), '25.8': ('v25.8.0', 'v25.8.1'), '25.12': ('v25.12.0',), '0.4': ('v0.4.0', 'v0.4.1')},
     ),
     'gpu.amd.com': (
         ('2025.10', '2026.8', 'main'), '2026.8',
@@ -102,7 +102,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('gpu.amd.com/computeUnits', 'quantity', None, None, '', ('amdgpu', 'amdgpu-partition')),
             ('gpu.amd.com/simdUnits', 'quantity', None, None, '', ('amdgpu', 'amdgpu-partition')),
             ('gpu.amd.com/partitions', 'quantity', '2026.8', None, 'with autoPartition, of GPUs that can be partitioned'),
-        ), True, '',
+        ), True, '', {'2025.10': ('v0.1.0',)},
     ),
     'gpu.intel.com': (
         ('0.10', '0.11'), '0.11',
@@ -122,7 +122,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
         (
             ('gpu.intel.com/memory', 'quantity'),
             ('gpu.intel.com/millicores', 'quantity'),
-        ), True, '',
+        ), True, '', {'0.10': ('gpu-v0.10.0', 'gpu-v0.10.1'), '0.11': ('gpu-v0.11.0',)},
     ),
     'dra.net': (
         ('1.0', '1.1', '1.2', '1.3', '1.4', 'main'), '1.4',
@@ -176,7 +176,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('alibaba.dra.net/erdma', 'bool', '1.4', None, 'on Alibaba Cloud, of eRDMA', (), (True,)),
         ),
         (
-        ), True, 'a webhook of dranet (since 1.4)',
+        ), True, 'a webhook of dranet (since 1.4)', {'1.0': ('v1.0.0', 'v1.0.1'), '1.1': ('v1.1.0',), '1.2': ('v1.2.0',), '1.3': ('v1.3.0',), '1.4': ('v1.4.0',)},
     ),
     'dra.cpu': (
         ('0.1', '0.2', 'main'), '0.2',
@@ -195,7 +195,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
         ),
         (
             ('dra.cpu/cpu', 'quantity', None, None, 'of groups'),
-        ), True, '',
+        ), True, '', {'0.1': ('v0.1.0',), '0.2': ('v0.2.0',)},
     ),
     'sriovnetwork.k8snetworkplumbingwg.io': (
         ('main',), 'main',
@@ -218,7 +218,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('dra.net/numaNode', 'int'),
         ),
         (
-        ), False, '',
+        ), False, '', {},
     ),
     'dra.memory': (
         ('0.1',), '0.1',
@@ -231,7 +231,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
         ),
         (
             ('dra.memory/size', 'quantity'),
-        ), True, '',
+        ), True, '', {'0.1': ('v0.1.6',)},
     ),
     'dra.nvme': (
         ('0.1',), '0.1',
@@ -248,7 +248,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
         ),
         (
             ('dra.nvme/size', 'quantity'),
-        ), True, '',
+        ), True, '', {},
     ),
     'tpu.google.com': (
         ('0.1', '0.2'), '0.2',
@@ -262,7 +262,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('tpu.google.com/topology', 'string', '0.2', None, 'where the labels or the chip count imply it'),
         ),
         (
-        ), True, '',
+        ), True, '', {'0.1': ('v0.1.0',), '0.2': ('v0.2.0',)},
     ),
     'neuron.aws.com': (
         ('1',), '1',
@@ -286,7 +286,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('resource.aws.com/devicegroup16_id', 'string', None, None, 'on instance types with EFA'),
         ),
         (
-        ), True, '',
+        ), True, '', {},
     ),
     'gaudi.intel.com': (
         ('0.7',), '0.7',
@@ -298,7 +298,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('resource.kubernetes.io/pcieRoot', 'string'),
         ),
         (
-        ), True, '',
+        ), True, '', {'0.7': ('gaudi-v0.7.0', 'gaudi-v0.7.1', 'gaudi-v0.7.2')},
     ),
     'qat.intel.com': (
         ('0.4',), '0.4',
@@ -306,7 +306,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('qat.intel.com/services', 'string'),
         ),
         (
-        ), True, '',
+        ), True, '', {'0.4': ('qat-v0.4.0', 'qat-v0.4.1', 'qat-v0.4.2', 'qat-v0.4.3')},
     ),
     'spyre.ibm.com': (
         ('1.4',), '1.4',
@@ -331,7 +331,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('spyre.ibm.com/memorySpeed', 'string', None, None, 'with a topology file'),
         ),
         (
-        ), True, '',
+        ), True, '', {},
     ),
     'npu.rebellions.ai': (
         ('0.1',), '0.1',
@@ -351,7 +351,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
         ),
         (
             ('npu.rebellions.ai/memory', 'quantity', None, None, 'where rbln-smi reports it'),
-        ), True, '',
+        ), True, '', {'0.1': ('v0.1.2',)},
     ),
     'dra.hygon.com': (
         ('main',), 'main',
@@ -366,7 +366,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('dra.hygon.com/cores', 'quantity'),
             ('dra.hygon.com/memory', 'quantity'),
             ('dra.hygon.com/slices', 'quantity'),
-        ), True, '',
+        ), True, '', {},
     ),
     'tenstorrent.com': (
         ('main',), 'main',
@@ -386,7 +386,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
         ),
         (
             ('tenstorrent.com/memory', 'quantity', None, None, 'where the agent knows it'),
-        ), True, '',
+        ), True, '', {},
     ),
     'dra.rockchip.com': (
         ('main',), 'main',
@@ -405,7 +405,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
         ),
         (
             ('dra.rockchip.com/shares', 'quantity'),
-        ), True, '',
+        ), True, '', {},
     ),
     'npu.furiosa.ai': (
         ('2026.1',), '2026.1',
@@ -413,7 +413,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('npu.furiosa.ai/uuid', 'string'),
         ),
         (
-        ), False, '',
+        ), False, '', {},
     ),
     'npu.huawei.com': (
         ('main',), 'main',
@@ -423,7 +423,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('npu.huawei.com/schedulingPolicy', 'string', None, None, 'under conditions that are not public', (), ('elastic', 'fixed-share', 'best-effort')),
         ),
         (
-        ), False, '',
+        ), False, '', {},
     ),
     'ascend.project-hami.io': (
         ('main',), 'main',
@@ -441,7 +441,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
         (
             ('ascend.project-hami.io/cores', 'quantity', None, None, 'with the gate HAMivNPUCore'),
             ('ascend.project-hami.io/memory', 'quantity', None, None, 'with the gate HAMivNPUCore'),
-        ), True, '',
+        ), True, '', {},
     ),
     'hami-core-gpu.project-hami.io': (
         ('0.1',), '0.1',
@@ -461,7 +461,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
         (
             ('hami-core-gpu.project-hami.io/cores', 'quantity'),
             ('hami-core-gpu.project-hami.io/memory', 'quantity'),
-        ), True, '',
+        ), True, '', {'0.1': ('v0.1.0',)},
     ),
     'ovsdpdk.k8snetworkplumbingwg.io': (
         ('main',), 'main',
@@ -471,7 +471,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
         ),
         (
             ('ovsdpdk.k8snetworkplumbingwg.io/ports', 'quantity'),
-        ), True, '',
+        ), True, '', {},
     ),
     'composite.dra.example.io': (
         ('main',), 'main',
@@ -483,7 +483,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str]] = {
             ('resource.kubernetes.io/pcieRoot', 'string', None, None, 'if a constraint or source names it'),
         ),
         (
-        ), False, '',
+        ), False, '', {},
     ),
 }
 

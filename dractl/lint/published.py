@@ -42,17 +42,18 @@ class Row(NamedTuple):
 
 
 class Driver(NamedTuple):
-    """The catalogue of one driver. ``versions`` are in order; ``released`` is the newest release among them. Devices
-    can have attributes that a catalogue does not know if it is not ``complete``, or where somebody sets up its
-    ``extension``."""
+    """The catalogue of one driver. ``versions`` are in order; ``released`` is the newest release among them; ``tags``
+    are the git tags of releases, by version. Devices can have attributes that a catalogue does not know if it is not
+    ``complete``, or where somebody sets up its ``extension``."""
 
     name: str
     versions: tuple[str, ...]
     released: str
     attributes: dict[str, Row]
     capacities: dict[str, Row]
-    complete: bool = True
-    extension: str = ""
+    complete: bool
+    extension: str
+    tags: dict[str, tuple[str, ...]]
 
     def rows(self, kind: str) -> dict[str, Row]:
         """``attributes`` or ``capacity``."""
@@ -64,10 +65,20 @@ class Driver(NamedTuple):
         return _domains(self.name)
 
     def last_with(self, row: Row) -> str | None:
-        """The last version with an attribute that the released one no longer has; None if the released one has it."""
+        """The last release with an attribute that the newest no longer has; None if the newest has it."""
         if row.removed is None or self._index(row.removed) > self._index(self.released):
             return None
-        return self.versions[self._index(row.removed) - 1]
+        last = self.versions[self._index(row.removed) - 1]
+        return self.tags.get(last, (last,))[-1]
+
+    def first_with(self, row: Row) -> str | None:
+        """The first release with an attribute; None if all known versions up to its last have it."""
+        return None if row.since is None else self.tags.get(row.since, (row.since,))[0]
+
+    @property
+    def newest(self) -> str:
+        """The newest release."""
+        return self.tags.get(self.released, (self.released,))[-1]
 
     def is_later(self, row: Row) -> bool:
         """True if only versions after the released one have it."""
@@ -116,9 +127,9 @@ def nearest_published(kind: str, domain: str, name: str) -> str | None:
 def drivers() -> dict[str, Driver]:
     """Every known driver but the example's, whose name everybody uses for examples."""
     found = {}
-    for name, (versions, released, attributes, capacities, complete, extension) in DRIVERS.items():
+    for name, (versions, released, attributes, capacities, complete, extension, tags) in DRIVERS.items():
         known = ({str(row[0]): Row(*row) for row in part} for part in (attributes, capacities))  # type: ignore[arg-type]
-        found[name] = Driver(name, versions, released, next(known), next(known), complete, extension)
+        found[name] = Driver(name, versions, released, next(known), next(known), complete, extension, tags)
     return found
 
 

@@ -17,7 +17,7 @@ def to_json(profile: Profile) -> dict[str, Any]:
     """The catalogue as an object; keys without a value are absent."""
     from dataclasses import asdict
 
-    catalogue = {key: value for key, value in asdict(profile.catalogue).items() if value not in (None, (), "")}
+    catalogue = {key: value for key, value in asdict(profile.catalogue).items() if value not in (None, (), "", {})}
     for kind in ("attributes", "capacities", "taints", "settings"):
         rows = [{k: v for k, v in row.items() if v not in (None, (), "")} for row in catalogue.get(kind, ())]
         if rows or kind != "taints":
@@ -29,7 +29,8 @@ def to_text(profile: Profile, canvas: Canvas) -> str:
     """A page: attributes as CEL selects them, with type, meaning, values, and when a device has them."""
     catalogue = profile.catalogue
     lines = [f"{profile.name}  {catalogue.title}", f"Source: {catalogue.source}"]
-    lines.append(f"Versions: {', '.join(catalogue.versions)} (rendered by default: {catalogue.released})")
+    versions = ", ".join(map(catalogue.with_tags, catalogue.versions))
+    lines.append(f"Versions: {versions}; rendered by default: {catalogue.released}")
     lines += ["", "Attributes"]
     names = [_in_cel(row.name, profile.name) for row in catalogue.attributes]
     wide = max(map(len, names), default=0)
@@ -72,7 +73,7 @@ def _when(row: Attribute | Capacity | Taint) -> str:
     if row.since:
         said.append(f"since {row.since}")
     if not isinstance(row, Taint) and row.removed:
-        said.append(f"until {row.removed}")
+        said.append(f"removed in {row.removed}")
     if isinstance(row, Attribute) and row.list_with:
         said.append(f"a list with {row.list_with}")
     if row.when:

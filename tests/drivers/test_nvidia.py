@@ -8,6 +8,7 @@ import pytest
 
 from dractl.drivers import Options, find, render
 from dractl.drivers.hardware import machine as drawn
+from dractl.drivers.profile import stand_in, version_index
 from dractl.errors import UsageError
 from dractl.model.releases import Target
 from dractl.topology import Gpu, Machine, MigDevice, MigProfile, Nvidia, PciDevice
@@ -351,3 +352,32 @@ def test_dynamic_mig_that_cannot_be(setting: str, version: str) -> None:
     options = Options("n", Target.of("1.37"), {"gpu.nvidia.com": version}, {"gpu.nvidia.com": {"dynamicMIG": setting}})
     with pytest.raises(UsageError):
         find("gpu.nvidia.com").inventory(machine(H100), options)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("v25.3.2", "25.3"),
+        ("0.1", "25.3"),  # dractl's former name
+        ("25.12.0", "25.12"),
+        ("26.4.0-dev", "0.4"),
+        ("0.4.1", "0.4"),
+        ("v25.10.0", "25.8"),
+        ("0.9", "0.5"),
+    ],
+)
+@pytest.mark.parametrize("driver", ["gpu.nvidia.com", "compute-domain.nvidia.com"])
+def test_names_of_a_version(driver: str, text: str, version: str) -> None:
+    catalogue = find(driver).catalogue
+    assert catalogue.versions[version_index(catalogue, driver, text)] == version
+
+
+def test_versions_that_stand_in_for_others() -> None:
+    catalogue = find("gpu.nvidia.com").catalogue
+    given = ("v25.3.2", "0.1", "26.4", "main", None, "v25.10.0", "26.8", "0.9")
+    assert [stand_in(catalogue, "gpu.nvidia.com", text) for text in given] == [None] * 5 + ["25.8", "0.4", "0.5"]
+
+
+def test_a_tag_of_intel() -> None:
+    catalogue = find("gpu.intel.com").catalogue
+    assert catalogue.versions[version_index(catalogue, "gpu.intel.com", "gpu-v0.10.1")] == "0.10"

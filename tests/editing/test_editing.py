@@ -111,8 +111,8 @@ def test_a_completion_replaces_the_word_before_the_position() -> None:
     ("text", "expected"),
     [
         (CEL + 'device.attributes["gpu.nvidia.com"].archi|tecture == "Hopper"', ["string", '`"Hopper"`']),
-        (CEL + 'device.attributes["gpu.nvidia.com"].add|ressingMode == "HMM"', ["since driver version 0.3"]),
-        (CEL + 'device.attributes["gpu.nvidia.com"].ind|ex == 0', ["removed in 0.2"]),
+        (CEL + 'device.attributes["gpu.nvidia.com"].add|ressingMode == "HMM"', ["since driver version 25.12 ("]),
+        (CEL + 'device.attributes["gpu.nvidia.com"].ind|ex == 0', ["removed in 25.8 (v25.8.0"]),
         (CEL + 'device.driver == "gpu.nv|idia.com"', ["NVIDIA GPUs and MIG devices"]),
         (REQUEST + "        deviceClassName: mig.nv|idia.com", ["device.driver"]),
         (REQUEST + "        toler|ations: []", ["DeviceToleration", "since Kubernetes 1.33", "DRADeviceTaints"]),

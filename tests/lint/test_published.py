@@ -266,6 +266,7 @@ def test_the_table_is_that_of_the_catalogues(name: str) -> None:
 def test_versions() -> None:
     nvidia = drivers()["gpu.nvidia.com"]
     row = nvidia.attributes["gpu.nvidia.com/index"]
-    assert nvidia.last_with(row) == "0.1"
+    assert (nvidia.last_with(row), nvidia.newest) == ("v25.3.2", "v0.4.1")
     assert nvidia.last_with(row._replace(removed=None)) is None
     assert nvidia.is_later(row._replace(since="0.5"))
+    assert [nvidia.first_with(row._replace(since=since)) for since in (None, "25.8", "0.5")] == [None, "v25.8.0", "0.5"]

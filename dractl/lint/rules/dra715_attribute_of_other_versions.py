@@ -84,12 +84,13 @@ def check(run: Run) -> Iterator[Advice]:
 def _versions(driver: Driver, row: Row) -> tuple[str, Severity] | None:
     last = driver.last_with(row)
     if last is not None:
-        since = f"since {row.since} " if row.since else ""
-        gone = f"{driver.name} no longer publishes {row.name}: version {last} was the last with it"
-        return f"{gone}, {since}{driver.released} is current".replace("  ", " "), "warning"
+        gone = f"{driver.name} no longer publishes {row.name}: {last} was the last release with it"
+        return f"{gone}; the newest is {driver.newest}", "warning"
     if driver.is_later(row):
+        first = driver.first_with(row)
+        later = f"{first} on, which is not released yet"
         return (
-            f"{driver.name} publishes {row.name} only from {row.since} on; the current release is {driver.released}",
+            f"{driver.name} publishes {row.name} only from {later}; the newest release is {driver.newest}",
             "info",
         )
     return None
