@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from dractl.cli import common
+from dractl.cli import common, driver_options
 from dractl.cli.options import Argument, Exit, Option
 from dractl.errors import UsageError
 
@@ -48,6 +48,8 @@ def command(
     expression: Expression,
     devices: Devices = None,
     hardware: Hardware = None,
+    driver_version: driver_options.DriverVersion = None,
+    driver_option: driver_options.DriverOption = None,
     driver: Driver = None,
     kubernetes_version: common.KubernetesVersion = None,
     feature_gates: common.FeatureGates = None,
@@ -79,7 +81,8 @@ def command(
     settings, variables = common.configuration(config, isolated), common.environment(isolated)
     target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
     text = _read(expression)
-    answer = _answer(text, target, devices or (), hardware or (), _split(driver))
+    configured = driver_options.configured(driver_version, driver_option, hardware)
+    answer = _answer(text, target, devices or (), hardware or (), _split(driver), configured)
     if output == "json":
         common.write_report(cel_json.render(answer), output_file)
     else:
@@ -108,7 +111,12 @@ def _split(values: list[str] | None) -> list[str]:
 
 
 def _answer(
-    text: str, target: Target, devices: Sequence[str], hardware: Sequence[str], drivers: Sequence[str]
+    text: str,
+    target: Target,
+    devices: Sequence[str],
+    hardware: Sequence[str],
+    drivers: Sequence[str],
+    configured: driver_options.Configured,
 ) -> Answer:
     from dractl.cel import environment, require
     from dractl.cel.trials import Answer, tried
@@ -120,7 +128,7 @@ def _answer(
     stored = environment(target, "stored").compile(text)
     wanted = [] if list(drivers) == ["all"] else list(drivers)
     states = [published.read(source, target) for source in devices]
-    states += [published.described(spec, target, wanted) for spec in published.machines(hardware)]
+    states += [published.described(spec, target, wanted, configured) for spec in published.machines(hardware)]
     if not states and drivers:
         states = published.every_machine(target, wanted)
     found = list(_published(states))

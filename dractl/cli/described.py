@@ -12,10 +12,11 @@ from dractl.records import replace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dractl.cli.driver_options import Configured
     from dractl.cli.source import Cluster
     from dractl.cluster import ClusterState
     from dractl.explain import Question
-    from dractl.explain.machines import Comparison
+    from dractl.explain.machines import Comparison, Described
     from dractl.model import Target
 
 
@@ -34,7 +35,14 @@ def with_network(cluster: Cluster, files: Sequence[str], target: Target) -> Clus
 
 
 def compare(
-    cluster: Cluster, hardware: Sequence[str], target: Target, output: str, verbose: int, *, to_file: bool
+    cluster: Cluster,
+    hardware: Sequence[str],
+    configured: Configured,
+    target: Target,
+    output: str,
+    verbose: int,
+    *,
+    to_file: bool,
 ) -> tuple[str, bool]:
     """The machines that serve each subject, as a report; and whether each subject is served by one."""
     from dractl.explain import Options
@@ -45,7 +53,7 @@ def compare(
     if not specs:
         raise UsageError("--hardware names no machine", hint="`dractl render --list-hardware` lists the named ones")
     classes = published.known_classes(target)
-    there = {spec: classes.merged(published.described(spec, target)) for spec in specs}
+    there = {spec: _described(spec, classes, target, configured) for spec in specs}
 
     def questions(state: ClusterState) -> list[Question]:
         return _questions(cluster, state)
@@ -53,6 +61,16 @@ def compare(
     found = ask(cluster.state, there, questions, cluster.features, Options(cluster.release_assumed))
     text = explain_machines.to_json(found) if output == "json" else _text(found, verbose, to_file=to_file)
     return text, all(comparison.fits for comparison in found)
+
+
+def _described(spec: str, classes: ClusterState, target: Target, configured: Configured) -> Described:
+    from dractl.drivers.hardware import labels_of, setter
+    from dractl.explain.machines import Described
+
+    known = labels_of(spec)
+    setters = {key: name for key in known if (name := setter(key)) is not None}
+    there = published.described(spec, target, configured=configured)
+    return Described(classes.merged(there), known, setters)
 
 
 def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
@@ -83,7 +101,8 @@ def _text(comparisons: Sequence[Comparison], verbose: int, *, to_file: bool) -> 
     if not verbose:
         return text
     for comparison in comparisons:
-        for machine, answer in comparison.answers:
-            if not answer.fits:
-                text += f"\n# {machine}\n{explain_text.render([answer], canvas, every=verbose > 1)}"
+        for answer in comparison.answers:
+            if not answer.explanation.fits:
+                shown = explain_text.render([answer.explanation], canvas, every=verbose > 1)
+                text += f"\n# {answer.machine}\n{shown}"
     return text

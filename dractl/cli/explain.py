@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from dractl.cli import common, described, source, terminal
+from dractl.cli import common, described, driver_options, source, terminal
 from dractl.cli.options import Argument, Exit, Option
 from dractl.errors import InputError, UsageError
 
@@ -53,6 +53,8 @@ def command(
     files: source.Files = None,
     devices: source.Devices = None,
     hardware: Hardware = None,
+    driver_version: driver_options.DriverVersion = None,
+    driver_option: driver_options.DriverOption = None,
     network_devices: NetworkDevices = None,
     namespace: source.Namespace = None,
     all_namespaces: source.AllNamespaces = False,
@@ -91,6 +93,7 @@ def command(
         raise UsageError(
             f"--patch prints a shell script, not {output}", hint="-o json has the changes and commands of every fix"
         )
+    configured = driver_options.configured(driver_version, driver_option, hardware)
     if hardware:
         described.refuse(output, patch=patch, node=node is not None, devices=bool(devices))
 
@@ -118,7 +121,8 @@ def command(
             target = common.target(cluster.features.release, gates)
             cluster = described.with_network(cluster, network_devices or [], target)
             if hardware:
-                return described.compare(cluster, hardware, target, output, verbose, to_file=output_file is not None)
+                to_file = output_file is not None
+                return described.compare(cluster, hardware, configured, target, output, verbose, to_file=to_file)
         to_file = output_file is not None
         return _answer(cluster, selector, node, patch=patch, output=output, verbose=verbose, to_file=to_file, aged=aged)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
-from dractl.cli import common
+from dractl.cli import common, driver_options
 from dractl.cli.options import Argument, Exit, Option
 from dractl.records import record
 
@@ -126,6 +126,8 @@ def command(
     show_files: ShowFiles = False,
     devices: Devices = None,
     hardware: Hardware = None,
+    driver_version: driver_options.DriverVersion = None,
+    driver_option: driver_options.DriverOption = None,
     for_: For = None,
     select: Select = None,
     ignore: Ignore = None,
@@ -173,6 +175,7 @@ def command(
         raise UsageError("--unsafe-fixes needs --fix or --diff")
     if watch and (fix or add_ignore or diff or output_file or len(outputs) > 1 or "-" in wanted):
         raise UsageError("--watch cannot be combined with --fix, --add-ignore, --diff, report files or standard input")
+    configured = driver_options.configured(driver_version, driver_option, hardware)
     asked = common.asked(kubernetes_version, feature_gates, settings, environment)
     target = common.target(*asked)
     job = Job(
@@ -186,7 +189,9 @@ def command(
         assumed=asked[0] is None,
         consumers=_consumers(_split(for_) or list(settings.consumers)),
         selection=selection(settings, environment, select, ignore, baseline),
-        inventory=None if show_files else _inventory(devices or list(settings.devices), hardware or [], target),
+        inventory=None
+        if show_files
+        else _inventory(devices or list(settings.devices), hardware or [], configured, target),
         jobs=jobs or _processors(),
         cache=None if isolated or no_cache or environment.get("NO_CACHE") else cache_folder(),
     )
@@ -500,7 +505,9 @@ def _end(report: Report, *, failed: bool = False, fail_on_skipped: bool = False)
     raise Exit(InputError.exit_code if unread else 1 if failed else 0)
 
 
-def _inventory(sources: list[str], hardware: list[str], target: Target) -> Inventory | None:
+def _inventory(
+    sources: list[str], hardware: list[str], configured: driver_options.Configured, target: Target
+) -> Inventory | None:
     """The devices that ``--devices`` and ``--hardware`` name, with the classes that came with the former."""
     if not sources and not hardware:
         return None
@@ -513,7 +520,8 @@ def _inventory(sources: list[str], hardware: list[str], target: Target) -> Inven
         option = "--devices" if sources else "--hardware"
         raise Unsupported(f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="remove it")
     states = [published.read(source, target) for source in sources]
-    described = [published.described(spec, target) for spec in published.machines(hardware)]
+    machines = published.machines(hardware)
+    described = [published.described(spec, target, configured=configured) for spec in machines]
     slices = [value for state in (*states, *described) for value in state.all("ResourceSlice").values()]
     classes = {name: value for state in states for (_, name), value in state.all("DeviceClass").items()}
     return Inventory(slices, classes, assumed={} if classes else published.installed(slices, target))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from dractl.cli.driver_options import Configured
     from dractl.cluster import ClusterState
     from dractl.model import Target
     from dractl.topology.machine import Machine
@@ -52,7 +53,9 @@ def rendered(source: str, target: Target) -> ClusterState:
     return _of_machine(machine, name, f"--devices {source}", target, ())
 
 
-def described(spec: str, target: Target, drivers: Sequence[str] = ()) -> ClusterState:
+def described(
+    spec: str, target: Target, drivers: Sequence[str] = (), configured: Configured | None = None
+) -> ClusterState:
     """The slices that drivers would publish for a machine described by ``--hardware``; its node has the name of the
     machine."""
     from dractl.drivers.hardware import machine
@@ -60,11 +63,13 @@ def described(spec: str, target: Target, drivers: Sequence[str] = ()) -> Cluster
     found = machine(spec)
     for note in found.notes:
         terminal.notice(f"{spec}: {note.message}")
-    settings = {}
-    if any(gpu.mig_mode and not gpu.mig_devices for gpu in found.gpus):
-        settings["gpu.nvidia.com"] = {"dynamicMIG": "true"}
+    settings: dict[str, Mapping[str, str]] = dict(configured.settings) if configured is not None else {}
+    nvidia = settings.get("gpu.nvidia.com", {})
+    if any(gpu.mig_mode and not gpu.mig_devices for gpu in found.gpus) and "dynamicMIG" not in nvidia:
+        settings["gpu.nvidia.com"] = {"dynamicMIG": "true", **nvidia}
         terminal.notice(f"{spec}: its driver is assumed to run with dynamicMIG, which creates MIG devices for claims")
-    return _of_machine(found, _node_name(spec), f"--hardware {spec}", target, drivers, settings)
+    versions = configured.versions if configured is not None else {}
+    return _of_machine(found, _node_name(spec), f"--hardware {spec}", target, drivers, settings, versions)
 
 
 def machines(values: Iterable[str]) -> list[str]:
@@ -130,11 +135,12 @@ def _of_machine(
     target: Target,
     drivers: Sequence[str],
     settings: Mapping[str, Mapping[str, str]] | None = None,
+    versions: Mapping[str, str] | None = None,
 ) -> ClusterState:
     from dractl.cluster import sources
     from dractl.drivers import Options, render
 
-    options = Options(node_name=name.lower(), target=target, settings=settings or {})
+    options = Options(node_name=name.lower(), target=target, versions=versions or {}, settings=settings or {})
     rendering = render(machine, options, drivers, device_classes=True)
     for notice in rendering.remarks:
         terminal.notice(notice)

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dractl.cli import common
+from dractl.cli import common, driver_options
 from dractl.cli.node import From, SysfsRoot, read_node
 from dractl.cli.options import Exit, Option
 from dractl.errors import InputError, UsageError
@@ -54,14 +54,6 @@ Nodes = Annotated[
     int,
     Option("--nodes", metavar="N", min=1, max=10000, help="Render N nodes of this hardware: NAME-1 to NAME-N."),
 ]
-DriverVersion = Annotated[
-    list[str] | None,
-    Option("--driver-version", metavar="[DRIVER=]VERSION", help="Render as this version of a driver."),
-]
-DriverOption = Annotated[
-    list[str] | None,
-    Option("--driver-option", metavar="DRIVER:NAME=VALUE", help="Option of a driver; `dractl rule DRIVER` lists them."),
-]
 DeviceClasses = Annotated[bool, Option("--device-classes", help="Also print the DeviceClasses of the drivers.")]
 Diff = Annotated[
     str | None,
@@ -81,8 +73,8 @@ def command(
     nodes: Nodes = 1,
     kubernetes_version: common.KubernetesVersion = None,
     feature_gates: common.FeatureGates = None,
-    driver_version: DriverVersion = None,
-    driver_option: DriverOption = None,
+    driver_version: driver_options.DriverVersion = None,
+    driver_option: driver_options.DriverOption = None,
     device_classes: DeviceClasses = False,
     diff: Diff = None,
     config: common.Config = None,
@@ -117,8 +109,8 @@ def command(
     options = Options(
         node_name=name,
         target=target,
-        versions=_versions(driver_version or (), drivers),
-        settings=_settings(driver_option or ()),
+        versions=driver_options.versions(driver_version or (), drivers),
+        settings=driver_options.settings(driver_option or ()),
     )
     rendering = _render(machine, options, drivers, nodes, device_classes=device_classes)
     for notice in rendering.remarks:
@@ -196,43 +188,6 @@ def _node_name(given: str | None, machine: Machine, *, live: bool) -> str:
     if len(name) > 253 or not _SUBDOMAIN.match(name):
         raise UsageError(f"{name!r} is not a valid node name", hint="--node-name accepts a DNS name such as worker-1")
     return name
-
-
-def _versions(given: list[str] | tuple[str, ...], drivers: list[str]) -> dict[str, str]:
-    versions: dict[str, str] = {}
-    for text in given:
-        name, equals, version = text.rpartition("=")
-        if equals:
-            from dractl.drivers import find
-
-            versions[find(name).name] = version
-        elif len(drivers) == 1:
-            versions[drivers[0]] = version
-        else:
-            raise UsageError(
-                f"--driver-version {text}: missing driver name", hint=f"write DRIVER={text}, or give one --driver"
-            )
-    return versions
-
-
-def _settings(given: list[str] | tuple[str, ...]) -> dict[str, dict[str, str]]:
-    from dractl.drivers import find
-    from dractl.model.nearest import nearest_names
-
-    settings: dict[str, dict[str, str]] = {}
-    for text in given:
-        name, colon, assignment = text.partition(":")
-        key, equals, value = assignment.partition("=")
-        if not colon or not equals:
-            raise UsageError(f"--driver-option accepts DRIVER:NAME=VALUE, not {text!r}")
-        known = [setting.name for setting in find(name).catalogue.settings]
-        if key not in known:
-            hint = f"its options are {', '.join(known)}" if known else "none of its options change its slices"
-            near = nearest_names(key, known, most=1)
-            suggestion = f"; did you mean {near[0]}?" if near else ""
-            raise UsageError(f"{name} has no option {key!r}{suggestion}", hint=hint)
-        settings.setdefault(name, {})[key] = value
-    return settings
 
 
 def _render(machine: Machine, options: Options, drivers: list[str], nodes: int, *, device_classes: bool) -> Rendering:

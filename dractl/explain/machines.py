@@ -2,48 +2,165 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.state import text_at
+from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer
-from dractl.records import record
+from dractl.explain.unlabelled import Needed, of_pod, of_slices, with_needed
+from dractl.records import field, record
+from dractl.scheduler.snapshot import REQUIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dractl.allocation import Features
     from dractl.cluster import ClusterState
     from dractl.explain.answer import Explanation
-    from dractl.explain.ask import Question
     from dractl.explain.explain import Options
+
+    Raw = Mapping[str, Any]
+
+_MOST = 8  # selectors of slices that are assumed to match, one after the other
+
+
+@record
+class Described:
+    """A machine that nobody has: what drivers would publish there, known labels of its node, and the components that
+    set those of them that only some clusters have."""
+
+    published: ClusterState
+    labels: Mapping[str, str] = field(default_factory=dict)
+    setters: Mapping[str, str] = field(default_factory=dict)
+
+
+@record
+class Answer:
+    """The answer for one machine. ``needs`` are labels that the node must have for it, which are not known; ``set_by``
+    are the components that set known labels that it relies on. ``unjudged`` are the pod's wishes about other nodes and
+    pods, which were left out."""
+
+    machine: str
+    explanation: Explanation
+    needs: tuple[Needed, ...] = ()
+    set_by: Mapping[str, str] = field(default_factory=dict)
+    unjudged: tuple[str, ...] = ()
 
 
 @record
 class Comparison:
     """One subject on each machine, in the order in which the machines were given."""
 
-    answers: tuple[tuple[str, Explanation], ...]
+    answers: tuple[Answer, ...]
 
     @property
     def fits(self) -> bool:
         """True if a machine serves it."""
-        return any(answer.fits for _, answer in self.answers)
+        return any(answer.explanation.fits for answer in self.answers)
 
 
 def compare(
     state: ClusterState,
-    machines: Mapping[str, ClusterState],
+    machines: Mapping[str, Described],
     questions: Callable[[ClusterState], Sequence[Question]],
     features: Features,
     options: Options,
 ) -> tuple[Comparison, ...]:
-    """A comparison for each question. Of ``state`` everything counts but its nodes, and the ResourceSlices of single
-    nodes: such devices are those of the machines (name -> what drivers would publish there)."""
+    """A comparison for each question. Of ``state`` everything counts but nodes, volumes, and the ResourceSlices of
+    single nodes: such devices are those of the machines."""
     shared = {key: item for key, item in state.all("ResourceSlice").items() if not text_at(item, "spec", "nodeName")}
-    alone = state.only({"Node": {}, "ResourceSlice": shared})
+    alone = state.only({"Node": {}, "ResourceSlice": shared, "PersistentVolume": {}, "PersistentVolumeClaim": {}})
     columns = []
-    for name, published in machines.items():
-        there = published.merged(alone)
-        explainer = Explainer(there, features, options)
-        columns.append([(name, explainer.explain(question)) for question in questions(there)])
+    for name, machine in machines.items():
+        there = _Machine(name, machine, machine.published.merged(alone), features, options)
+        columns.append([there.answer(question) for question in questions(there.state)])
     return tuple(Comparison(answers) for answers in zip(*columns, strict=True))
+
+
+class _Machine:
+    """A cluster of one node."""
+
+    def __init__(
+        self, name: str, described: Described, state: ClusterState, features: Features, options: Options
+    ) -> None:
+        self.name, self.described, self.state = name, described, state
+        self.features, self.options = features, options
+        self.node = next(
+            text_at(item, "spec", "nodeName") for item in described.published.all("ResourceSlice").values()
+        )
+        self.explainers: dict[tuple[Needed, ...], Explainer] = {}
+
+    def answer(self, question: Question) -> Answer:
+        """The answer to a question, with labels assumed where they are not known."""
+        if not maps_at(question.value, "spec", "containers"):
+            found, needs = self._assuming(question, ())
+            return Answer(self.name, found, needs)
+        question, unjudged = _by_itself(question)
+        found, needs = self._assuming(question, of_pod(question.value, self.described.labels))
+        return Answer(self.name, found, needs, self._set_by(question.value), unjudged)
+
+    def _assuming(self, question: Question, needs: tuple[Needed, ...]) -> tuple[Explanation, tuple[Needed, ...]]:
+        """The answer on a node with further labels, and with those that pools which are not of one node need as well,
+        where it does not fit without them."""
+        found = self._explain(question, needs)
+        if found.fits:
+            return found, needs
+        wanted = list(of_slices(self.state.slices, with_needed(self.described.labels, needs)))[:_MOST]
+        together = _agreeing(wanted)
+        for more in [together, *wanted] if len(wanted) > 1 else wanted:
+            other = self._explain(question, (*needs, *more))
+            if other.fits:
+                used = {f"pool {d.driver}/{d.pool}" for node in other.nodes[:1] for d in node.allocation}
+                return other, (*needs, *(each for each in more if each.by in used))
+            if more is together or len(wanted) == 1:
+                only_there = found.reasons[:1] and found.reasons[0].code == "slice-node-mismatch"
+                found = other if only_there else found
+        return found, needs
+
+    def _explain(self, question: Question, needs: tuple[Needed, ...]) -> Explanation:
+        explainer = self.explainers.get(needs)
+        if explainer is None:
+            metadata = {"name": self.node, "labels": with_needed(self.described.labels, needs)}
+            node = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+            state = self.state.replace("Node", ("", self.node), node)
+            explainer = self.explainers[needs] = Explainer(state, self.features, self.options)
+        return explainer.explain(question)
+
+    def _set_by(self, pod: Raw) -> dict[str, str]:
+        """The components that set known labels which a pod asks for."""
+        affinity = at(pod, "spec", "affinity", "nodeAffinity", REQUIRED)
+        asked = dict.fromkeys(map_at(pod, "spec", "nodeSelector"))
+        for term in maps_at(affinity, "nodeSelectorTerms"):
+            asked |= dict.fromkeys(text_at(each, "key") for each in maps_at(term, "matchExpressions"))
+        setters = self.described.setters
+        return {f"{key}={self.described.labels[key]}": setters[key] for key in asked if key in setters}
+
+
+def _agreeing(wanted: Iterable[tuple[Needed, ...]]) -> tuple[Needed, ...]:
+    """As many of the needs, from the first on, as one node can have."""
+    values: dict[str, str | None] = {}
+    found: list[Needed] = []
+    for needs in wanted:
+        if all(values.get(each.key, each.value) == each.value for each in needs):
+            values |= {each.key: each.value for each in needs}
+            found += needs
+    return tuple(found)
+
+
+def _by_itself(question: Question) -> tuple[Question, tuple[str, ...]]:
+    """The question without the pod's wishes about other nodes and pods, and what these are."""
+    spec = dict(map_at(question.value, "spec"))
+    affinity = dict(map_at(spec, "affinity"))
+    gone = [name for name in ("podAffinity", "podAntiAffinity") if affinity.pop(name, None)]
+    gone += [name for name in ("topologySpreadConstraints",) if spec.pop(name, None)]
+    terms = maps_at(affinity, "nodeAffinity", REQUIRED, "nodeSelectorTerms")
+    if any(term.get("matchFields") for term in terms):
+        gone.append("matchFields of node affinity")
+        kept = [{key: item for key, item in term.items() if key != "matchFields"} for term in terms]
+        affinity["nodeAffinity"] = {REQUIRED: {"nodeSelectorTerms": kept}} if all(any(t.values()) for t in kept) else {}
+    if any("persistentVolumeClaim" in volume or "ephemeral" in volume for volume in maps_at(spec, "volumes")):
+        gone.append("volumes")
+    if not gone:
+        return question, ()
+    spec["affinity"] = affinity
+    return Question(question.kind, question.key, {**question.value, "spec": spec}), tuple(gone)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dractl.explain import Explanation
-    from dractl.explain.machines import Comparison
+    from dractl.explain.machines import Answer, Comparison
     from dractl.report.canvas import Canvas
 
 SCHEMA = "dractl/explain-machines/v1"
@@ -25,15 +25,22 @@ def to_json(comparisons: Sequence[Comparison]) -> str:
     """
     subjects = [
         {
-            "servedBy": [machine for machine, answer in comparison.answers if answer.fits],
-            "machines": [
-                {"machine": machine, "fits": answer.fits, "answer": as_json(answer)}
-                for machine, answer in comparison.answers
-            ],
+            "servedBy": [answer.machine for answer in comparison.answers if answer.explanation.fits],
+            "machines": [_machine(answer) for answer in comparison.answers],
         }
         for comparison in comparisons
     ]
     return json.dumps({"schema": SCHEMA, "subjects": subjects}, indent=2, ensure_ascii=False)
+
+
+def _machine(answer: Answer) -> dict[str, Any]:
+    found: dict[str, Any] = {"machine": answer.machine, "fits": answer.explanation.fits}
+    if answer.explanation.fits:
+        needs = [{"key": n.key, "value": n.value, "requirement": n.text, "by": n.by} for n in answer.needs]
+        found |= {"needs": needs} if needs else {}
+        found |= {"setBy": dict(answer.set_by)} if answer.set_by else {}
+        found |= {"unjudged": list(answer.unjudged)} if answer.unjudged else {}
+    return {**found, "answer": as_json(answer.explanation)}
 
 
 def to_text(comparisons: Sequence[Comparison], canvas: Canvas, *, cut: bool = False) -> str:
@@ -43,11 +50,11 @@ def to_text(comparisons: Sequence[Comparison], canvas: Canvas, *, cut: bool = Fa
 
 
 def _table(comparison: Comparison, canvas: Canvas, *, cut: bool) -> Iterator[str]:
-    rows: list[tuple[Any, ...]] = [(machine, _code(answer), answer) for machine, answer in comparison.answers]
+    rows = [(answer.machine, _code(answer.explanation), answer.explanation) for answer in comparison.answers]
     wide = max(len("MACHINE"), *(len(machine) for machine, _, _ in rows))
     coded = max(len("RESULT"), *(len(code) for _, code, _ in rows))
     room = canvas.width - wide - coded - 6
-    yield canvas.paint(comparison.answers[0][1].subject.title, "1")
+    yield canvas.paint(comparison.answers[0].explanation.subject.title, "1")
     yield canvas.paint(f"  {'MACHINE':<{wide}}  {'RESULT':<{coded}}  DETAIL", "1")
     for machine, code, answer in rows:
         mark = canvas.paint("✓", "1;32") if answer.fits else canvas.paint("✗", "1;31")
@@ -56,6 +63,25 @@ def _table(comparison: Comparison, canvas: Canvas, *, cut: bool) -> Iterator[str
     served = sum(answer.fits for _, _, answer in rows)
     yield ""
     yield f"{served} of {plural(len(rows), 'machine')} can serve it (Kubernetes {rows[0][2].release})"
+    yield from _conditions(comparison.answers)
+
+
+def _conditions(answers: Sequence[Answer]) -> Iterator[str]:
+    """What is true only of some nodes of a machine that serves it, and what was not judged."""
+    found: dict[str, list[str]] = {}
+    unjudged: dict[str, None] = {}
+    for answer in answers:
+        if answer.explanation.fits:
+            for by in dict.fromkeys(need.by for need in answer.needs):
+                selector = ",".join(need.text for need in answer.needs if need.by == by)
+                found.setdefault(f"only on nodes that match {selector} ({by})", []).append(answer.machine)
+            for label, component in answer.set_by.items():
+                found.setdefault(f"only on nodes where {component} sets {label}", []).append(answer.machine)
+            unjudged |= dict.fromkeys(answer.unjudged)
+    for condition, machines in found.items():
+        yield printable(f"{', '.join(machines)}: {condition}")
+    if unjudged:
+        yield f"not judged: {', '.join(unjudged)}"
 
 
 def _code(answer: Explanation) -> str:

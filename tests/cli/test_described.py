@@ -216,3 +216,114 @@ def test_machines_of_every_kind(
     explain(str(tmp_path / "claim.yaml"), "--hardware", machine, "-o", "json")
     (subject,) = json.loads(capsys.readouterr().out)["subjects"]
     assert bool(subject["servedBy"]) is serves
+
+
+POD = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpu}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  nodeSelector: {SELECTOR}
+  containers: [{name: c, image: i, resources: {claims: [{name: gpu}]}}]
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]
+"""
+
+
+def served(path: Path, text: str, machines: str, capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, object]:
+    """By machine what it needs, what sets labels and what was not judged; None for machines that do not serve."""
+    path.write_text(text)
+    explain(str(path), "--hardware", machines, "-o", "json", *more)
+    found = json.loads(capsys.readouterr().out)
+    schema = json.loads((data_dir("schemas") / "dractl" / "explain-machines-v1.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(found)
+    (subject,) = found["subjects"]
+    return {
+        each["machine"]: (
+            [need["requirement"] for need in each.get("needs", ())],
+            each.get("setBy", {}),
+            each.get("unjudged", []),
+        )
+        if each["fits"]
+        else None
+        for each in subject["machines"]
+    }
+
+
+def test_node_selectors_are_judged_by_known_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "pod.yaml"
+    of_type = POD.replace("SELECTOR", "node.kubernetes.io/instance-type: p5.48xlarge")
+    assert served(path, of_type, "p5.48xlarge,p4d.24xlarge,dgx-h100", capsys) == {
+        "p5.48xlarge": ([], {}, []),
+        "p4d.24xlarge": None,
+        "dgx-h100": (["node.kubernetes.io/instance-type=p5.48xlarge"], {}, []),  # a node of one's own may have any
+    }
+    own = POD.replace("SELECTOR", "team: ml, karpenter.k8s.aws/instance-gpu-name: h100")
+    assert served(path, own, "p5.48xlarge,p4d.24xlarge", capsys) == {
+        "p5.48xlarge": (["team=ml"], {"karpenter.k8s.aws/instance-gpu-name=h100": "Karpenter"}, []),
+        "p4d.24xlarge": None,
+    }
+
+
+def test_the_conditions_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "pod.yaml"
+    path.write_text(POD.replace("SELECTOR", "team: ml, nvidia.com/gpu.family: hopper"))
+    assert explain(str(path), "--hardware", "p5.48xlarge,dgx-h100,dgx-a100") == 0
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        "2 of 3 machines can serve it (Kubernetes 1.37)",
+        "p5.48xlarge, dgx-h100: only on nodes that match team=ml (nodeSelector)",
+        "p5.48xlarge, dgx-h100: only on nodes where GPU Feature Discovery sets nvidia.com/gpu.family=hopper",
+    ]
+
+
+def test_a_label_of_a_machine_file_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    machine = tmp_path / "mine.yaml"
+    machine.write_text("labels: {team: web}\nroots: [{devices: [H100]}]\n")
+    text = POD.replace("SELECTOR", "team: ml")
+    assert served(tmp_path / "pod.yaml", text, str(machine), capsys) == {str(machine): None}
+    machine.write_text("labels: {team: ml}\nroots: [{devices: [H100]}]\n")
+    assert served(tmp_path / "pod.yaml", text, str(machine), capsys) == {str(machine): ([], {}, [])}
+
+
+def test_what_a_pod_asks_of_others_is_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Affinity to a pod that runs elsewhere says nothing about a machine."""
+    term = "{topologyKey: zone, labelSelector: {matchLabels: {app: db}}}"
+    affinity = f"affinity: {{podAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}}"
+    text = POD.replace("nodeSelector: {SELECTOR}", affinity)
+    assert served(tmp_path / "pod.yaml", text, "dgx-h100", capsys) == {"dgx-h100": ([], {}, ["podAffinity"])}
+
+
+def test_pools_for_some_nodes_are_assumed_to_be_for_this_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two cameras are in one zone only; no node is in both."""
+    pool = "driver: camera.example.com\npool: {0}\nnodeSelector: {{zone: {0}}}\ndevices: [{1}]\n"
+    cameras = pool.format("a", "{name: one}") + "---\n" + pool.format("b", "{name: two}, {name: three}")
+    (tmp_path / "cameras.yaml").write_text(cameras)
+    claim = requests("deviceClassName: camera, count: 2")
+    text = f"{claim}---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {{name: camera}}\nspec: {{}}\n"
+    more = ("--network-devices", str(tmp_path / "cameras.yaml"))
+    cel = "spec: {selectors: [{cel: {expression: 'device.driver == \"camera.example.com\"'}}]}"
+    text = text.replace("spec: {}", cel)
+    assert served(tmp_path / "claim.yaml", text, "dgx-h100", capsys, *more) == {"dgx-h100": (["zone=b"], {}, [])}
+    assert served(tmp_path / "claim.yaml", text.replace("count: 2", "count: 3"), "dgx-h100", capsys, *more) == {
+        "dgx-h100": None
+    }
+
+
+def test_drivers_are_configured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "claim.yaml"
+    path.write_text(requests("deviceClassName: mig.nvidia.com"))
+    arguments = [str(path), "--hardware", "dgx-h100"]
+    assert explain(*arguments) == 1
+    assert explain(*arguments, "--driver-option", "gpu.nvidia.com:dynamicMIG=true") == 0
+    assert explain(str(path), "--driver-option", "gpu.nvidia.com:dynamicMIG=true") == 2
+    assert "--driver-option needs --hardware" in capsys.readouterr().err
+    assert explain(*arguments, "--driver-version", "0.4") == 2
+    assert "write DRIVER=0.4, such as gpu.nvidia.com=0.4" in capsys.readouterr().err
+    assert explain(*arguments, "--driver-option", "gpu.nvidia.com:dynamicMig=true") == 2
+    assert "did you mean dynamicMIG?" in capsys.readouterr().err

@@ -6,11 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.drivers.hardware.build import as_node
+from dractl.drivers.hardware.labels import setter
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine
 
-__all__ = ["as_node", "machine"]
+__all__ = ["as_node", "labels_of", "machine", "setter"]
 
 
 def machine(spec: str) -> Machine:
@@ -26,3 +27,13 @@ def machine(spec: str) -> Machine:
         return build.machine(layout)
     except UsageError as error:  # of the machine as a whole, so of no line
         raise InputError(error.message.removeprefix("--hardware: "), place=spec, hint=error.hint) from error
+
+
+def labels_of(spec: str) -> dict[str, str]:
+    """The labels that the node of such a machine certainly has. Raises UsageError, and InputError for errors in a
+    file."""
+    from dractl.drivers.hardware import described
+    from dractl.drivers.hardware.labels import of
+    from dractl.drivers.hardware.spec import is_file, parse
+
+    return of(described.read(spec) if is_file(spec) else parse(spec))

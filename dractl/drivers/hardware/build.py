@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from dractl.drivers.hardware.labels import ARCHITECTURES, architecture_of
 from dractl.drivers.hardware.layout import KEYS, MAX_DEVICES, Layout, Root, Slot, numbers, size
 from dractl.drivers.hardware.products import Product, mig_layout, mig_layouts, products
 from dractl.errors import UsageError
@@ -92,7 +93,7 @@ def machine(layout: Layout) -> Machine:
     cuda = any(gpu.source == "nvml" for gpu in gpus)
     distances = [tuple(10 if a == b else 21 for b in range(layout.numa)) for a in range(layout.numa)]
     return Machine(
-        host=_host(settings, memory),
+        host=_host(layout, memory),
         cpus=processors,
         numa_nodes=tuple(NumaNode(n, cpus_of_nodes[n], memory, distances=distances[n]) for n in range(layout.numa)),
         pci_devices=tuple(sorted(functions, key=lambda function: function.bdf)),
@@ -137,11 +138,13 @@ def _notes(layout: Layout) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def _host(settings: Mapping[str, Any], memory: int | None) -> Host:
+def _host(layout: Layout, memory: int | None) -> Host:
+    settings, architecture = layout.settings, architecture_of(layout)
     cloud = settings.get("cloud")
     vendor, product = _HOSTS.get(str(cloud), (None, None))
     kind = settings.get("instanceType")
     return Host(
+        architecture=ARCHITECTURES[architecture] if architecture is not None else None,
         vendor=vendor,
         product=kind if cloud == "aws" else product,
         cloud=cloud,

@@ -7,7 +7,8 @@ folder of /sys/devices that holds the root where it is not /sys/devices itself. 
 kernel does not know.
 
 ``reported`` are devices that only a vendor's agent knows, by driver: ``{npu.rebellions.ai: [{name: rbln0, ...}]}``;
-the attributes are those that ``dractl rule DRIVER`` lists. ``evidence`` says where values come from.
+the attributes are those that ``dractl rule DRIVER`` lists. ``labels`` are labels of the node. ``evidence`` says where
+values come from.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _SLOT = {
     "uplink": (pattern(r"(True|False)\Z"), "be true or false"),
     "subsystem": (pattern(r"0x[0-9a-f]{4}\Z"), "be four hexadecimal digits such as 0x0240"),
 }
-_TOP = (*KEYS, *FILE_KEYS, "title", "evidence", "reported")
+_TOP = (*KEYS, *FILE_KEYS, "title", "labels", "evidence", "reported")
 
 
 class _At:
@@ -101,6 +102,7 @@ def read(path: str) -> Layout:
         str(value.get("title", "")),
         _evidence(at, value.get("evidence", [])),
         _reported(at, value.get("reported", {})),
+        _labels(at, value.get("labels", {})),
     )
 
 
@@ -187,6 +189,29 @@ def _product(at: _At, path: tuple[str | int, ...], text: str, *, count: bool) ->
     except UsageError as error:
         raise at.error(path, error.message.removeprefix("--hardware: "), error.hint) from error
     return found, 1
+
+
+def _labels(at: _At, value: Any) -> dict[str, str]:
+    from dractl.drivers.hardware.labels import ARCH, ARCHITECTURES, is_key, is_value
+
+    if not isinstance(value, dict):
+        raise at.error(("labels",), "labels must be a map such as {topology.kubernetes.io/zone: us-east-1a}")
+    for key, item in value.items():
+        path = ("labels", key)
+        if not is_key(key):
+            raise InputError(
+                f"{key!r} is not a valid label key",
+                place=str(at.document.locate(path, key=True)),
+                hint="a key is NAME or DOMAIN/NAME, such as topology.kubernetes.io/zone",
+            )
+        if not isinstance(item, str):
+            raise at.error(path, f"label {key} must be a string, not {item!r}", "quote it")
+        if not is_value(item):
+            allowed = "at most 63 letters, digits, '-', '_' or '.', and begin and end with a letter or digit"
+            raise at.error(path, f"label {key} must be {allowed}")
+        if key == ARCH and item not in ARCHITECTURES:
+            raise at.error(path, f"label {key} must be one of {', '.join(ARCHITECTURES)}, not {item!r}")
+    return dict(value)
 
 
 def _evidence(at: _At, value: Any) -> tuple[Evidence, ...]:

@@ -80,7 +80,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A described machine. ``settings`` are the keys of :data:`KEYS` and :data:`FILE_KEYS` as written."""
+    """A described machine. ``settings`` are the keys of :data:`KEYS` and :data:`FILE_KEYS` as written, ``labels`` are
+    those of its node.
+    """
 
     roots: tuple[Root, ...] = ()
     numa: int = 1
@@ -88,6 +90,7 @@ class Layout:
     title: str = ""
     evidence: tuple[Evidence, ...] = ()
     reported: tuple[Reported, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def products(self) -> tuple[Product, ...]:

@@ -1,0 +1,84 @@
+"""``--driver-version`` and ``--driver-option``: which drivers publish a described machine's devices, and how they are
+configured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from dractl.cli.options import Option
+from dractl.errors import UsageError
+from dractl.records import field, record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+DriverVersion = Annotated[
+    list[str] | None,
+    Option(
+        "--driver-version",
+        metavar="DRIVER=VERSION",
+        help="Render as this version of a driver; with one --driver, VERSION alone.",
+    ),
+]
+DriverOption = Annotated[
+    list[str] | None,
+    Option("--driver-option", metavar="DRIVER:NAME=VALUE", help="Option of a driver; `dractl rule DRIVER` lists them."),
+]
+
+
+@record
+class Configured:
+    """Versions of drivers, and their options, by driver."""
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def configured(
+    given_versions: Sequence[str] | None, given_options: Sequence[str] | None, hardware: Sequence[str] | None
+) -> Configured:
+    """Both options, which need described machines. Raises UsageError."""
+    for option, given in (("--driver-version", given_versions), ("--driver-option", given_options)):
+        if given and not hardware:
+            raise UsageError(f"{option} needs --hardware: published devices are as their drivers published them")
+    return Configured(versions(given_versions or ()), settings(given_options or ()))
+
+
+def versions(given: Sequence[str], drivers: Sequence[str] | None = None) -> dict[str, str]:
+    """Versions by driver; one without a driver is that of the only one of ``drivers``, which are None where the command
+    has no --driver. Raises UsageError."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, version = text.rpartition("=")
+        if equals:
+            from dractl.drivers import find
+
+            found[find(name).name] = version
+        elif drivers is not None and len(drivers) == 1:
+            found[drivers[0]] = version
+        else:
+            hint = f"write DRIVER={text}, such as gpu.nvidia.com={text}"
+            hint += "" if drivers is None else ", or give one --driver"
+            raise UsageError(f"--driver-version {text}: missing driver name", hint=hint)
+    return found
+
+
+def settings(given: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Options by driver. Raises UsageError for an option that the driver does not have."""
+    from dractl.drivers import find
+    from dractl.model.nearest import nearest_names
+
+    found: dict[str, dict[str, str]] = {}
+    for text in given:
+        name, colon, assignment = text.partition(":")
+        key, equals, value = assignment.partition("=")
+        if not colon or not equals:
+            raise UsageError(f"--driver-option accepts DRIVER:NAME=VALUE, not {text!r}")
+        known = [setting.name for setting in find(name).catalogue.settings]
+        if key not in known:
+            hint = f"its options are {', '.join(known)}" if known else "none of its options change its slices"
+            near = nearest_names(key, known, most=1)
+            suggestion = f"; did you mean {near[0]}?" if near else ""
+            raise UsageError(f"{name} has no option {key!r}{suggestion}", hint=hint)
+        found.setdefault(name, {})[key] = value
+    return found
