@@ -101,7 +101,7 @@ def read(path: Path) -> Config:
         ignore=_texts(lint, "ignore", "lint.", path),
         fail_on=_text(lint, "fail-on", "lint.", path),
         baseline=str(path.parent / baseline) if baseline else None,
-        devices=tuple(_beside(path, text) for text in _texts(lint, "devices", "lint.", path)),
+        devices=_devices(_texts(lint, "devices", "lint.", path), path),
         per_file_ignores={pattern: _texts(per_file, pattern, "lint.per-file-ignores.", path) for pattern in per_file},
         severity=severity,
         consumers=_consumers(_texts(lint, "for", "lint.", path), path),
@@ -125,8 +125,13 @@ def _bytes(path: Path) -> bytes:
         raise InputError(f"cannot be read: {error.strerror}", place=str(path)) from error
 
 
-def _beside(path: Path, text: str) -> str:
-    return text if text in ("local", "cluster") else str(path.parent / text)
+def _devices(sources: tuple[str, ...], path: Path) -> tuple[str, ...]:
+    """Raises UsageError for the cluster: a pull request brings its configuration along, and kubectl would run with the
+    credentials of whoever checks it."""
+    if "cluster" in sources:
+        hint = "remove it, and give --devices cluster on the command line where the cluster may be read"
+        raise UsageError("lint.devices: a configuration cannot name the cluster", place=str(path), hint=hint)
+    return tuple(text if text == "local" else str(path.parent / text) for text in sources)
 
 
 def _table(value: Any, name: str, path: Path) -> dict[str, Any]:

@@ -52,12 +52,15 @@ def _sharing() -> json.JSONDecoder:
 
 
 class NotJson(Exception):
-    """The text is not a stream of JSON values: the error, its place, and how many values came before it."""
+    """The text is not a stream of JSON values: the error and its place, the number of values ``after`` which it is, and
+    the ``place`` where the value with it begins."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
         self.message = message
         self.offset = offset
+        self.after = 0
+        self.place = 0
 
 
 def read(source: Source) -> Iterator[Document | Broken]:
@@ -79,11 +82,15 @@ def is_json(text: str) -> bool:
 
 def top_level(text: str) -> Iterator[tuple[Any, int, int]]:
     """The values of a stream of JSON, each with the offset where it begins and the one behind it. Raises NotJson."""
-    place = _space(text, 0)
+    place, count = _space(text, 0), 0
     while place < len(text):
-        value, end = _value(text, place)
+        try:
+            value, end = _value(text, place)
+        except NotJson as error:
+            error.after, error.place = count, place
+            raise
         yield value, place, end
-        place = _space(text, end)
+        place, count = _space(text, end), count + 1
 
 
 def _space(text: str, place: int) -> int:

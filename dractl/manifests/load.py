@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dractl.manifests.files import Content, Entry
+    from dractl.manifests.jsontext import NotJson
     from dractl.manifests.rendered import Renderer
 
 # Byte strings that name DRA: the group, the kinds (also under a misspelt group), the fields of pods. Searching for each
@@ -42,6 +43,7 @@ _NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAcce
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
 _LOGS_BEGIN, _LOGS_END = "==== START logs for container ", "==== END logs for container "
 _MAX_YAML_FALLBACK = 1024 * 1024
+_NO_OBJECT = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:#[^\n]*\Z|\Z|---(?:\s|\Z)|\.\.\.(?:\s|\Z))"
 
 
 def load(
@@ -237,15 +239,25 @@ def _read(source: Source, *, definitions: bool) -> list[Document | Broken]:
         return _read_yaml(source, definitions=definitions)
     from dractl.manifests import jsontext
 
+    read: list[Document | Broken] = []
     try:
-        return list(jsontext.read(source))
+        read.extend(jsontext.read(source))
     except jsontext.NotJson as error:
         # YAML that begins with a brace: comments, trailing commas, further documents behind `---`.
-        if len(source.text) <= _MAX_YAML_FALLBACK:
+        if _continues(source.text, error) and len(source.text) <= _MAX_YAML_FALLBACK:
             found = _read_yaml(source, definitions=definitions)
             if not source.name.endswith(".json") or not any(isinstance(item, Broken) for item in found):
                 return found
-        return [Broken(source.name, 0, source.position(error.offset), f"not JSON: {error.message}")]
+        hint = "the next object begins with { or follows a line of ---" if error.after else None
+        message = f"not JSON: {error.message}"
+        return [*read, Broken(source.name, error.after, source.position(error.offset), message, hint)]
+    return read
+
+
+def _continues(text: str, error: NotJson) -> bool:
+    """True if a text that is not JSON may be YAML as kubectl reads it: from the start, or behind one object and `---`
+    (k8s.io/apimachinery pkg/util/yaml YAMLOrJSONDecoder). go-yaml ignores what else follows an object."""
+    return error.after == 0 or (error.after == 1 and re.match(_NO_OBJECT, text[error.place :]) is not None)
 
 
 def _read_yaml(source: Source, *, definitions: bool) -> list[Document | Broken]:

@@ -68,6 +68,11 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
         ("kubernetes-version = 1.36", "kubernetes-version must be a string, not 1.36", "put it in quotes"),
         ("[feature-gates]\nDRAAdminAccess = 'yes'", "feature-gates.DRAAdminAccess must be true or false", None),
         ("lint = 3", "lint must be a table", None),
+        (
+            "[lint]\ndevices = ['slices', 'cluster']",
+            "lint.devices: a configuration cannot name the cluster",
+            "remove it, and give --devices cluster on the command line where the cluster may be read",
+        ),
         ("[lint", "not TOML", None),
         pytest.param("x = " + "[" * 100_000, "not TOML: nested too deeply", None, id="deep"),
     ],

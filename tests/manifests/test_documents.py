@@ -242,6 +242,26 @@ def test_a_truncated_dump_says_where_it_ends(tmp_path: Path) -> None:
     assert broken.position.line == 2
 
 
+@pytest.mark.parametrize("rest", ["junk", "}", ",", "# a comment\n{}", '{"kind": "B"}\n---\n{"kind": "C"}'])
+def test_what_follows_a_json_object_is_not_dropped(tmp_path: Path, rest: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('{"apiVersion": "resource.k8s.io/v1",\n "kind": "ResourceClaim"}\n' + rest)
+    inputs = load([str(path)])
+    (broken,) = inputs.broken
+    assert inputs.documents[0].kind == "ResourceClaim"
+    assert broken.position.line == (4 if "B" in rest else 3)
+    assert broken.hint == "the next object begins with { or follows a line of ---"
+
+
+@pytest.mark.parametrize("rest", ["# the end", "\n# c\n---\nkind: B", "...\n"])
+def test_yaml_behind_a_json_object(tmp_path: Path, rest: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('{"apiVersion": "resource.k8s.io/v1", "kind": "A"}\n' + rest)
+    inputs = load([str(path)])
+    assert inputs.broken == ()
+    assert [document.kind for document in inputs.documents] == ["A", *(["B"] if "B" in rest else [])]
+
+
 def test_very_long_numbers_and_lines(read) -> None:
     assert len(read("a: " + "9" * 100_000 + "\n").documents) == 1
     assert len(read('{"a": ' + "9" * 100_000 + "}").documents + read('{"a": ' + "9" * 100_000 + "}").broken) >= 1
