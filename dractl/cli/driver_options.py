@@ -41,6 +41,8 @@ def configured(
     for option, given in (("--driver-version", given_versions), ("--driver-option", given_options)):
         if given and not hardware:
             raise UsageError(f"{option} needs --hardware: published devices are as their drivers published them")
+    if not (given_versions or given_options):
+        return Configured()  # without importing the drivers
     return Configured(versions(given_versions or ()), settings(given_options or ()))
 
 
