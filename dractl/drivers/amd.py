@@ -16,7 +16,7 @@ from dractl.drivers.profile import Inventory, Options, device_class, one_slice, 
 from dractl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dractl.drivers.profile import Catalogue
     from dractl.topology.machine import Amdgpu, Gpu, Machine
@@ -65,10 +65,16 @@ class _Amd:
         slices = amd_partitions.slices(devices, counters, options) if counters else one_slice(devices)
         asked = options.versions.get(NAME)
         between = (f"{NAME}: {asked} is rendered as 2026.8; it may lack driverVersionFull",) if asked in BETWEEN else ()
-        return Inventory(slices, left_out=left_out, notices=between)
+        return Inventory(slices, left_out=left_out, notices=(*between, *_notices(devices, options)))
 
 
 PROFILE = _Amd()
+
+
+def _notices(devices: Sequence[dict[str, Any]], options: Options) -> tuple[str, ...]:
+    unknown = [] if since(options, "2026.8") else [one["name"] for one in devices if "family" not in one["attributes"]]
+    text = f"{NAME}: family of {', '.join(unknown)} is omitted: the driver asks libdrm, and KFD does not show it here"
+    return (text,) if unknown else ()
 
 
 def _bound(machine: Machine, left_out: dict[str, str], options: Options) -> Iterator[Gpu]:
@@ -79,6 +85,8 @@ def _bound(machine: Machine, left_out: dict[str, str], options: Options) -> Iter
         amd = gpu.amd
         if amd is None or amd.card_index is None or amd.render_minor is None:
             left_out[gpu.bdf] = "the amdgpu driver shows no card of this GPU"
+        elif not machine.numa_nodes:  # numa_node is a file of kernels with CONFIG_NUMA
+            left_out[gpu.bdf] = "the kernel knows no NUMA nodes, and the driver needs the NUMA node of each GPU"
         elif len(gpu.bdf.partition(":")[0]) != _DOMAIN:
             left_out[gpu.bdf] = "its PCI domain has more than four digits"
         elif amd.compute_partition is None and not since(options, "2026.8"):
@@ -110,12 +118,12 @@ def _unit(gpu: Gpu, amd: Amdgpu, machine: Machine) -> Unit:
 
 def _partitions(gpu: Gpu, amd: Amdgpu, machine: Machine, options: Options) -> Iterator[Unit]:
     """Partitions that are platform devices. The driver publishes those of GPUs with a NUMA node, in 2025.10 those with
-    their GPU's id."""
+    their GPU's id, and its two partition files."""
     whole = _unit(gpu, amd, machine)
     if whole.pci is None or whole.pci.numa_node is None:
         return
     for part in amd.partitions:
-        if since(options, "2026.8") or part.kfd_id == amd.kfd_id:
+        if since(options, "2026.8") or (part.kfd_id == amd.kfd_id and amd.memory_partition is not None):
             yield replace(
                 whole,
                 card_index=part.card_index,

@@ -68,7 +68,13 @@ CATALOGUE = Catalogue(
         ),
         Attribute("cardIndex", "int", "N of /dev/dri/cardN", removed="2026.8"),
         Attribute("renderIndex", "int", "N of /dev/dri/renderDN", removed="2026.8"),
-        Attribute("family", "string", "GPU family as libdrm names it (not rendered)", removed="2026.8"),
+        Attribute(
+            "family",
+            "string",
+            "GPU family; AI of MI300 and MI350",
+            removed="2026.8",
+            when="where KFD lists the GPU (the driver asks libdrm)",
+        ),
         Attribute(
             "driverSrcVersion",
             "string",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dractl.drivers.amd_catalogue import GPU, PARTITION, since
-from dractl.drivers.standard import bus_id, numa_node, pcie_root
+from dractl.drivers.standard import PCIE_ROOT, bus_id, numa_node, pcie_root
 from dractl.drivers.values import binary_quantity, typed, version
 
 if TYPE_CHECKING:
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from dractl.topology.machine import Amdgpu, Gpu, Machine, PciDevice
 
 _PRODUCT_NAME = str.maketrans({" ": "_", "(": None, ")": None})
+# The family that libdrm reports is the kernel's, by the version of the graphics core (drivers/gpu/drm/amd/amdgpu/
+# amdgpu_discovery.c amdgpu_discovery_set_ip_blocks): AI for 9.4.3, 9.4.4 and 9.5.0, which KFD shows as these (amdkfd/
+# kfd_device.c kgd2kfd_probe). No other GPU has partition files (amdgpu_gfx.c amdgpu_gfx_sysfs_xcp_init), which 2025.10
+# needs.
+_FAMILIES = dict.fromkeys((90400, 90401, 90402, 90500), "AI")
 _UNKNOWN_MEMORY = {GPU: 80 << 30, PARTITION: 20 << 30}  # getMemoryBytes of 2025.10
 
 
@@ -35,8 +40,9 @@ class Unit:
 
     @property
     def compute_units(self) -> int:
-        """Compute units; KFD's simd_count divided by simd_per_cu."""
-        return self.simd_count // self.simd_per_cu if self.simd_count and self.simd_per_cu else 0
+        """Compute units; KFD's simd_count divided by simd_per_cu, which counts as 1 if it is missing."""
+        each = 1 if self.simd_per_cu is None else self.simd_per_cu
+        return self.simd_count // each if self.simd_count and each else 0
 
 
 def product_name(name: str | None) -> str:
@@ -52,6 +58,13 @@ def place(pci: PciDevice | None, options: Options) -> dict[str, Any]:
         **pcie_root(pci),
         **(numa_node(pci) if since(options, "main") else {}),
     }
+
+
+def place_of_gpu(pci: PciDevice | None, options: Options) -> dict[str, Any]:
+    """The place of a GPU of amdgpu: getPcieInfo (discovery.go) has none of the standard attributes if the PCIe root is
+    unknown."""
+    found = place(pci, options)
+    return found if found.get(PCIE_ROOT) else {"numaNode": found["numaNode"]}
 
 
 def module_version(gpu: Gpu) -> dict[str, Any]:
@@ -85,7 +98,7 @@ def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
     }
     if current:
         device_id = unit.pci.device if unit.pci is not None else None
-        found |= {**module_version(unit.gpu), "deviceID": device_id, **place(unit.pci, options)}
+        found |= {**module_version(unit.gpu), "deviceID": device_id, **place_of_gpu(unit.pci, options)}
     else:
         found |= _of_2025(unit, kind, identity)
     memory = unit.memory_bytes or (0 if current else _UNKNOWN_MEMORY[kind])
@@ -106,6 +119,7 @@ def _of_2025(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
         **dict(zip(prefix.split(), (unit.gpu.bdf, identity), strict=True)),
         "cardIndex": unit.card_index,
         "renderIndex": unit.render_minor,
+        "family": _FAMILIES.get(unit.amd.gfx_version or 0),
         "driverVersion": {"version": own if own and source else ""},
         "driverSrcVersion": source if own and source else "",
         **pcie_root(unit.pci),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.drivers.amd_catalogue import GPU, PARTITION, since
-from dractl.drivers.amd_devices import module_version, place, product_name
+from dractl.drivers.amd_devices import module_version, place_of_gpu, product_name
 from dractl.drivers.profile import Slice, device_class
 from dractl.drivers.values import binary_quantity, decimal_quantity, typed
 
@@ -52,7 +52,7 @@ def devices(unit: Unit, number: int, options: Options) -> Iterator[dict[str, Any
         "pciAddr": unit.gpu.bdf,
         **module_version(unit.gpu),
         "deviceID": unit.pci.device if unit.pci is not None else None,
-        **place(unit.pci, options),
+        **place_of_gpu(unit.pci, options),
     }
     for compute, memory, count in _MODES:
         found = {

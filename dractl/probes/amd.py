@@ -58,7 +58,7 @@ def _nodes(root: SysRoot) -> dict[int, _Node]:
     found = {}
     for name in root.names(_NODES):
         facts = _properties(root, f"{_NODES}/{name}/properties")
-        if name.isdecimal() and facts.get("simd_count", 0) > 0:  # the others are CPUs
+        if name.isdecimal() and (facts.get("simd_count") or facts.get("drm_render_minor")):  # the others are CPUs
             memory = _properties(root, f"{_NODES}/{name}/mem_banks/0/properties").get("size_in_bytes")
             links = (
                 _properties(root, f"{_NODES}/{name}/io_links/{link}/properties")
@@ -137,6 +137,7 @@ def _gpu(root: SysRoot, device: PciDevice, node: _Node | None, partitions: Mappi
             memory_bank=False if node is not None and bank is None else None,
             source_version=root.text("sys/module/amdgpu/srcversion") or None,
             partitions=tuple(partitions.get(_slot(device.bdf), ())),
+            gfx_version=node.facts.get("gfx_target_version") if node else None,
         ),
     )
 

@@ -370,7 +370,7 @@ class Amdgpu:
 
     ``unique_id`` and ``kfd_id`` are hexadecimal: amdgpu's unique_id, or else KFD's, and KFD's alone. ``partitions`` are
     those besides the PCI function that KFD lists. ``memory_bank`` is False if KFD lists the GPU without a memory bank.
-    ``source_version`` is that of the kernel module.
+    ``source_version`` is that of the kernel module, ``gfx_version`` KFD's gfx_target_version, such as 90402 (gfx942).
     """
 
     card_index: int | None = None
@@ -384,6 +384,7 @@ class Amdgpu:
     memory_bank: bool | None = None
     source_version: str | None = None
     partitions: tuple[AmdPartition, ...] = ()
+    gfx_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dractl.drivers import Options, find, render
 from dractl.errors import UsageError
 from dractl.model.releases import Target
 from dractl.probes import read
-from dractl.topology import Gpu, Machine, PciDevice, SrIov
+from dractl.topology import Gpu, Machine, NumaNode, PciDevice, SrIov
 from dractl.topology.machine import Amdgpu, AmdPartition
 from tests import machines
 
@@ -41,7 +41,7 @@ CPX = Gpu(
     ),
 )
 SPX = replace(CPX, memory_bytes=192 << 30, amd=Amdgpu(1, 128, "spx", "nps1", 1216, 4))
-MACHINE = Machine(pci_devices=(PCI,), gpus=(CPX,))
+MACHINE = Machine(pci_devices=(PCI,), numa_nodes=(NumaNode(0), NumaNode(1)), gpus=(CPX,))
 
 
 def inventory(machine: Machine, version: str = "2026.8", **settings: str) -> Any:
@@ -131,7 +131,7 @@ def test_gpus_without_partitions_keep_their_device() -> None:
 def test_eleven_gpus_in_every_mode(version: str, slices: int) -> None:
     """66 devices and 11 counter sets: 2026.8 puts each into one slice, which the API server refuses."""
     many = [(replace(PCI, bdf=f"0000:{n:02x}:00.0"), replace(SPX, bdf=f"0000:{n:02x}:00.0")) for n in range(11)]
-    node = Machine(pci_devices=tuple(pci for pci, _ in many), gpus=tuple(gpu for _, gpu in many))
+    node = replace(MACHINE, pci_devices=tuple(pci for pci, _ in many), gpus=tuple(gpu for _, gpu in many))
     assert len(inventory(node, version, autoPartition="true").slices) == slices
     options = Options("node-1", Target.of("1.37"), {NAME: version}, {NAME: {"autoPartition": "true"}})
     assert bool(render(node, options, [NAME]).unpublished) == (version == "2026.8")

@@ -9,7 +9,7 @@ import pytest
 from dractl.drivers import Options, find, render
 from dractl.errors import UsageError
 from dractl.model.releases import Target
-from dractl.topology import Gpu, Machine, PciDevice, SrIov
+from dractl.topology import Gpu, Machine, NumaNode, PciDevice, SrIov
 from dractl.topology.machine import Amdgpu, Fabric, Nvidia
 
 BDF = "0000:05:00.0"
@@ -21,9 +21,9 @@ MI300X = Gpu(
     name="AMD Instinct MI300X OAM",
     memory_bytes=206141652992,
     driver_version="6.12.12.1",
-    amd=Amdgpu(1, 128, "spx", "nps1", 1216, 4, "1f2e3d4c5b6a7988", "1f2e3d4c5b6a7988", "ABC"),
+    amd=Amdgpu(1, 128, "spx", "nps1", 1216, 4, "1f2e3d4c5b6a7988", "1f2e3d4c5b6a7988", "ABC", gfx_version=90402),
 )
-MACHINE = Machine(pci_devices=(PCI,), gpus=(MI300X,))
+MACHINE = Machine(pci_devices=(PCI,), numa_nodes=(NumaNode(0),), gpus=(MI300X,))
 
 
 def options(release: str = "1.37", gates: dict[str, bool] | None = None, **rest) -> Options:
@@ -56,6 +56,29 @@ def test_an_amd_gpu() -> None:
             },
         },
     )
+
+
+@pytest.mark.parametrize(("gfx", "family"), [(90402, {"string": "AI"}), (90500, {"string": "AI"}), (None, None)])
+def test_amds_family(gfx: int | None, family: dict[str, str] | None) -> None:
+    """amdgpu_discovery.c amdgpu_discovery_set_ip_blocks; only the kernel knows it where KFD does not list the GPU."""
+    found = amd(replace(MACHINE, gpus=(replace(MI300X, amd=replace(MI300X.amd, gfx_version=gfx)),)), "2025.10")
+    assert found.devices[0]["attributes"].get("family") == family
+    assert bool(found.notices) == (family is None)
+    assert "family" not in amd(version="2026.8").devices[0]["attributes"]
+
+
+def test_amd_gpus_whose_root_is_unknown_have_no_bus_id() -> None:
+    """discovery.go getPcieInfo returns neither attribute if it cannot compute the root, as in Hyper-V's guests."""
+    elsewhere = replace(PCI, path=f"LNXSYSTM:00/VMBUS:00/pci0000:00/{BDF}", pcie_root=None)
+    (device,) = amd(replace(MACHINE, pci_devices=(elsewhere,))).devices
+    assert not [name for name in device["attributes"] if name.startswith("resource.kubernetes.io/")]
+
+
+def test_amd_without_numa() -> None:
+    """amdgpu.go leaves a GPU out whose numa_node it cannot read, a file of kernels with CONFIG_NUMA."""
+    found = amd(replace(MACHINE, numa_nodes=()))
+    assert found.devices == ()
+    assert "NUMA" in found.left_out[BDF]
 
 
 def test_amd_before_and_after() -> None:

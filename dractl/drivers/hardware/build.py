@@ -322,6 +322,7 @@ def _amd(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
             memory_partition="nps1" if partitions else None,
             simd_count=facts["computeUnits"] * 4,
             simd_per_cu=4,
+            gfx_version=facts.get("gfx"),
         ),
     )
     pci = replace(
