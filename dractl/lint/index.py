@@ -182,6 +182,8 @@ INDEX: tuple[tuple[object, ...], ...] = (
     ("DRA766", "daemon-set-shares-claim", "warning", (), ("DaemonSet",), False, (), ("cluster-autoscaler",)),
     ("DRA767", "unequal-devices-in-pool", "warning", (), ("ResourceSlice",), False, (), ("cluster-autoscaler",)),
     ("DRA768", "slice-without-node", "warning", (), ("ResourceSlice",), False, (), ("cluster-autoscaler",)),
+    ("DRA769", "claim-not-queued", "warning", (), ("Pod template",), False, (), ("kueue",)),
+    ("DRA771", "selector-not-compiled-by-kueue", "warning", (), ("ResourceClaimTemplate",), False, ("selectors",), ("kueue",)),
     ("DRA801", "not-served", "error", ("not-served",), ()),
     ("DRA802", "field-dropped", "warning", ("dropped-field",), ()),
     ("DRA803", "served-on-demand", "warning", ("served-on-demand",), ()),

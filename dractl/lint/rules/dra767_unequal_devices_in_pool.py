@@ -3,12 +3,13 @@
 ## What it does
 
 With `--for cluster-autoscaler`: compares the devices of a pool that shares no counters: the names of their attributes
-and capacities, their capacities, and attributes called `type`, `model`, `productName` or `profile`.
+and capacities, their capacities, and attributes called `type`, `model`, `productName` or `profile`. In a pool that
+shares counters, compares the counter sets.
 
 ## Why is this bad
 
-Cluster Autoscaler calculates how full a node is from the share of its devices that is allocated, pool by pool, and
-assumes that the devices of a pool are equal. With unequal ones it removes nodes too early or too late.
+Cluster Autoscaler calculates how full a node is from the share of its devices that is allocated, or the average of its
+counter sets, pool by pool, and assumes that these are equal. With unequal ones it removes nodes too early or too late.
 
 ## Example
 
@@ -69,10 +70,11 @@ _MODELS = ("type", "model", "productName", "profile")
 
 
 def check(run: Run) -> Iterator[Advice]:
+    yield from _counters(run)
     first: dict[tuple[str, str], tuple[Subject, str, tuple[Any, ...]]] = {}
     reported: set[tuple[str, str]] = set()
     for subject in run.of("ResourceSlice"):
-        pool = (text(subject.spec.get("driver")), text(mapping(subject.spec.get("pool")).get("name")))
+        pool = _pool(subject)
         for at, item in enumerate(items(subject.spec.get("devices"))):
             device = mapping(mapping(item).get("basic")) or mapping(item)
             name = text(mapping(item).get("name"))
@@ -89,6 +91,33 @@ def check(run: Run) -> Iterator[Advice]:
                     help="publish each kind in a pool of its own",
                     confidence="likely",
                 )
+
+
+def _counters(run: Run) -> Iterator[Advice]:
+    """The first counter set of each pool that differs from the pool's first."""
+    first: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}
+    reported: set[tuple[str, str]] = set()
+    for subject in run.of("ResourceSlice"):
+        pool = _pool(subject)
+        for at, item in enumerate(items(subject.spec.get("sharedCounters"))):
+            counters = mapping(mapping(item).get("counters"))
+            name = text(mapping(item).get("name"))
+            amounts = {counter: str(mapping(amount).get("value")) for counter, amount in counters.items()}
+            other, known = first.setdefault(pool, (name, amounts))
+            if amounts != known and pool not in reported:
+                reported.add(pool)
+                yield Advice(
+                    subject,
+                    ("spec", "sharedCounters", at, "name"),
+                    f"counter set {name} differs from {other}: Cluster Autoscaler assumes that all counter sets of "
+                    f"pool {pool[1]} are equal",
+                    help="publish each kind in a pool of its own",
+                    confidence="likely",
+                )
+
+
+def _pool(subject: Subject) -> tuple[str, str]:
+    return text(subject.spec.get("driver")), text(mapping(subject.spec.get("pool")).get("name"))
 
 
 def _shape(device: Mapping[str, Any]) -> tuple[Any, ...]:

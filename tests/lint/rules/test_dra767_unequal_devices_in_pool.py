@@ -49,3 +49,16 @@ def test_devices_that_differ_in_what_identifies_them_are_equal() -> None:
 
     assert found(pool(gpu("x", "80Gi"), gpu("y", "80Gi")), "cluster-autoscaler") == []
     assert len(found(pool(gpu("x", "80Gi"), gpu("y", "40Gi")), "cluster-autoscaler")) == 1
+
+
+def test_counter_sets_of_a_pool() -> None:
+    def sets(*memory: str) -> str:
+        listed = "".join(
+            f"  - {{name: gpu-{at}, counters: {{memory: {{value: {amount}}}}}}}\n" for at, amount in enumerate(memory)
+        )
+        return published("node-1", "").replace("  devices:\n", "  sharedCounters:\n") + listed
+
+    (finding,) = found(sets("80Gi", "80Gi", "40Gi"), "cluster-autoscaler")
+    assert marked(finding) == "gpu-2"
+    assert "counter set gpu-2 differs from gpu-0" in finding.message
+    assert found(sets("80Gi", "80Gi"), "cluster-autoscaler") == []
