@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dractl.allocation import DeviceID
 from dractl.cluster.pods import consumers, ended
-from dractl.cluster.state import list_at, maps_at, text_at
+from dractl.cluster.state import key_of, list_at, maps_at, text_at
 from dractl.objects import identity, newest
 from dractl.records import record
 
@@ -111,6 +111,15 @@ class Devices:
             pod = self.state.get("Pod", (key[0], name))
             finished = None if pod is None and not self.state.has("Pod") else pod is None or ended(pod)
             yield Holder("/".join(key), devices, f"{key[0]}/{name}", since or None, finished)
+
+
+def is_left_over(state: ClusterState, holder: Holder) -> bool:
+    """True if a claim holds its devices for a pod that has ended, or that is gone and took the claim with it. A pod
+    that is merely not in the input may run."""
+    if holder.pod is None or not holder.finished:
+        return False
+    claim = state.get("ResourceClaim", key_of(holder.claim))
+    return state.get("Pod", key_of(holder.pod)) is not None or bool(text_at(claim, "metadata", "deletionTimestamp"))
 
 
 def result_device(result: Raw) -> DeviceID:

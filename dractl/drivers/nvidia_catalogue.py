@@ -22,6 +22,7 @@ CATALOGUE = Catalogue(
     released=nvidia_versions.RELEASED,
     tags=nvidia_versions.TAGS,
     aliases=nvidia_versions.ALIASES,
+    chart="resources.gpus.enabled=true and gpuResourcesEnabledOverride=true",  # templates/validation.yaml
     attributes=(
         Attribute("type", "string", "kind of device", values=("gpu", "mig", "vfio")),
         Attribute("uuid", "string", "NVML's UUID: GPU-… or MIG-…; for vfio devices, derived from the PCI address"),

@@ -91,6 +91,7 @@ class Catalogue:
     ``versions`` are in order, as releases are named but without the patch; ``main`` is what is not released yet.
     ``tags`` are the releases, by git tag, that publish what a version publishes, oldest first. ``aliases`` are other
     names of versions, by name.
+    ``chart``: values without which the driver's Helm chart installs neither its classes nor the part that publishes.
     """
 
     title: str
@@ -104,6 +105,7 @@ class Catalogue:
     notes: tuple[str, ...] = ()
     complete: bool = True
     extension: str = ""
+    chart: str = ""
     tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
 

@@ -213,7 +213,7 @@ class Explainer:
         notes = (*placed.evicted(every, self.scheduler.slices), *placed.unused(pod, claims))
         notes = () if ended(pod) else notes
         fixes = Found()
-        unprepared = placed.unprepared(self.state, pod, claims)
+        unprepared = placed.unprepared(self.state, pod, claims, allocated)
         if waiting and not ended(pod):
             cause = PlacedByHand(pod_claim=waiting[0].name, claim=waiting[0].full_name, nodes=(node,))
             conclusion = Conclusion("blocked", say(cause, Names()), (cause,))
@@ -222,8 +222,8 @@ class Explainer:
             conclusion = Conclusion("blocked", say(unprepared, Names()), (unprepared,))
             fixes = self._let_start(question, unprepared) if unprepared.faults else fixes
         else:
-            conclusion = Conclusion("allocated", placed.headline(self.state, pod))
-        steps = of_placed(pod, configured=bool(unprepared.faults)) if unprepared is not None else ()
+            conclusion = Conclusion("allocated", placed.headline(pod))
+        steps = of_placed(pod, unprepared) if unprepared is not None and not waiting else ()
         if node and not ended(pod) and text_at(pod, "metadata", "deletionTimestamp"):
             steps = of_leaving(pod)
         nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
@@ -331,7 +331,7 @@ class Explainer:
         """The causes of the subject, what matters most first."""
         attempt = case.attempt
         if attempt.stopped:
-            return tuple(pods.of_stop(stop, self.state) for stop in attempt.stopped)
+            return tuple(pods.of_stop(stop, case) for stop in attempt.stopped)
         if attempt.late is not None:
             return (pods.of_late(attempt.late),)
         if attempt.fits:

@@ -26,6 +26,8 @@ _DENIALS = ("denied the request: ", "denied request: ")
 # kubernetes plugin/pkg/admission/serviceaccount
 _ACCOUNT = "error looking up service account "
 _DAEMONSETS = "kubectl get daemonsets -A"
+# kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin/device_state.go
+_DOMAIN_NOT_READY = "asserting ComputeDomain Ready"
 
 
 @record
@@ -34,6 +36,13 @@ class NextStep:
 
     text: str
     command: str = ""
+
+
+_CONTROLLERS = NextStep(
+    "see whether kube-controller-manager runs",
+    "kubectl get pods -n kube-system -l component=kube-controller-manager; "
+    "kubectl get lease kube-controller-manager -n kube-system",
+)
 
 
 @record
@@ -87,6 +96,7 @@ _SPANNING = (causes.NoNodeHasAll, causes.PublishedTwice, causes.OwnReplicas)  # 
 _BESIDE_FIXES = (
     causes.DriverAbsent,
     causes.UnknownNodes,
+    causes.HoldersEnded,
     causes.HoldersTerminating,
     causes.LostNodes,
     causes.NotTriedYet,
@@ -189,6 +199,11 @@ def _terminating(cause: causes.HoldersTerminating, asked: Asked) -> Iterator[Nex
         yield _by_force(pod)
 
 
+@_for(causes.HoldersEnded)
+def _ended(cause: causes.HoldersEnded, asked: Asked) -> Iterator[NextStep]:
+    yield _CONTROLLERS
+
+
 @_for(causes.LostNodes)
 def _lost_nodes(cause: causes.LostNodes, asked: Asked) -> Iterator[NextStep]:
     yield NextStep(f"see what became of node {cause.places[0]}", f"kubectl get node {cause.places[0]} -o wide")
@@ -218,15 +233,18 @@ def _claim_not_created(cause: causes.ClaimNotCreated, asked: Asked) -> Iterator[
             f"kubectl edit resourceclaimtemplate {template} -n {namespace}",
         )
     else:
-        yield NextStep(
-            "see whether kube-controller-manager runs",
-            "kubectl get pods -n kube-system -l component=kube-controller-manager; "
-            "kubectl get lease kube-controller-manager -n kube-system",
-        )
+        yield _CONTROLLERS
 
 
 @_for(causes.ClassMissing)
 def _class_missing(cause: causes.ClassMissing, asked: Asked) -> Iterator[NextStep]:
+    if cause.silent:
+        from dractl.drivers.registry import find
+
+        chart = find(cause.driver).catalogue.chart
+        values = f" with {chart} in its chart" if chart else ""
+        yield NextStep(f"install driver {cause.driver}{values}: it brings the class", _DAEMONSETS)
+        return
     yield NextStep(
         f"install the driver that brings device class {cause.device_class}, create the class, or name one that exists",
         "kubectl get deviceclasses",
@@ -425,25 +443,35 @@ def _tainted(cause: causes.Tainted, asked: Asked) -> Iterator[NextStep]:
         yield NextStep("check the device: its driver set the taint", "kubectl get resourceslices -o yaml")
 
 
-def of_placed(pod: Raw, *, configured: bool) -> tuple[NextStep, ...]:
-    """The next steps for a pod on its node whose devices the kubelet cannot prepare. ``configured``: the driver refuses
-    the configuration of its claims."""
+def of_placed(pod: Raw, cause: causes.NotPrepared) -> tuple[NextStep, ...]:
+    """The next steps for a pod on its node whose devices the kubelet cannot prepare."""
     node = text_at(pod, "spec", "nodeName")
-    namespace = text_at(pod, "metadata", "namespace")
-    correct = NextStep(
-        "correct the parameters in the config of the claim or its template, and recreate the pod",
-        f"kubectl get resourceclaims,resourceclaimtemplates -n {namespace} -o yaml",
-    )
-    return (
-        *((correct,) if configured else ()),
-        NextStep(
-            f"see whether the DRA driver runs on {node} and is registered with the kubelet; restart it", _on(node)
-        ),
-        NextStep(
-            "see what the kubelet says about the pod's claims",
-            f"kubectl describe pod {text_at(pod, 'metadata', 'name')} -n {text_at(pod, 'metadata', 'namespace')}",
-        ),
-    )
+    name, namespace = text_at(pod, "metadata", "name"), text_at(pod, "metadata", "namespace")
+    driver = f"driver {cause.drivers[0]}" if len(cause.drivers) == 1 else "the DRA driver"
+    restart = NextStep(f"see whether {driver} runs on {node} and is registered with the kubelet; restart it", _on(node))
+    see = NextStep("see what the kubelet says about the pod's claims", f"kubectl describe pod {name} -n {namespace}")
+    if cause.faults:
+        correct = NextStep(
+            "correct the parameters in the config of the claim or its template, and recreate the pod",
+            f"kubectl get resourceclaims,resourceclaimtemplates -n {namespace} -o yaml",
+        )
+        return (correct, restart, see)
+    if cause.vanished:
+        again = NextStep(
+            "recreate the pod: its driver then prepares the devices again", f"kubectl delete pod {name} -n {namespace}"
+        )
+        return (again, restart)
+    if _DOMAIN_NOT_READY in cause.event:
+        domain = NextStep(
+            "see which nodes the ComputeDomain waits for: a pod starts when the domain's daemon on its node is ready",
+            f"kubectl get computedomains -n {namespace} -o yaml",
+        )
+        daemon = NextStep(
+            f"see whether the ComputeDomain's daemon runs on {node}",
+            f"kubectl get pods -A -o wide -l resource.nvidia.com/computeDomain --field-selector spec.nodeName={node}",
+        )
+        return (domain, daemon, see)
+    return (restart, see)
 
 
 def of_leaving(pod: Raw) -> tuple[NextStep, ...]:

@@ -17,15 +17,20 @@ if TYPE_CHECKING:
 
     from dractl.cluster.state import ClusterState
     from dractl.drivers.opaque import OpaqueFault
+    from dractl.explain.answer import AllocatedDevice
     from dractl.model import ResourceSlice
     from dractl.scheduler.claims import PodClaim
 
     Raw = Mapping[str, Any]
 
 _CONTAINERS = ("initContainers", "containers")
+# kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go and pkg/kubelet/cm/dra/manager.go
+_PREPARING = ("Failed to prepare dynamic resources: ", "prepare dynamic resources: ")
+# tags.cncf.io/container-device-interface pkg/cdi/cache.go, InjectDevices; containerd and CRI-O pass it on
+_UNKNOWN_TO_RUNTIME = "unresolvable CDI devices"
 
 
-def headline(state: ClusterState, pod: Raw) -> str:
+def headline(pod: Raw) -> str:
     """Where a pod is and how far it got there; that it runs only if its kubelet says so."""
     node, phase = text_at(pod, "spec", "nodeName"), text_at(pod, "status", "phase")
     if ended(pod):
@@ -40,9 +45,6 @@ def headline(state: ClusterState, pod: Raw) -> str:
     waiting = _waiting(pod)
     if phase == "Running":
         return f"started on {node}, and now {waiting}" if waiting else f"runs on {node}"
-    refused = event_about(state, pod, "FailedPrepareDynamicResources")
-    if refused:
-        return f"scheduled on {node}, where the kubelet cannot prepare its devices: {refused}"
     return f"scheduled on {node}, " + (f"where {waiting}" if waiting else "whose kubelet has said nothing of it yet")
 
 
@@ -57,12 +59,32 @@ def _waiting(pod: Raw) -> str:
     return ""
 
 
-def unprepared(state: ClusterState, pod: Raw, claims: Sequence[PodClaim]) -> NotPrepared | None:
-    """The kubelet's refusal of a pod that has not started, with what the driver would find in its configuration."""
+def unprepared(
+    state: ClusterState, pod: Raw, claims: Sequence[PodClaim], allocated: Sequence[AllocatedDevice]
+) -> NotPrepared | None:
+    """The kubelet's refusal of a pod that has not started, with what the driver would find in its configuration; or the
+    container runtime's, which does not know the devices any more."""
+    if ended(pod):
+        return None
+    node, waiting = text_at(pod, "spec", "nodeName"), _waiting(pod)
+    drivers = tuple(dict.fromkeys(device.driver for device in allocated))
+    if allocated and _UNKNOWN_TO_RUNTIME in waiting:
+        return NotPrepared(
+            event=waiting,
+            headline=f"scheduled on {node}, where the container runtime no longer knows its devices: {waiting}",
+            nodes=(node,),
+            drivers=drivers,
+            vanished=True,
+        )
     event = event_about(state, pod, "FailedPrepareDynamicResources")
-    if not event or ended(pod) or text_at(pod, "status", "phase") == "Running":
+    phase, leaving = text_at(pod, "status", "phase"), text_at(pod, "metadata", "deletionTimestamp")
+    if not event or phase == "Running":
         return None
     from dractl.drivers import opaque
+
+    why = event
+    for prefix in _PREPARING:
+        why = why.removeprefix(prefix)
 
     faults = tuple(
         (claim.name, ".".join(map(str, fault.path)), _why(fault))
@@ -70,7 +92,13 @@ def unprepared(state: ClusterState, pod: Raw, claims: Sequence[PodClaim]) -> Not
         for _, _, fault in opaque.refused(maps_at(claim.value, "spec", "devices", "config"))
     )
     return NotPrepared(
-        event=event, headline=headline(state, pod), faults=faults, nodes=(text_at(pod, "spec", "nodeName"),)
+        event=event,
+        headline=headline(pod)
+        if leaving
+        else f"scheduled on {node}, where the kubelet cannot prepare its devices: {why}",
+        faults=faults,
+        nodes=(node,),
+        drivers=drivers,
     )
 
 

@@ -318,6 +318,8 @@ def _class_missing(cause: causes.ClassMissing, names: Names, scope: Scope) -> st
     if cause.upstream:
         return cause.upstream
     lead = f"{_lead(cause, names)}device class {cause.device_class}"
+    if cause.silent and cause.known:
+        return f"{lead} does not exist, and its driver {cause.driver} publishes no devices"
     if not cause.known:
         return f"{lead} is not in the input, which has no DeviceClass at all"
     if cause.nearest:
@@ -775,6 +777,16 @@ def _holders_terminating(cause: causes.HoldersTerminating, names: Names, scope: 
     return (
         f"pod {first(cause.pods)} on {first(cause.on)}, which {'holds' if one else 'hold'} the devices, "
         f"{'is' if one else 'are'} Terminating since {cause.since}"
+    )
+
+
+@_says(causes.HoldersEnded)
+def _holders_ended(cause: causes.HoldersEnded, names: Names, scope: Scope) -> str:
+    one = len(cause.claims) == 1
+    return (
+        f"claim{'' if one else 's'} {first(cause.claims)} still {'holds' if one else 'hold'} devices for pod "
+        f"{first(cause.pods)}, which {'has' if len(cause.pods) == 1 else 'have'} ended: kube-controller-manager has "
+        f"not released {'it' if one else 'them'}"
     )
 
 

@@ -94,6 +94,26 @@ class HoldersTerminating(Cause):
 
 
 @value
+class HoldersEnded(Cause):
+    """``pods`` have ended or no longer exist, and ``claims`` still hold the devices for them."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "holder-ended",
+        "a claim holds the devices for a pod that has ended",
+        "kube-controller-manager releases the claims of pods that have ended or were deleted, usually within seconds. "
+        "Until then, and for as long as it does not run, their devices stay allocated.",
+        SEE_CLAIM,
+        "See whether kube-controller-manager runs. Deleting the claims does not help: their finalizer keeps them until "
+        "it releases them.",
+        OUTSIDE,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"claims": "found"}
+
+    claims: tuple[str, ...] = ()
+    pods: tuple[str, ...] = ()
+
+
+@value
 class LostNodes(Cause):
     """``places`` are nodes that do not exist, or that do not answer (``unready``), and what the pod needs is there:
     ``claim`` is allocated there, or ``pods`` on them hold the devices."""

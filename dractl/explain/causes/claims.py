@@ -190,7 +190,8 @@ class AdminAccessNamespace(OfClaim):
 @value
 class ClassMissing(OfRequest):
     """A request names a DeviceClass that does not exist. ``known`` are those that do; ``upstream`` is the scheduler's
-    own sentence, where the request names no class at all."""
+    own sentence, where the request names no class at all. ``driver`` is the one that installs a class of that name,
+    where it is known; ``silent``: it publishes no devices."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "class-missing",
@@ -198,8 +199,8 @@ class ClassMissing(OfRequest):
         "A request names a class that is not in the cluster: a typo, the driver's name in its place, or a driver whose "
         "classes were not installed.",
         "kubectl get deviceclasses",
-        "Correct deviceClassName, or install the class (for gpu.nvidia.com: the chart with "
-        "resources.gpus.enabled=true).",
+        "Correct deviceClassName, or install the class with its driver (for gpu.nvidia.com: the chart with "
+        "resources.gpus.enabled=true and gpuResourcesEnabledOverride=true).",
         STOPPED,
     )
     shown: ClassVar[Mapping[str, str]] = {"known": "found"}
@@ -207,6 +208,8 @@ class ClassMissing(OfRequest):
     nearest: str | None = None
     known: tuple[str, ...] = ()
     upstream: str = ""
+    driver: str = ""
+    silent: bool = False
 
 
 @value

@@ -113,16 +113,18 @@ class PlacedByHand(OfClaim):
 @value
 class NotPrepared(Cause):
     """The pod is on its node, and the kubelet cannot prepare its devices: ``event`` is what it says. ``faults`` are
-    what the driver would find in the configuration of a claim: pod claim, path, and why."""
+    what the driver would find in the configuration of a claim: pod claim, path, and why. ``drivers`` are those of its
+    devices. ``vanished``: they were prepared, and the container runtime no longer knows them."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "not-prepared",
         "the kubelet cannot prepare the pod's devices",
         "The scheduler has done its part. The kubelet asks the driver on the node to prepare the devices, and it does "
-        "not answer, is not registered, or refuses the claim's configuration. Containers do not start until it "
-        "succeeds.",
+        "not answer, is not registered, or refuses the claim's configuration; or the files that it wrote for the "
+        "container runtime (CDI) are gone, as after a reboot. Containers do not start until it succeeds.",
         "kubectl describe pod -n NS NAME (FailedPrepareDynamicResources)",
-        "Restart the driver on the node, or correct the configuration in the claim or its template.",
+        "Restart the driver on the node, or correct the configuration in the claim or its template. Where CDI files "
+        "are gone, recreate the pod.",
         STOPPED,
     )
     shown: ClassVar[Mapping[str, str]] = {"paths": "found"}
@@ -130,6 +132,8 @@ class NotPrepared(Cause):
     event: str
     headline: str = ""
     faults: tuple[tuple[str, str, str], ...] = ()
+    drivers: tuple[str, ...] = ()
+    vanished: bool = False
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from dractl.cluster.devices import is_left_over
 from dractl.cluster.pods import DEFAULT_SCHEDULER, ended, event_about, scheduler_name
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import controller, workload
@@ -19,6 +20,7 @@ from dractl.explain.causes import (
     DeviceInUse,
     DriverAbsent,
     EvictionLoop,
+    HoldersEnded,
     HoldersTerminating,
     LostNodes,
     NodeFilter,
@@ -41,6 +43,7 @@ from dractl.scheduler.rejection import LabelUnmet
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from dractl.cluster.devices import Holder
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
     from dractl.explain.diagnose.nodes import NodeFindings
@@ -64,6 +67,7 @@ def spanning(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause])
         _lost_nodes,
         _evicted,
         _terminating,
+        _ended,
         _replicas,
         _twice,
         _unknown_nodes,
@@ -92,6 +96,18 @@ def _terminating(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cau
             since=min(text_at(pod, "metadata", "deletionTimestamp") for _, pod in leaving),
             on=tuple(dict.fromkeys(text_at(pod, "spec", "nodeName") for _, pod in leaving)),
         )
+
+
+def _ended(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
+    """Claims all of whose pods have ended or are gone: kube-controller-manager drops their reservations (kubernetes
+    pkg/controller/resourceclaim, syncClaim)."""
+    users: dict[str, list[Holder]] = {}
+    for holder in (h for cause in ranked[:1] for h in getattr(cause, "holders", ())):
+        users.setdefault(holder.claim, []).append(holder)
+    left = {claim: those for claim, those in users.items() if all(is_left_over(case.state, h) for h in those)}
+    if left:
+        pods = dict.fromkeys(h.pod for those in left.values() for h in those if h.pod)
+        yield HoldersEnded(claims=tuple(left), pods=tuple(pods))
 
 
 def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:

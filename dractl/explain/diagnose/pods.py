@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
     from dractl.model import Quantity
+    from dractl.model.names import RequestRef
     from dractl.scheduler.binding import BindingFailure
     from dractl.scheduler.stops import Late, Stop
 
@@ -51,8 +52,9 @@ if TYPE_CHECKING:
 # -- before any node --
 
 
-def of_stop(stop: Stop, state: ClusterState) -> Cause:
+def of_stop(stop: Stop, case: Case) -> Cause:
     """The cause of what ends an attempt before any node."""
+    state = case.state
     match stop:
         case stops.Gated(gates):
             return SchedulingGated(gates=gates)
@@ -99,9 +101,7 @@ def of_stop(stop: Stop, state: ClusterState) -> Cause:
         case stops.PodForbidden(name, message):
             return PodsNotCreated(owner=f"the owner of pod {name}", event=message)
         case stops.NoSuchClass(_, request, wanted):
-            known = sorted(name for _, name in state.all("DeviceClass"))
-            near = nearest(wanted, known) or _class_of_driver(state, wanted)
-            return ClassMissing(request=request, device_class=wanted, nearest=near, known=tuple(known))
+            return _missing_class(case, request, wanted)
         case stops.VolumeUnusable(plugin, (namespace, volume_claim), text):
             about = (VolumeClaim(f"{namespace}/{volume_claim}"),)
             return NodeFilter(plugin=plugin, texts=(text,), unmet=about)
@@ -166,6 +166,29 @@ def _not_made(stop: stops.NotYetMade) -> Cause:
         refusal=event.partition(_CREATING)[2].strip(),
         webhook=event.partition(_NO_ANSWER)[2].partition('"')[0],
         template_is_younger=stop.younger,
+    )
+
+
+def _missing_class(case: Case, request: RequestRef, wanted: str) -> Cause:
+    """A class that does not exist. Where a known driver installs one of that name, only another one of that driver's
+    can have been meant."""
+    from dractl.drivers.classes import installed_by
+    from dractl.model import Target
+
+    known = sorted(name for _, name in case.state.all("DeviceClass"))
+    installed = installed_by(wanted, Target.of(case.scheduler.features.release))
+    if installed is None:
+        near = nearest(wanted, known) or _class_of_driver(case.state, wanted)
+        return ClassMissing(request=request, device_class=wanted, nearest=near, known=tuple(known))
+    driver = installed[0]
+    own = [name for name in known if driver in case.drivers_of(name)]
+    return ClassMissing(
+        request=request,
+        device_class=wanted,
+        nearest=nearest(wanted, own) or _class_of_driver(case.state, wanted),
+        known=tuple(known),
+        driver=driver,
+        silent=driver not in case.drivers,
     )
 
 

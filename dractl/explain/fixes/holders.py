@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Delete, Patch, pointer
+from dractl.cluster.devices import is_left_over
 from dractl.cluster.state import key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.causes import ConstraintConflict, CountersShort, Held, NotEnoughTogether
@@ -56,17 +57,26 @@ def _idle(holders: list[Holder]) -> bool:
 
 def _end(problem: Problem, claims: list[tuple[str, list[Holder]]], *, degree: int) -> Iterator[Candidate]:
     unused = [claim for claim, holders in claims if not any(h.pod for h in holders)]
-    pods = [h.pod for _, holders in claims for h in holders if h.pod]
+    left = [claim for claim, holders in claims if all(is_left_over(problem.state, h) for h in holders)]
+    pods = [h.pod for claim, holders in claims if claim not in left for h in holders if h.pod]
     ending = problem.owners.end(pods)
     if ending is None:
         return
     deleted = tuple(Delete(f"ResourceClaim/{claim}") for claim in unused)
-    titles = [*([ending.title] if pods else ()), *(f"delete claim {claim}, which nobody uses" for claim in unused)]
-    changes, gone = (*ending.changes, *deleted), (*ending.gone, *deleted)
+    released = tuple(Delete(f"ResourceClaim/{claim}") for claim in left)
+    titles = [
+        *([ending.title] if pods else ()),
+        *(f"delete claim {claim}, which nobody uses" for claim in unused),
+        *(f"wait until kube-controller-manager releases claim {claim}, whose pod has ended" for claim in left),
+    ]
+    changes, gone = (*ending.changes, *deleted), (*ending.gone, *deleted, *released)
     devices = sum(max(len(h.devices) for h in holders) for _, holders in claims)
     more = len(ending.gone) - len(set(pods))  # that go besides, and free what was not looked for
     several = len(claims) > 1
-    waits = bool(pods) and not ending.changes
+    waits = not changes
+    slot = Slot(Topic.ENDINGS) if several else Slot(Topic.ENDING, ending.owner or str(degree % _SHOWN))
+    if left and waits and not pods:
+        slot = Slot(Topic.WAIT)
     preference = Preference.END
     if waits:
         preference = Preference.RESTORE
@@ -75,7 +85,7 @@ def _end(problem: Problem, claims: list[tuple[str, list[Holder]]], *, degree: in
     yield Candidate(
         " and ".join(titles),
         changes,
-        Slot(Topic.ENDINGS) if several else Slot(Topic.ENDING, ending.owner or str(degree % _SHOWN)),
+        slot,
         preference,
         ending.effect if more else "; ".join(filter(None, (_frees(devices), ending.effect))),
         degree=degree + more * _MOST,

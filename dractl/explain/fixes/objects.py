@@ -133,6 +133,9 @@ def device_class(problem: Problem, cause: ClassMissing) -> Iterator[Candidate]:
     name = cause.device_class
     if name is None or cause.nearest:
         return
+    if cause.driver:
+        yield from _installed(problem, cause)
+        return
     for driver in sorted(d for d in problem.case.drivers if d in name or name in d)[:2]:
         kind = name.partition(".")[0]
         values = {
@@ -155,6 +158,22 @@ def device_class(problem: Problem, cause: ClassMissing) -> Iterator[Candidate]:
             f"create DeviceClass {name} for driver {driver}",
             (Create(made),),
             Slot(Topic.CLASS, name),
+            Preference.SUPPLY,
+            effect="or install it with the driver's chart",
+        )
+
+
+def _installed(problem: Problem, cause: ClassMissing) -> Iterator[Candidate]:
+    """The class as its driver installs it, if the driver publishes devices."""
+    from dractl.drivers.classes import installed_by
+    from dractl.model import Target
+
+    found = installed_by(cause.device_class or "", Target.of(problem.scheduler.features.release))
+    if found is not None and not cause.silent:
+        yield Candidate(
+            f"create DeviceClass {cause.device_class} for driver {cause.driver}",
+            (Create(dict(found[1])),),
+            Slot(Topic.CLASS, cause.device_class or ""),
             Preference.SUPPLY,
             effect="or install it with the driver's chart",
         )

@@ -118,7 +118,7 @@ def other_class(problem: Problem, cause: ClassMissing | SelectorFalse | NoSlices
     meant = None
     if isinstance(cause, ClassMissing):
         meant = cause.nearest
-        names = [meant] if meant else list(cause.known)
+        names = [meant] if meant else [n for n in cause.known if not cause.driver or cause.driver in drivers(n)]
     elif cause is not problem.first:
         return
     elif isinstance(cause, SelectorFalse):

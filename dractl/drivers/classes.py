@@ -1,0 +1,23 @@
+"""The DeviceClasses that drivers install, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.profile import Options
+from dractl.drivers.registry import find, names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.model.releases import Target
+
+
+def installed_by(device_class: str, target: Target) -> tuple[str, Mapping[str, Any]] | None:
+    """The driver that installs a class of this name, and the class; None for classes of no known driver."""
+    options = Options("node", target)
+    for driver in names():
+        for made in find(driver).device_classes(options):
+            if made["metadata"]["name"] == device_class:
+                return driver, made
+    return None

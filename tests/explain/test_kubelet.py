@@ -1,0 +1,87 @@
+"""Pods on their node whose devices do not reach them. Each message is that of a report in a tracker of Kubernetes or of
+the driver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.allocation import Features
+from dractl.explain import Explainer, Explanation, find
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+
+DOMAINS = "compute-domain.nvidia.com"
+USES = {"name": "g", "resourceClaimName": "c"}
+CDI = "failed to create containerd container: CDI device injection failed: unresolvable CDI devices k8s.gpu/gpu=0"
+
+
+def explain(*objects: dict[str, Any], driver: str = "gpu.example.com", **status: Any) -> Explanation:
+    given = allocation("node-1", (driver, "gpu-0"), pod="p")
+    state = state_of(
+        device_class("gpu", f"device.driver == '{driver}'"),
+        node("node-1"),
+        slice_of(driver, "node-1", device("gpu-0")),
+        claim("c", request("r", "gpu"), status=given, metadata={"uid": "c"}),
+        pod("p", USES, metadata={"uid": "p"}, spec={"nodeName": "node-1"}, status={"phase": "Pending", **status}),
+        *objects,
+    )
+    (question,) = find(state, "pod/p", None)
+    return Explainer(state, Features.for_release("1.37")).explain(question)
+
+
+def event(message: str) -> dict[str, Any]:
+    about = {"kind": "Pod", "name": "p", "namespace": "ml", "uid": "p"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "ml"},
+        "involvedObject": about,
+        "reason": "FailedPrepareDynamicResources",
+        "message": f"Failed to prepare dynamic resources: prepare dynamic resources: {message}",
+    }
+
+
+def test_the_driver_that_is_not_registered_is_the_one_to_look_at() -> None:
+    answer = explain(event(f"DRA driver {DOMAINS} is not registered"), driver=DOMAINS)
+    assert answer.headline.endswith(f"cannot prepare its devices: DRA driver {DOMAINS} is not registered")
+    assert f"driver {DOMAINS} runs on node-1" in answer.next[0].text
+
+
+def test_a_compute_domain_that_is_not_ready_is_no_fault_of_the_driver() -> None:
+    said = "error applying config: error asserting ComputeDomain Ready: current node not ready in ComputeDomain"
+    answer = explain(event(said), driver=DOMAINS)
+    assert said in answer.headline
+    assert answer.next[0].command == "kubectl get computedomains -n ml -o yaml"
+    assert "spec.nodeName=node-1" in answer.next[1].command
+    assert not any("restart" in step.text for step in answer.next)
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Running"])
+def test_a_container_whose_devices_the_runtime_has_forgotten(phase: str) -> None:
+    """kubernetes/kubernetes#141433: after a reboot the driver did not write its CDI files again."""
+    waits = {"name": "main", "state": {"waiting": {"reason": "CreateContainerError", "message": CDI}}}
+    answer = explain(phase=phase, containerStatuses=[waits])
+    assert (answer.verdict, answer.reasons[0].code) == ("blocked", "not-prepared")
+    assert "unresolvable CDI devices" in answer.headline
+    assert answer.next[0].command == "kubectl delete pod p -n ml"
+
+
+def test_a_container_that_crashes_has_its_devices() -> None:
+    waits = {"name": "main", "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}}}
+    assert explain(phase="Running", containerStatuses=[waits]).verdict == "allocated"
+
+
+def test_a_pod_that_was_put_on_its_node_by_hand_is_not_the_drivers_business() -> None:
+    state = state_of(
+        device_class("gpu", "device.driver == 'gpu.example.com'"),
+        node("node-1"),
+        slice_of("gpu.example.com", "node-1", device("gpu-0")),
+        claim("c", request("r", "gpu")),
+        pod("p", USES, metadata={"uid": "p"}, spec={"nodeName": "node-1"}, status={"phase": "Pending"}),
+        event("pod p is not allowed to use ResourceClaim c"),
+    )
+    (question,) = find(state, "pod/p", None)
+    answer = Explainer(state, Features.for_release("1.37")).explain(question)
+    assert "without the scheduler having allocated" in answer.headline
+    assert not any("driver" in step.text for step in answer.next)
