@@ -69,9 +69,11 @@ def width(stream: TextIO, default: int = 100) -> int:
 
 def height(stream: TextIO) -> int:
     """Lines of the terminal; 0 if ``stream`` is not one."""
+    if not stream.isatty():
+        return 0
     import shutil
 
-    return shutil.get_terminal_size().lines if stream.isatty() else 0
+    return shutil.get_terminal_size().lines
 
 
 def prepare_streams() -> None:

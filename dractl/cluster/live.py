@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster import kubectl
 from dractl.cluster.kinds import KINDS
 from dractl.cluster.kubectl import Login, Result
 from dractl.cluster.podgroups import resource_of
+from dractl.cluster.pods import is_pending
 from dractl.cluster.rights import Rights, Unread
-from dractl.cluster.state import ClusterState, add, maps_at, text_at
+from dractl.cluster.state import ClusterState, add, at, maps_at, text_at
 from dractl.errors import InputError
 from dractl.records import record
 
@@ -155,7 +157,7 @@ def read(
     for resource in dict.fromkeys(filter(None, map(resource_of, reading.kinds.get("Pod", {}).values()))):
         reading.optional(resource, scope, "Workload" if resource.startswith("workloads") else "PodGroup")
     notes = dict.fromkeys((*_notes(rights, partly=partly), *reading.notes))
-    state = ClusterState(reading.kinds, release=_release(version.output), rights=rights)
+    state = ClusterState(reading.kinds, release=_release(version.output), rights=rights, read_at=time.time())
     return Live(state, where, tuple(notes), named)
 
 
@@ -225,28 +227,43 @@ class _Reading:
             self._take_narrow(call, result)
 
     def again(self) -> None:
-        """Reads pods and claims once more, by one kubectl and pods first, if a pod names a claim that was not listed: a
-        claim may have been created between the calls that list them. A claim outlives its pod for a moment."""
+        """Reads pods and claims once more if a pod names a claim that was not listed: the claim may have been created
+        between the calls that list them. Now pods come first, by one kubectl. Of those whose claims are still missing
+        the ones that are gone by then are left out: claims are deleted with their pods."""
         if not self._torn() or {one.kind for one in self.unread} & {"Pod", "ResourceClaim"}:
             return
         both = {r.kind: r for call in _CALLS for r in call.resources}
         names = both["Pod"].name, both["ResourceClaim"].name
         (result,) = kubectl.run(self.login, kubectl.get_command(",".join(names)))
+        if result.code != 0:
+            return
+        for kind in ("Pod", "ResourceClaim"):
+            self.kinds[kind] = {}
+        self._add(kubectl.items("pods", result))
+        torn = self._torn()
+        if not torn:
+            return
+        (result,) = kubectl.run(self.login, kubectl.get_command(names[0]))
         if result.code == 0:
-            for kind in ("Pod", "ResourceClaim"):
-                self.kinds.pop(kind, None)
-            self._add(kubectl.items("pods", result))
+            there = {text_at(pod, "metadata", "uid") for pod in kubectl.items("pods", result)}
+            for key in torn:
+                if text_at(self.kinds["Pod"][key], "metadata", "uid") not in there:
+                    del self.kinds["Pod"][key]
 
-    def _torn(self) -> bool:
-        """True if a pod has a generated claim that is not among the claims."""
+    def _torn(self) -> list[Key]:
+        """The pods that still wait for a node, and have a generated claim that is not among the claims, or on its way
+        out."""
         claims = self.kinds.get("ResourceClaim", {})
-        return any(
-            (namespace, text_at(made, "resourceClaimName")) not in claims
-            for (namespace, _), pod in self.kinds.get("Pod", {}).items()
-            if text_at(pod, "status", "phase") == "Pending"
-            for made in maps_at(pod, "status", "resourceClaimStatuses")
-            if text_at(made, "resourceClaimName")
-        )
+        return [
+            (namespace, name)
+            for (namespace, name), pod in self.kinds.get("Pod", {}).items()
+            if is_pending(pod)
+            and any(
+                (namespace, claim) not in claims or at(claims[namespace, claim], "metadata", "deletionTimestamp")
+                for made in maps_at(pod, "status", "resourceClaimStatuses")
+                if (claim := text_at(made, "resourceClaimName"))
+            )
+        ]
 
     def _take(self, call: _Call, result: Result) -> _Call:
         """Adds what one call printed, and returns what is to be read in one namespace. If it failed for another reason
@@ -257,6 +274,7 @@ class _Reading:
                 self.users.append(result.user)
             refused = [resource for resource in call.resources if resource.plural in result.refused]
             self._refuse(resource for resource in refused if not resource.namespaced)
+            self._listed(resource for resource in call.resources if resource not in refused)
             return _Call(tuple(resource for resource in refused if resource.namespaced), call.options)
         if len(call.resources) == 1:
             self._fail(call.resources[0], result)
@@ -274,6 +292,11 @@ class _Reading:
         self._add(kubectl.items(call.resources[0].plural, result))
         self._refuse(resource for resource in call.resources if resource.plural in result.refused)
         self._refuse((r for r in call.resources if r.plural not in result.refused), self.namespace)
+
+    def _listed(self, resources: Iterable[_Resource]) -> None:
+        """Notes that all of these are known, be there any or none."""
+        for resource in resources:
+            self.kinds.setdefault(resource.kind, {})
 
     def _refuse(self, resources: Iterable[_Resource], namespace: str = "") -> None:
         self.unread.update((Unread(resource.kind, resource.name, namespace), None) for resource in resources)

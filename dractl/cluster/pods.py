@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     Raw = Mapping[str, Any]
 
+_NEW = 10.0  # seconds
 ENDED = ("Succeeded", "Failed")
 DEFAULT_SCHEDULER = "default-scheduler"  # k8s.io/api core/v1 DefaultSchedulerName
 
@@ -24,6 +25,20 @@ def ended(pod: Raw) -> bool:
 def is_pending(pod: Raw) -> bool:
     """True if a pod still waits for a node."""
     return not text_at(pod, "spec", "nodeName") and text_at(pod, "status", "phase") not in ENDED
+
+
+def is_new(state: ClusterState, pod: Raw) -> bool:
+    """True if a pod was created moments before the cluster was read: controllers and the scheduler may be about to look
+    at it."""
+    from datetime import datetime
+
+    created = text_at(pod, "metadata", "creationTimestamp")
+    if state.read_at is None or not created:
+        return False
+    try:
+        return state.read_at - datetime.fromisoformat(created).timestamp() < _NEW
+    except ValueError:
+        return False
 
 
 def scheduler_name(pod: Raw) -> str:

@@ -73,10 +73,11 @@ def key_of(full_name: str) -> Key:
 class ClusterState:
     """The objects of a cluster by kind and name. It never changes: :meth:`replace` makes another one.
 
-    ``rights`` tells which objects could not be read; those that are missing for that reason may exist.
+    ``rights`` tells which objects could not be read; those that are missing for that reason may exist. ``read_at``
+    (seconds since 1970) is when the objects of a live cluster were read.
     """
 
-    __slots__ = ("_claims_of_pods", "_decoded", "_kinds", "release", "rights")
+    __slots__ = ("_claims_of_pods", "_decoded", "_kinds", "read_at", "release", "rights")
 
     def __init__(
         self,
@@ -84,12 +85,14 @@ class ClusterState:
         decoded: dict[int, tuple[Any, Any]] | None = None,
         release: str | None = None,
         rights: Rights = WHOLE,
+        read_at: float | None = None,
     ) -> None:
         self._kinds = kinds
         self._decoded: dict[int, tuple[Any, Any]] = {} if decoded is None else decoded
         self._claims_of_pods: Mapping[Key, Sequence[Key]] | None = None
         self.release = release
         self.rights = rights
+        self.read_at = read_at
 
     @classmethod
     def from_documents(cls, documents: Iterable[Document], *, namespace: str | None = None) -> ClusterState:
@@ -123,6 +126,10 @@ class ClusterState:
         """True if the input holds an object of this kind."""
         return bool(self._kinds.get(kind))
 
+    def listed(self, kind: str) -> bool:
+        """True if the input holds objects of this kind, or a cluster is known to have none."""
+        return kind in self._kinds
+
     def claims_of_pod(self, pod: Key) -> Sequence[Key]:
         """The claims that were generated for a pod or are reserved for it."""
         if self._claims_of_pods is None:
@@ -131,7 +138,8 @@ class ClusterState:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        return tuple(self._kinds)
+        """The kinds of which there are objects."""
+        return tuple(kind for kind, objects in self._kinds.items() if objects)
 
     def replace(self, kind: str, key: Key, value: Mapping[str, Any] | None) -> ClusterState:
         """The state with one object created, replaced or (None) deleted."""
@@ -140,24 +148,28 @@ class ClusterState:
             objects.pop(key, None)
         else:
             objects[key] = value
-        return ClusterState({**self._kinds, kind: objects}, self._decoded, self.release, self.rights)
+        return self._with({**self._kinds, kind: objects})
 
     def with_objects(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
         """The state with further objects, which replace those of the same names."""
         changed = {kind: {**self._kinds.get(kind, {}), **objects} for kind, objects in kinds.items() if objects}
-        return ClusterState({**self._kinds, **changed}, self._decoded, self.release, self.rights)
+        return self._with({**self._kinds, **changed})
 
     def only(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
         """The state with these objects of these kinds alone; other kinds stay."""
-        return ClusterState({**self._kinds, **kinds}, self._decoded, self.release, self.rights)
+        return self._with({**self._kinds, **kinds})
+
+    def _with(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
+        return ClusterState(kinds, self._decoded, self.release, self.rights, self.read_at)
 
     def merged(self, other: ClusterState) -> ClusterState:
         """Both states' objects; where both have one, that of ``other``."""
         kinds = dict(self._kinds)
-        for kind in other.kinds:
+        for kind in other._kinds:
             kinds[kind] = {**kinds.get(kind, {}), **other.all(kind)}
         rights = self.rights if self.rights.unread else other.rights
-        return ClusterState(kinds, {**self._decoded, **other._decoded}, self.release or other.release, rights)
+        decoded = {**self._decoded, **other._decoded}
+        return ClusterState(kinds, decoded, self.release or other.release, rights, self.read_at or other.read_at)
 
     # -- objects as the allocator takes them --
 

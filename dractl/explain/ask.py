@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.kinds import kind_of, not_found
 from dractl.cluster.pods import consumers, is_pending
-from dractl.cluster.state import GROUPS, at, map_at, maps_at, text_at
+from dractl.cluster.state import GROUPS, at, map_at, maps_at, owning_pods, text_at
 from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners
 from dractl.errors import InputError, UsageError
 from dractl.records import record, replace
@@ -171,7 +171,10 @@ def everything(state: ClusterState, namespace: str | None, within: ClusterState 
                     found.append(Question(kind, key, made.value))
                     used |= set(_claim_keys(key[0], made.value))
     for key, claim in files.all("ResourceClaim").items():
-        if _in(namespace, key) and key not in used and not map_at(claim, "status", "allocation"):
+        if not _in(namespace, key) or key in used or map_at(claim, "status", "allocation"):
+            continue
+        # A claim that was made for a pod has no life of its own: it goes with the pod, a moment later.
+        if not (owning_pods(claim) and state.rights.sees("Pod", key[0])):
             found.append(Question("ResourceClaim", key, claim))
     if not found:
         found = [

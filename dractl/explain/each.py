@@ -11,7 +11,6 @@ from dractl.cluster.workloads import workload
 from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Subject
 from dractl.explain.causes import NoConsumer
-from dractl.explain.relief import with_relief
 from dractl.records import replace
 
 if TYPE_CHECKING:
@@ -60,7 +59,11 @@ def explain_each(
             kind, name = _together(group[0].value) or ("", "")
             answer = replace(answer, alike=names, workload=f"{kind.lower()} {group[0].key[0]}/{name}")
         answers.append(answer)
-    return worst_first(with_relief(explainer, answers, tell) if alike else answers)
+    if not alike:
+        return worst_first(answers)
+    from dractl.explain.relief import with_relief  # placing pods: few runs get here
+
+    return worst_first(with_relief(explainer, answers, tell))
 
 
 def _called(question: Question) -> str:

@@ -28,6 +28,7 @@ _ACCOUNT = "error looking up service account "
 _DAEMONSETS = "kubectl get daemonsets -A"
 # kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin/device_state.go
 _DOMAIN_NOT_READY = "asserting ComputeDomain Ready"
+_DRA = "kubectl get resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml > dra.yaml"
 
 
 @record
@@ -209,10 +210,14 @@ def _lost_nodes(cause: causes.LostNodes, asked: Asked) -> Iterator[NextStep]:
     yield NextStep(f"see what became of node {cause.places[0]}", f"kubectl get node {cause.places[0]} -o wide")
 
 
+def _soon(new: bool) -> str:
+    return "ask again in a few seconds; if nothing has changed by then, " if new else ""
+
+
 @_for(causes.NotTriedYet)
 def _not_tried(cause: causes.NotTriedYet, asked: Asked) -> Iterator[NextStep]:
     yield NextStep(
-        "see whether kube-scheduler runs",
+        f"{_soon(cause.new)}see whether kube-scheduler runs",
         "kubectl get pods -n kube-system -l component=kube-scheduler; kubectl get lease kube-scheduler -n kube-system",
     )
 
@@ -233,11 +238,13 @@ def _claim_not_created(cause: causes.ClaimNotCreated, asked: Asked) -> Iterator[
             f"kubectl edit resourceclaimtemplate {template} -n {namespace}",
         )
     else:
-        yield _CONTROLLERS
+        yield NextStep(f"{_soon(cause.new)}{_CONTROLLERS.text}", _CONTROLLERS.command)
 
 
 @_for(causes.ClassMissing)
 def _class_missing(cause: causes.ClassMissing, asked: Asked) -> Iterator[NextStep]:
+    if cause.none_known:
+        yield _of_a_part("DeviceClass")
     if cause.silent:
         from dractl.drivers.registry import find
 
@@ -251,9 +258,16 @@ def _class_missing(cause: causes.ClassMissing, asked: Asked) -> Iterator[NextSte
     )
 
 
+def _of_a_part(kind: str) -> NextStep:
+    """The step where the input has no object of a kind: it may be a part of what the cluster has."""
+    return NextStep(f"add what the cluster has to the input, if this is a part of it: there is no {kind} in it", _DRA)
+
+
 @_for(causes.ClaimMissing)
 def _claim_missing(cause: causes.ClaimMissing, asked: Asked) -> Iterator[NextStep]:
-    if cause.template is None:
+    if cause.none_known:
+        yield _of_a_part("ResourceClaim")
+    elif cause.template is None:
         yield NextStep("see which claims the namespace has", f"kubectl get resourceclaims -n {asked.namespace}")
     else:
         yield NextStep(
@@ -264,6 +278,8 @@ def _claim_missing(cause: causes.ClaimMissing, asked: Asked) -> Iterator[NextSte
 
 @_for(causes.TemplateMissing)
 def _template_missing(cause: causes.TemplateMissing, asked: Asked) -> Iterator[NextStep]:
+    if cause.none_known:
+        yield _of_a_part("ResourceClaimTemplate")
     name = cause.template.rpartition("/")[2]
     text = f"create template {name}, or correct its name where the pod is written"
     if cause.nearest:

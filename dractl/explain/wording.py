@@ -214,6 +214,8 @@ def _claim_not_created(cause: causes.ClaimNotCreated, names: Names, scope: Scope
         return f"{why}; the claim controller says: {cause.event}"
     if cause.template_is_younger:
         return f"{why}; the template was created after the pod: the controller tries again with growing delays"
+    if cause.new:
+        return f"{why} yet; the pod was created a few seconds ago"
     return f"{why}, and no event says why: is kube-controller-manager running?"
 
 
@@ -320,8 +322,10 @@ def _class_missing(cause: causes.ClassMissing, names: Names, scope: Scope) -> st
     lead = f"{_lead(cause, names)}device class {cause.device_class}"
     if cause.silent and cause.known:
         return f"{lead} does not exist, and its driver {cause.driver} publishes no devices"
-    if not cause.known:
+    if cause.none_known:
         return f"{lead} is not in the input, which has no DeviceClass at all"
+    if not cause.known:
+        return f"{lead} does not exist; the cluster has no DeviceClass at all"
     if cause.nearest:
         return f"{lead} does not exist; there is {cause.nearest}"
     return f"{lead} does not exist; there are {first(cause.known, 5)}"
@@ -360,7 +364,8 @@ def _no_consumer(cause: causes.NoConsumer, names: Names, scope: Scope) -> str:
 @_says(causes.NoSlicesForDriver)
 def _no_slices_for_driver(cause: causes.NoSlicesForDriver, names: Names, scope: Scope) -> str:
     if cause.none_known:
-        why = f"{_lead(cause, names)}the input has no ResourceSlice at all"
+        where = "cluster" if cause.listed else "input"
+        why = f"{_lead(cause, names)}the {where} has no ResourceSlice at all"
         return f"{why}; driver {cause.driver} publishes nothing" if cause.driver else why
     why = f"{_lead(cause, names)}driver {cause.driver} publishes no ResourceSlice"
     if cause.nearest:
@@ -844,6 +849,8 @@ def _eviction_loop(cause: causes.EvictionLoop, names: Names, scope: Scope) -> st
 
 @_says(causes.NotTriedYet)
 def _not_tried_yet(cause: causes.NotTriedYet, names: Names, scope: Scope) -> str:
+    if cause.new:
+        return "the scheduler has not tried the pod yet, which was created a few seconds ago"
     since = f" since it was created at {cause.since}" if cause.since else ""
     return f"the scheduler has not tried the pod{since} (no PodScheduled condition): is kube-scheduler running?"
 

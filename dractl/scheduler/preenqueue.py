@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from dractl.cluster.podgroups import shared_claim
-from dractl.cluster.pods import event_about
+from dractl.cluster.pods import event_about, is_new
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.records import record
 from dractl.scheduler.admission import admission
@@ -183,4 +183,4 @@ def _not_made(state: ClusterState, value: Raw, pod: Pod, namespace: str, name: s
         return refused[0]
     event = event_about(state, value, "FailedResourceClaimCreation", f"PodResourceClaim {name}:")
     younger = text_at(found, "metadata", "creationTimestamp") > (pod.metadata.creation_timestamp or "")
-    return NotYetMade(name, key, event, younger)
+    return NotYetMade(name, key, event, younger, is_new(state, value))

@@ -64,12 +64,14 @@ class NotYetMade:
     """The claim controller has not made the claim of a template that exists.
 
     ``event`` is the newest FailedResourceClaimCreation about it; ``younger``: the template was created after the pod.
+    ``new``: the pod was created moments before the cluster was read.
     """
 
     pod_claim: str
     template: Key
     event: str
     younger: bool
+    new: bool = False
 
 
 @record

@@ -37,8 +37,11 @@ for resource in arguments[arguments.index("get") + 1].split(","):
     asked = "get " + resource.partition(".")[0]
     answer = next((answer for name, answer in answers.items() if asked in (name, name[:-1])), {{}})
     everywhere = "--all-namespaces" in told
-    if "before" in answer and pathlib.Path({log!r}).read_text().count(resource) == 1:
+    asked_so_far = pathlib.Path({log!r}).read_text().count(resource)
+    if "before" in answer and asked_so_far == 1:
         answer = answer["before"]
+    if "later" in answer and asked_so_far > 2:
+        answer = answer["later"]
     if answer.get("only_all") and not everywhere:
         answer = {{}}
     if answer.get("only_own"):
@@ -241,6 +244,23 @@ def test_a_claim_that_was_created_while_the_cluster_was_read(kubectl: Kubectl) -
     assert live.read(live.Login()).state.get("ResourceClaim", ("ml", "p-g")) is not None
     kubectl.answers(pods=listed(made))  # deleted for good
     assert live.read(live.Login()).state.get("ResourceClaim", ("ml", "p-g")) is None
+
+
+def test_a_pod_that_was_deleted_while_the_cluster_was_read(kubectl: Kubectl) -> None:
+    """Its claim goes with it: the pod is listed, the claim is not any more."""
+    status = {"phase": "Pending", "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}]}
+    gone, stays = (pod(name, status=status, metadata={"uid": f"uid-{name}"}) for name in ("gone", "stays"))
+    kubectl.answers(pods={**listed(gone, stays), "later": listed(stays)})
+    assert set(live.read(live.Login()).state.all("Pod")) == {("ml", "stays")}
+
+
+def test_what_a_cluster_has_none_of_is_known(kubectl: Kubectl) -> None:
+    kubectl.answers(resourceclaimtemplates={"err": FORBIDDEN.format("resourceclaimtemplates"), "code": 1})
+    state = live.read(live.Login(), partly=True).state
+    assert state.listed("PriorityClass")
+    assert not state.all("PriorityClass")
+    assert not state.listed("ResourceClaimTemplate")
+    assert state.read_at is not None
 
 
 def test_a_release_without_taint_rules_is_no_error(kubectl: Kubectl) -> None:

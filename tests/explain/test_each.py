@@ -121,6 +121,14 @@ def test_nothing_is_counted_for_one_pod() -> None:
     assert not any(fix.relief for fix in answer.fixes)
 
 
+def test_a_claim_that_was_made_for_a_pod_is_no_subject_without_it() -> None:
+    """A moment after its pod is deleted, or before the pod is listed."""
+    pod_a, claim_a = replica("a")
+    claim_a["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "a", "controller": True, "uid": "u"}]
+    assert [answer.subject.name for answer in asked(pod_a, claim_a)] == ["a"]
+    assert asked(claim_a) == []
+
+
 def test_claims_that_nobody_waits_for_come_after_the_pods_that_wait() -> None:
     answers = asked(claim("a-spare", request("r", "gpu")), *replica("b"))
     assert [answer.subject.name for answer in answers] == ["b", "a-spare"]

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dractl.allocation import Features
+from dractl.cluster.state import ClusterState
+from dractl.explain import Explainer, find
 from dractl.explain.answer import plain
 from tests.explain.cluster import (
     allocation,
@@ -17,6 +20,7 @@ from tests.explain.cluster import (
     pod,
     request,
     slice_of,
+    state_of,
 )
 from tests.explain.test_fixes import DRIVER, GPU, explain, gpus, made, selecting, template, titles
 
@@ -537,3 +541,38 @@ def test_a_claim_of_which_nobody_says_why_it_is_not_there() -> None:
     answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, pod("p", USES, metadata={"uid": "p"}))
     assert "is kube-controller-manager running?" in answer.headline
     assert "kubectl get lease kube-controller-manager" in answer.next[0].command
+
+
+@pytest.mark.parametrize(("seconds", "asks"), [(2, False), (300, True)])
+def test_a_pod_that_was_created_moments_ago_makes_nobody_look_for_a_controller(seconds: int, asks: bool) -> None:
+    """Neither the claim controller nor the scheduler is slow if the cluster was read right after the pod's creation."""
+    created = {"uid": "p", "creationTimestamp": "2026-01-01T12:00:00Z"}
+    without = pod("p", USES, metadata=created, status={"phase": "Pending"})
+    there = claim("p-g", request("r", DRIVER))
+    there["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "q", "controller": True, "uid": "p"}]
+    status = {"phase": "Pending", "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}]}
+    untried = pod("q", USES, metadata=created, status=status)
+    found = state_of(GPU, node("a"), gpus("a", "gpu-0"), ONE, without, untried, there)
+    read = ClusterState({kind: found.all(kind) for kind in found.kinds}, read_at=1767268800.0 + seconds)
+    explainer = Explainer(read, Features.for_release("1.37"))
+    for name, controller in (("pod/p", "kube-controller-manager"), ("pod/q", "kube-scheduler")):
+        answer = explainer.explain(find(read, name, None)[0])
+        assert (f"is {controller} running?" in answer.headline) is asks
+        assert ("a few seconds ago" in answer.headline) is not asks
+        assert answer.next[0].text.endswith(f"see whether {controller} runs")
+
+
+def test_a_dump_without_claims_is_taken_for_a_part_of_the_cluster() -> None:
+    """As `kubectl cluster-info dump` writes it: nothing is deleted or created for what it lacks."""
+    status = {"phase": "Pending", "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}]}
+    answer = explain("pod/p", node("a"), pod("p", USES, metadata={"uid": "p"}, status=status))
+    assert not answer.fixes
+    assert not any("recreate" in said for said in (*answer.notes, *(step.text for step in answer.next)))
+    assert answer.next[0].command.endswith("-A -o yaml > dra.yaml")
+
+
+def test_a_cluster_without_templates_is_not_called_an_input() -> None:
+    found = state_of(GPU, node("a"), gpus("a", "gpu-0"), pod("p", USES))
+    read = ClusterState({"ResourceClaimTemplate": {}, **{kind: found.all(kind) for kind in found.kinds}})
+    answer = Explainer(read, Features.for_release("1.37")).explain(find(read, "pod/p", None)[0])
+    assert answer.headline.startswith("template ml/t does not exist")

@@ -228,7 +228,8 @@ class EvictionLoop(Cause):
 
 @value
 class NotTriedYet(Cause):
-    """The scheduler has not looked at the pod: it has no condition PodScheduled."""
+    """The scheduler has not looked at the pod: it has no condition PodScheduled. ``new``: it was created moments
+    ago."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "not-tried-yet",
@@ -241,6 +242,7 @@ class NotTriedYet(Cause):
     )
 
     since: str = ""
+    new: bool = False
 
 
 @value

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 @value
 class ClaimMissing(OfClaim):
     """The pod names a claim that does not exist, or had one made from ``template``. ``elsewhere`` are claims of that
-    name in other namespaces; ``none_known``: the input has no claim at all; ``unlabelled`` is the namespace, if its
-    missing label for adminAccess may be why the claim was refused."""
+    name in other namespaces; ``none_known``: the input has no claim at all, and may lack those of the cluster;
+    ``unlabelled`` is the namespace, if its missing label for adminAccess may be why the claim was refused."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "claim-missing",
@@ -40,7 +40,7 @@ class ClaimMissing(OfClaim):
 class ClaimNotCreated(OfClaim):
     """The claim controller has not made the claim of ``template`` (``namespace/name``). ``event`` is the controller's
     own sentence, ``refusal`` what the API server said there; ``webhook`` is the admission webhook that did not answer;
-    ``template_is_younger``: the template was created after the pod."""
+    ``template_is_younger``: the template was created after the pod; ``new``: the pod was created moments ago."""
 
     page: ClassVar[ReasonPage] = ClaimMissing.page
 
@@ -49,6 +49,7 @@ class ClaimNotCreated(OfClaim):
     refusal: str = ""
     webhook: str = ""
     template_is_younger: bool = False
+    new: bool = False
 
 
 @value
@@ -189,9 +190,10 @@ class AdminAccessNamespace(OfClaim):
 
 @value
 class ClassMissing(OfRequest):
-    """A request names a DeviceClass that does not exist. ``known`` are those that do; ``upstream`` is the scheduler's
-    own sentence, where the request names no class at all. ``driver`` is the one that installs a class of that name,
-    where it is known; ``silent``: it publishes no devices."""
+    """A request names a DeviceClass that does not exist. ``known`` are those that do; ``none_known``: the input has no
+    class at all, and may lack those of the cluster. ``upstream`` is the scheduler's own sentence, where the request
+    names no class at all. ``driver`` is the one that installs a class of that name, where it is known; ``silent``: it
+    publishes no devices."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "class-missing",
@@ -207,6 +209,7 @@ class ClassMissing(OfRequest):
 
     nearest: str | None = None
     known: tuple[str, ...] = ()
+    none_known: bool = False
     upstream: str = ""
     driver: str = ""
     silent: bool = False

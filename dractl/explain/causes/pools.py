@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @value
 class NoSlicesForDriver(OfRequest):
-    """The driver publishes nothing. ``known`` are the drivers that publish something; ``none_known``: the input has no
-    ResourceSlice at all."""
+    """The driver publishes nothing. ``known`` are the drivers that publish something; ``none_known``: there is no
+    ResourceSlice at all, in the cluster (``listed``) or in the input, which may lack those of the cluster."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "no-slices-for-driver",
@@ -31,6 +31,7 @@ class NoSlicesForDriver(OfRequest):
     known: tuple[str, ...] = ()
     nearest: str | None = None
     none_known: bool = False
+    listed: bool = False
 
 
 @value

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.devices import is_left_over
-from dractl.cluster.pods import DEFAULT_SCHEDULER, ended, event_about, scheduler_name
+from dractl.cluster.pods import DEFAULT_SCHEDULER, ended, event_about, is_new, scheduler_name
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import controller, workload
 from dractl.explain.causes import (
@@ -424,7 +424,7 @@ def not_tried(case: Case) -> Iterator[Cause]:
     tried = any(c.get("type") == "PodScheduled" for c in maps_at(pod, "status", "conditions"))
     scheduled = event_about(case.state, pod, "FailedScheduling") or event_about(case.state, pod, "Scheduled")
     if not tried and not scheduled and text_at(pod, "status", "phase") == "Pending":
-        yield NotTriedYet(since=text_at(pod, "metadata", "creationTimestamp"))
+        yield NotTriedYet(since=text_at(pod, "metadata", "creationTimestamp"), new=is_new(case.state, pod))
 
 
 def _may_lack_claims(case: Case, pod: Mapping[str, Any]) -> bool:

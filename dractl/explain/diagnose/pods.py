@@ -69,7 +69,7 @@ def of_stop(stop: Stop, case: Case) -> Cause:
                 template=f"{namespace}/{template}",
                 nearest=nearest(template, here),
                 elsewhere=tuple(sorted("/".join(k) for k in state.all("ResourceClaimTemplate") if k[1] == template)),
-                none_known=not state.has("ResourceClaimTemplate"),
+                none_known=not state.listed("ResourceClaimTemplate"),
             )
         case stops.NotYetMade():
             return _not_made(stop)
@@ -132,7 +132,7 @@ def _missing_claim(stop: stops.NoSuchClaim, state: ClusterState) -> Cause:
         claim=f"{namespace}/{claim}",
         nearest=nearest(claim, here),
         elsewhere=tuple(sorted("/".join(k) for k in state.all("ResourceClaim") if k[1] == claim)),
-        none_known=not state.has("ResourceClaim"),
+        none_known=not state.listed("ResourceClaim"),
         unlabelled=namespace if unlabelled else None,
         template=None if stop.template is None else f"{namespace}/{stop.template}",
     )
@@ -166,6 +166,7 @@ def _not_made(stop: stops.NotYetMade) -> Cause:
         refusal=event.partition(_CREATING)[2].strip(),
         webhook=event.partition(_NO_ANSWER)[2].partition('"')[0],
         template_is_younger=stop.younger,
+        new=stop.new,
     )
 
 
@@ -176,10 +177,13 @@ def _missing_class(case: Case, request: RequestRef, wanted: str) -> Cause:
     from dractl.model import Target
 
     known = sorted(name for _, name in case.state.all("DeviceClass"))
+    none_known = not case.state.listed("DeviceClass")
     installed = installed_by(wanted, Target.of(case.scheduler.features.release))
     if installed is None:
         near = nearest(wanted, known) or _class_of_driver(case.state, wanted)
-        return ClassMissing(request=request, device_class=wanted, nearest=near, known=tuple(known))
+        return ClassMissing(
+            request=request, device_class=wanted, nearest=near, known=tuple(known), none_known=none_known
+        )
     driver = installed[0]
     own = [name for name in known if driver in case.drivers_of(name)]
     return ClassMissing(
@@ -187,6 +191,7 @@ def _missing_class(case: Case, request: RequestRef, wanted: str) -> Cause:
         device_class=wanted,
         nearest=nearest(wanted, own) or _class_of_driver(case.state, wanted),
         known=tuple(known),
+        none_known=none_known,
         driver=driver,
         silent=driver not in case.drivers,
     )

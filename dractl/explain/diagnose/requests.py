@@ -132,7 +132,8 @@ def _class(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cause
 def _no_devices(case: Case, request: RequestSurvey, drivers: frozenset[str]) -> Cause:
     driver = min(drivers, default=None)
     if not case.scheduler.slices:
-        return NoSlicesForDriver(**_where(request), driver=driver, none_known=True)
+        listed = case.state.listed("ResourceSlice")
+        return NoSlicesForDriver(**_where(request), driver=driver, none_known=True, listed=listed)
     if driver and not drivers & case.drivers:
         known = tuple(sorted(case.drivers))
         return NoSlicesForDriver(**_where(request), driver=driver, known=known, nearest=_near_driver(driver, known))

@@ -42,6 +42,8 @@ def recreate(problem: Problem, cause: OldTemplate | ClaimMissing) -> Iterator[Ca
         return
     claim = cause.claim.rpartition("/")[2]
     why = f"its claim {claim} was deleted, and is not created again while the pod exists"
+    if isinstance(cause, ClaimMissing) and cause.none_known:
+        why = f"if claim {claim} is gone from the cluster, too: the input has no ResourceClaim at all"
     if isinstance(cause, OldTemplate):
         why = f"its claim {claim} was made from an earlier version of template {template}"
     yield Candidate(
@@ -50,7 +52,7 @@ def recreate(problem: Problem, cause: OldTemplate | ClaimMissing) -> Iterator[Ca
         Slot(Topic.POD),
         Preference.RENEW if isinstance(cause, OldTemplate) else Preference.AGAIN,
         effect=why,
-        corrects=True,
+        corrects=isinstance(cause, OldTemplate) or not cause.none_known,
     )
 
 

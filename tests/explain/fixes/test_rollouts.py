@@ -65,7 +65,7 @@ def test_a_pod_whose_claim_is_older_than_its_template_is_recreated() -> None:
 def test_a_pod_of_nobody_is_deleted_and_created_again() -> None:
     status = {"phase": "Pending", "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}]}
     waiting = pod("p", {"name": "g", "resourceClaimTemplateName": "t"}, metadata={"uid": "uid-p"}, status=status)
-    answer = explain("pod/p", *TWO, waiting)
+    answer = explain("pod/p", *TWO, claim("other", request("r", DRIVER)), waiting)
     delete, create = answer.fixes[0].changes
     assert delete == Delete("Pod/ml/p")
     assert isinstance(create, Create)
