@@ -262,7 +262,7 @@ def _nvidia(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
     layout = mig_layout(product)
     number = plan.take("gpu")
     memory = settings.get("gpuMemory")
-    fabric = settings.get("fabric") or ({} if facts.get("addressing") == "ATS" else None)
+    fabric = settings.get("fabric") or ({} if facts.get("fabric") else None)
     gpu = Gpu(
         bdf=function.bdf,
         vendor="0x10de",

@@ -33,6 +33,7 @@ Sure = Literal["recorded", "documented", "derived"]
 SURE: tuple[Sure, ...] = ("recorded", "documented", "derived")
 """How sure a value is: printed by a real machine or its driver, documented by the vendor, or concluded from those."""
 
+_NEAR = 5  # machines of a family that are suggested
 _ITEM = pattern(r"(?:(\d+)\s*[xX×]\s*)?(.+)\Z")
 _VERSION = pattern(r"\d{1,5}(\.\d{1,5}){0,3}\Z")
 _NO_UUID = "00000000-0000-0000-0000-000000000000"
@@ -155,10 +156,12 @@ def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
     """The error for a name that is neither a product nor a machine: the nearest ones."""
     from difflib import get_close_matches
 
-    from dractl.drivers.hardware.products import products
+    from dractl.drivers.hardware import names
+    from dractl.drivers.hardware.products import beginning, products
 
     known = {name.lower(): name for name in (*products(), *machines)}
-    near = [known[name] for name in get_close_matches(text.lower(), known, 3, 0.6)]
+    family = [name for name in (*names.beginning(text), *beginning(text)) if name.lower() in known][:_NEAR]
+    near = family or [known[name] for name in get_close_matches(text.lower(), known, 3, 0.6)]
     message = f"--hardware: unknown machine or product {text!r}"
     lists = "`dractl render --list-hardware` lists the machines"
     if near:
@@ -172,9 +175,20 @@ def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
 
     match = _ITEM.match(text.strip())
     found = find(match[2]) if match is not None else None
+    if match is not None and match[1] and found is None and _is_machine(match[2], machines):
+        raise UsageError(
+            f"--hardware: {match[2]} is a whole machine, which takes no count",
+            hint=f"dractl render --hardware {match[2]} --nodes {match[1].lstrip('0')[:20] or 1}",
+        )
     if match is None or found is None:
         raise unknown_product(match[2] if match is not None else text, machines)
     count = (match[1] or "1").lstrip("0")
     if not count or len(count) > len(str(MAX_DEVICES)) or int(count) > MAX_DEVICES:
         raise UsageError(f"--hardware: the count of {found.name} must be from 1 to {MAX_DEVICES}, not {match[1][:20]}")
     return found, int(count)
+
+
+def _is_machine(text: str, machines: tuple[str, ...]) -> bool:
+    from dractl.drivers.hardware import names
+
+    return names.canonical(text) in machines

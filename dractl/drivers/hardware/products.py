@@ -12,6 +12,7 @@ from dractl.topology.machine import MigProfile, Placement
 Kind = Literal["nvidia", "amd", "intel", "nic", "nvme", "accelerator"]
 _HERE = Path(__file__).resolve().parent
 _MIB = 1 << 20
+_ALIASES = {"A100-80GB": "A100", "A100-SXM": "A100", "H100-80GB": "H100", "H100-SXM": "H100", "H200-SXM": "H200"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,24 @@ def products() -> dict[str, Product]:
 
 
 @cache
-def _by_lower_case() -> dict[str, Product]:
-    return {name.lower(): product for name, product in products().items()}
+def _by_bare_name() -> dict[str, Product]:
+    found = {_bare(name): product for name, product in products().items()}
+    return {**{_bare(alias): products()[name] for alias, name in _ALIASES.items()}, **found}
+
+
+def _bare(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
 def find(name: str) -> Product | None:
-    """The product of a name, in any case; None if there is none."""
-    return _by_lower_case().get(name.lower())
+    """The product of a name, in any case, with or without hyphens; None if there is none."""
+    return _by_bare_name().get(_bare(name))
+
+
+def beginning(text: str) -> tuple[str, ...]:
+    """The products whose names begin like this."""
+    bare = _bare(text)
+    return tuple(name for name in products() if bare and _bare(name).startswith(bare))
 
 
 @cache

@@ -11,7 +11,7 @@ from dractl.cli.main import main
 from dractl.drivers import Options, names, render
 from dractl.drivers.hardware import machine
 from dractl.drivers.hardware import names as machines
-from dractl.drivers.hardware.products import mig_layouts, products
+from dractl.drivers.hardware.products import find, mig_layouts, products
 from dractl.errors import InputError, UsageError
 from dractl.model.releases import Target
 from dractl.topology.pcie_root import published
@@ -39,11 +39,52 @@ def test_every_machine_can_be_read_and_its_evidence_is_complete(name: str) -> No
 
 @pytest.mark.parametrize(
     ("alias", "name"),
-    [("ND_H100_v5", "Standard_ND96isr_H100_v5"), ("DGX-H100", "dgx-h100"), ("P5.48XLARGE", "p5.48xlarge")],
+    [
+        ("ND_H100_v5", "Standard_ND96isr_H100_v5"),
+        ("nd96isr-h100-v5", "Standard_ND96isr_H100_v5"),
+        ("DGX-H100", "dgx-h100"),
+        ("hgx-b200", "dgx-b200"),
+        ("P5.48XLARGE", "p5.48xlarge"),
+        ("p5.48xl", "p5.48xlarge"),
+        ("ml.p5.48xlarge", "p5.48xlarge"),
+        ("A3_HighGPU_8g", "a3-highgpu-8g"),
+    ],
 )
 def test_machines_have_other_names(alias: str, name: str) -> None:
     assert machines.canonical(alias) == name
     assert machine(alias) == machine(name)
+
+
+@pytest.mark.parametrize(
+    ("alias", "product"),
+    [("A100-80GB", "A100"), ("H100-80GB", "H100"), ("connectx7", "ConnectX-7"), ("h100_nvl", "H100-NVL")],
+)
+def test_products_have_other_names(alias: str, product: str) -> None:
+    assert machine(alias) == machine(product)
+
+
+def test_spellings_are_of_one_machine() -> None:
+    """No two machines, and no machine and product, differ only in what spellings leave out."""
+    for name in machines.every():
+        assert machines.canonical(name) == name
+        assert find(name) is None, name
+    assert all(find(name) == product for name, product in products().items())
+
+
+def test_a2_highgpu_8g_has_two_roots() -> None:
+    """nvidia-smi of one: four GPUs on bus 00, four on bus 80."""
+    found = machine("a2-highgpu-8g")
+    assert [gpu.bdf for gpu in found.gpus] == [f"0000:00:0{n}.0" for n in (4, 5, 6, 7)] + [
+        f"0000:80:0{n}.0" for n in range(4)
+    ]
+    assert {function.pcie_root for function in found.pci_devices} == {"pci0000:00", "pci0000:80"}
+
+
+def test_a_single_superchip_is_on_no_fabric() -> None:
+    """NVLink leaves a GB200's board, not a GH200's."""
+    (alone,), (one, *_) = machine("GH200").gpus, machine("4xGB200").gpus
+    assert (alone.addressing_mode, alone.fabric) == ("ATS", None)
+    assert one.fabric is not None
 
 
 def test_a_machine_takes_settings() -> None:
@@ -57,6 +98,10 @@ def test_a_machine_takes_settings() -> None:
     ("spec", "words"),
     [
         ("dgx-h10", "did you mean dgx-h100"),
+        ("a3-high", "did you mean a3-highgpu-1g or a3-highgpu-2g or a3-highgpu-4g or a3-highgpu-8g?"),
+        ("p4d", "did you mean p4d.24xlarge or p4de.24xlarge?"),
+        ("V100", "did you mean V100-32GB?"),
+        ("2xp5.48xlarge", "p5.48xlarge is a whole machine, which takes no count"),
         ("p5.48xlarge,dgx-h100", "two machines"),
         ("p5.48xlarge,nic", "nic cannot be added"),
         ("p5.48xlarge,roots=2", "has its own roots"),
