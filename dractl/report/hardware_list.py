@@ -27,23 +27,23 @@ def to_json() -> str:
 
 
 def _machine(name: str) -> dict[str, Any]:
-    from dractl.drivers.hardware import names
+    from dractl.drivers.hardware import described, names
 
-    layout = names.load(name)
+    layout = described.load(name)
     evidence = [{"of": item.of, "sure": item.sure, "source": item.source} for item in layout.evidence]
     return {"name": name, "title": layout.title, "aliases": list(names.aliases(name)), "evidence": evidence}
 
 
 def to_text(canvas: Canvas) -> str:
     """A line a machine: its name, what it is, and which of its values are derived."""
-    from dractl.drivers.hardware import names
+    from dractl.drivers.hardware import described, names
     from dractl.drivers.hardware.products import products
 
     known = names.every()
     wide = max(map(len, known))
     lines = []
     for name in known:
-        layout = names.load(name)
+        layout = described.load(name)
         derived = ", ".join(item.of for item in layout.evidence if item.sure == "derived")
         lines.append(f"{name:<{wide}}  {layout.title}{f' (derived: {derived})' if derived else ''}")
     kinds: dict[str, list[str]] = {}

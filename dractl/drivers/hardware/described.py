@@ -13,8 +13,10 @@ values come from.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from dractl.drivers.hardware import names
 from dractl.drivers.hardware.layout import (
     FILE_KEYS,
     KEYS,
@@ -189,6 +191,12 @@ def _product(at: _At, path: tuple[str | int, ...], text: str, *, count: bool) ->
     except UsageError as error:
         raise at.error(path, error.message.removeprefix("--hardware: "), error.hint) from error
     return found, 1
+
+
+@cache
+def load(name: str) -> Layout:
+    """The layout of a machine that names.canonical knows."""
+    return read(str(names.file(name)))
 
 
 def _labels(at: _At, value: Any) -> dict[str, str]:

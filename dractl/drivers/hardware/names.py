@@ -1,13 +1,9 @@
-"""Machines by name: one YAML file each in ``machines/``, found by its name or an alias, read on demand."""
+"""Machines by name: one YAML file each in ``machines/``, found by its name or an alias."""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dractl.drivers.hardware.layout import Layout
 
 FOLDER = Path(__file__).resolve().parent / "machines"
 
@@ -72,11 +68,8 @@ def beginning(text: str) -> tuple[str, ...]:
     return tuple(name for spelling, name in _by_spelling().items() if bare and spelling.startswith(bare))
 
 
-@cache
-def load(name: str) -> Layout:
-    """The layout of a machine that :func:`canonical` knows."""
-    from dractl.drivers.hardware import described
-
+def file(name: str) -> Path:
+    """The file of a machine that :func:`canonical` knows."""
     known = canonical(name)
     assert known is not None
-    return described.read(str(_files()[known.lower()]))
+    return _files()[known.lower()]

@@ -13,7 +13,7 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from dractl.drivers.hardware import names
+from dractl.drivers.hardware import described, names
 from dractl.drivers.hardware.layout import Layout, Root, Slot, counted, numbers, unknown_key
 from dractl.drivers.hardware.products import Product, find
 from dractl.errors import UsageError
@@ -80,7 +80,7 @@ def _named(named: list[str], products: list[str], settings: dict[str, Any]) -> L
     fixed = [key for key in settings if key in ("roots", "numa")]
     if fixed:
         raise UsageError(f"--hardware: {named[0]} has its own {fixed[0]}; leave {fixed[0]}= out")
-    known = names.load(named[0])
+    known = described.load(named[0])
     for key in settings:
         if key not in ("cpus", "threads", "memory", "vfs", "driver", "cuda", "mig"):
             raise unknown_key(key)

@@ -11,6 +11,7 @@ from dractl.cli.main import main
 from dractl.drivers import Options, names, render
 from dractl.drivers.hardware import machine
 from dractl.drivers.hardware import names as machines
+from dractl.drivers.hardware.described import load
 from dractl.drivers.hardware.products import find, mig_layouts, products
 from dractl.errors import InputError, UsageError
 from dractl.model.releases import Target
@@ -24,7 +25,7 @@ NEWEST = Options("node-1", Target.of("1.37"))
 
 @pytest.mark.parametrize("name", machines.every())
 def test_every_machine_can_be_read_and_its_evidence_is_complete(name: str) -> None:
-    layout = machines.load(name)
+    layout = load(name)
     assert layout.title
     assert layout.evidence
     assert all(item.source for item in layout.evidence)
