@@ -128,8 +128,7 @@ def _add(
         device = _known_to_pci(found, gpu, machine, options, vfio=vfio)
         devices = [] if device is None else [device]
     elif dynamic and is_partitionable(gpu, options):
-        devices, made = partitions(gpu, machine, pci, options, shared)
-        counters = made if devices else None
+        devices, counters = partitions(gpu, machine, pci, options, shared)
     elif gpu.mig_mode:
         devices = [shared(static_mig(gpu, mig, machine, pci, options)) for mig in gpu.mig_devices]
         if not devices:

@@ -40,8 +40,11 @@ def _toggles(gpu: Gpu) -> bool:
 
 def partitions(
     gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options, shared: Callable[[Device], Device]
-) -> tuple[list[Device], dict[str, Any]]:
-    """The GPU's devices by name, and its counter set. ``shared`` applies consumableShares to a device."""
+) -> tuple[list[Device], dict[str, Any] | None]:
+    """The GPU's devices by name, and its counter set if there is one. ``shared`` applies consumableShares to a device.
+
+    A GPU without profiles has no counters (partitions.go PartSharedCounterSets); in 25.12 it has an empty set.
+    """
     name = f"gpu-{gpu.minor}-counter-set"
     profiles = known_profiles(gpu, options)
     largest: dict[str, int] = {}
@@ -55,8 +58,9 @@ def partitions(
     if gpu.mig_mode is not True or _toggles(gpu) or not since(options, "0.4"):
         whole = full(gpu, machine, pci, options)
         whole["attributes"] = _of_part(whole["attributes"], options, keep_root=True)
-        whole["capacity"] = amounts({capacity: binary_quantity(count) for capacity, count in largest.items()})
-        whole["consumesCounters"] = [{"counterSet": name, "counters": everything}]
+        if profiles or not since(options, "0.4"):
+            whole["capacity"] = amounts({capacity: binary_quantity(count) for capacity, count in largest.items()})
+            whole["consumesCounters"] = [{"counterSet": name, "counters": everything}]
         devices.append(shared(whole))
         # applyConsumableShares writes into the map of capacities that the counter set is then made of.
         added = devices[0]["capacity"].keys() - whole["capacity"].keys()
@@ -75,7 +79,8 @@ def partitions(
             )
             for place in profile.placements
         ]
-    return sorted(devices, key=lambda device: str(device["name"])), {"name": name, "counters": offered}
+    found = {"name": name, "counters": offered} if devices and (profiles or not since(options, "0.4")) else None
+    return sorted(devices, key=lambda device: str(device["name"])), found
 
 
 def _of_part(attributes: Device, options: Options, *, keep_root: bool) -> Device:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from dractl.drivers.nvidia_catalogue import VENDOR, since
 from dractl.drivers.nvidia_devices import is_unnamed, known_profiles
+from dractl.drivers.nvidia_vfio import vfio_gpus
 from dractl.drivers.standard import pcie_root
 from dractl.drivers.values import version
 
@@ -44,6 +45,9 @@ def why_not(machine: Machine, options: Options, *, passthrough: bool, dynamic: b
     if passthrough and since(options, "0.4") and not machine.numa_nodes:
         # go-nvlib pkg/nvpci reads numa_node of every NVIDIA and Mellanox function, a file of kernels with CONFIG_NUMA.
         return "passthroughSupport needs the NUMA node of each GPU, and the kernel knows none"
+    if passthrough and since(options, "0.5") and machine.host.module_aliases is False and any(vfio_gpus(machine)):
+        # go-nvlib pkg/nvpassthrough FindBestVFIOVariant, asked of each GPU.
+        return f"passthroughSupport needs /lib/modules/{machine.host.kernel}/modules.alias, which is missing"
     lost = unreachable(machine)
     if lost is not None:
         return lost
@@ -106,6 +110,8 @@ def _of_mig(gpu: Gpu, options: Options, *, dynamic: bool) -> str | None:
         return f"NVML reports no virtualization mode of GPU {gpu.bdf}"
     if dynamic and (not since(options, "0.4") or _changes(gpu)):
         return None
+    if dynamic and gpu.mig_mode and gpu.mig_devices:  # partitions.go PartGetDevice of a MigStaticDeviceType
+        return f"GPU {gpu.bdf} is a vGPU with MIG devices, and dynamicMIG makes the driver panic on them"
     if gpu.mig_mode and gpu.mig_refused is not None:
         return f"NVML fails to report a fact of the MIG devices of GPU {gpu.bdf}: {gpu.mig_refused}"
     profiles = {profile.id: profile for profile in known_profiles(gpu, options)}

@@ -31,10 +31,9 @@ def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str,
     GPUs in MIG mode are among them: the driver looks for a full GPU that is allocatable to find the parent, and there
     is none.
     """
-    functions = [pci for pci in machine.pci_devices if _is_gpu(pci)]
     in_image = options.setting(NAME, "pciIDs") == "embedded"
     full = {gpu.bdf: gpu for gpu in machine.gpus if not gpu.mig_mode}
-    for number, pci in enumerate(functions):
+    for number, pci in enumerate(vfio_gpus(machine)):
         embedded = ids.own().device(pci.vendor, pci.device) or _UNNAMED
         # go-nvlib reads a pci.ids that is installed where the driver runs; the image of the driver has none.
         name = embedded if in_image else pci.installed_name or embedded
@@ -66,9 +65,12 @@ def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str,
         yield device, unknown
 
 
-def _is_gpu(pci: PciDevice) -> bool:
-    virtual = pci.sriov is not None and pci.sriov.physical_function is not None
-    return pci.vendor == VENDOR and pci.class_code in _CLASSES and not virtual
+def vfio_gpus(machine: Machine) -> Iterator[PciDevice]:
+    """NVIDIA GPUs as PCI lists them, in the order of addresses, without virtual functions."""
+    for pci in machine.pci_devices:
+        virtual = pci.sriov is not None and pci.sriov.physical_function is not None
+        if pci.vendor == VENDOR and pci.class_code in _CLASSES and not virtual:
+            yield pci
 
 
 def _rounded(size: int) -> int:

@@ -241,6 +241,7 @@ def _host(root: SysRoot) -> Host:
         virtual=" hypervisor" in flags[0] if flags else None,
         iommu=bool(root.names("sys/kernel/iommu_groups")) if groups else None,
         iommufd=_iommufd(root),
+        module_aliases=_module_aliases(root, kernel),
         memory_bytes=int(total[1]) * 1024 if total else None,
         page_bytes=_page_bytes(root, x86=flags is not None),
     )
@@ -256,6 +257,11 @@ def _page_bytes(root: SysRoot, *, x86: bool) -> int | None:
 
 def _iommufd(root: SysRoot) -> bool | None:
     return root.exists("dev/iommu") if root.is_directory("dev") else None
+
+
+def _module_aliases(root: SysRoot, kernel: str | None) -> bool | None:
+    shown = root.live or root.is_directory("lib/modules")
+    return root.exists(f"lib/modules/{kernel}/modules.alias") if kernel and shown else None
 
 
 def _version(text: str | None) -> str | None:

@@ -44,6 +44,7 @@ class Host:
     """The machine as a whole. ``name`` is identity (:meth:`Machine.without_identity`). ``page_bytes`` is the size of a
     memory page that is not huge. ``cloud`` is the provider (``aws``, ``azure``, ``gce``, ``oke``,
     ``alibaba``) and ``instance_type`` its name for the machine, where a described machine says so.
+    ``module_aliases`` is true if the running kernel has its modules.alias.
     """
 
     name: str | None = None
@@ -54,6 +55,7 @@ class Host:
     virtual: bool | None = None
     iommu: bool | None = None
     iommufd: bool | None = None
+    module_aliases: bool | None = None
     memory_bytes: int | None = None
     page_bytes: int | None = None
     cloud: str | None = None

@@ -296,6 +296,24 @@ def test_partitions_of_an_a100_in_mig_mode() -> None:
     assert [name for name in use["counters"] if "slice" in name] == [f"memory-slice-{number}" for number in range(4, 8)]
 
 
+def test_dynamic_mig_of_a_gpu_without_profiles() -> None:
+    """partitions.go PartSharedCounterSets: such a GPU is whole and has no counters."""
+    gpu = replace(H100, minor=0, mig_mode=True, mig_profiles=())
+    options = Options("node-1", Target.of("1.37"), {"gpu.nvidia.com": "0.5"}, DYNAMIC)
+    found = find("gpu.nvidia.com").inventory(machine(gpu), options)
+    assert [(one["name"], "consumesCounters" in one) for one in found.devices] == [("gpu-0", False)]
+    assert found.counter_sets == ()
+
+
+def test_dynamic_mig_panics_on_a_vgpu_with_mig_devices() -> None:
+    """partitions.go PartGetDevice panics on a MigStaticDeviceType, which only a vGPU has with the gate on."""
+    mig = MigDevice("MIG-1", "3g.40gb", PROFILES[0].id, Placement(0, 1), 1, 0)
+    gpu = replace(H100, mig_mode=True, mig_profiles=PROFILES[:1], mig_devices=(mig,), virtualization="vgpu")
+    on = Options("node-1", Target.of("1.37"), {"gpu.nvidia.com": "0.5"}, DYNAMIC)
+    assert "panic" in str(find("gpu.nvidia.com").inventory(machine(gpu), on).unpublished)
+    assert inventory(machine(gpu)).unpublished is None
+
+
 def test_hopper_keeps_the_whole_gpu_beside_its_partitions() -> None:
     gpu = replace(H100, minor=0, mig_mode=False, mig_profiles=(replace(PROFILES[0], placements=(Placement(0, 1),)),))
     options = Options("node-1", Target.of("1.37"), settings=DYNAMIC)

@@ -115,6 +115,18 @@ def test_passthrough_needs_a_kernel_with_numa() -> None:
     assert "the kernel knows none" in (found.unpublished or "")
 
 
+@pytest.mark.parametrize(
+    ("version", "aliases", "starts"), [("0.5", False, False), ("0.5", None, True), ("0.4", False, True)]
+)
+def test_passthrough_needs_the_aliases_of_modules(version: str, aliases: bool | None, starts: bool) -> None:
+    """nvpassthrough FindBestVFIOVariant reads /lib/modules/RELEASE/modules.alias, since 0.5."""
+    node = replace(MACHINE, host=replace(MACHINE.host, kernel="6.8.0", module_aliases=aliases))
+    found = inventory(node, version, passthroughSupport="true")
+    assert (found.unpublished is None) == starts
+    assert starts or "/lib/modules/6.8.0/modules.alias" in str(found.unpublished)
+    assert inventory(replace(node, pci_devices=()), "0.5", passthroughSupport="true").unpublished is None
+
+
 def test_a_gpu_is_there_twice_until_one_of_them_is_prepared() -> None:
     found = inventory(drawn("2xH100"), "0.4", passthroughSupport="true")
     assert [device["name"] for device in found.devices] == ["gpu-0", "gpu-1", "gpu-vfio-0", "gpu-vfio-1"]

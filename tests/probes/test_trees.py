@@ -162,6 +162,19 @@ def test_cpus_sockets_caches_and_huge_pages(read: dict[str, Machine]) -> None:
     assert machine.pci["0000:19:00.0"].bars == (16 << 20, 128 << 30)
 
 
+def test_the_aliases_of_modules(tmp_path: Path) -> None:
+    """A tree without lib/modules says nothing about the file; one with it does."""
+    for path, text in (("proc/sys/kernel/osrelease", "6.8.0"), ("sys/kernel/iommu_groups/1/type", "DMA")):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text(text)
+    assert probes.read(tmp_path).host.module_aliases is None
+    (tmp_path / "lib/modules/6.5.0").mkdir(parents=True)
+    assert probes.read(tmp_path).host.module_aliases is False
+    (tmp_path / "lib/modules/6.8.0").mkdir()
+    (tmp_path / "lib/modules/6.8.0/modules.alias").touch()
+    assert probes.read(tmp_path).host.module_aliases is True
+
+
 def test_offline_cpus_and_missing_cache_ids(read: dict[str, Machine]) -> None:
     cxl = read["cxl"]
     assert (cxl.cpus.online, cxl.cpus.present) == ("0-2", "0-3")
