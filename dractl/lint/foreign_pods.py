@@ -8,11 +8,12 @@ from dractl.lint.verdict import Remark, verdict
 from dractl.manifests import Document
 from dractl.model import pod_specs
 from dractl.model.nearest import nearest
-from dractl.objects import items
+from dractl.objects import items, mapping, text
 from dractl.validation.violation import Violation, dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from dractl.manifests import Position
     from dractl.manifests.documents import Fault, Path
@@ -86,26 +87,33 @@ def _claims(container: Any) -> dict[str, Any]:
 
 def _unlisted(document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[Remark]:
     """Containers of values (maps by name, such as those of a HelmRelease) that name a claim that no list has."""
-    listed = {
-        claim["name"]
-        for _, spec in specs
-        for claim in items(spec.get("resourceClaims"))
-        if isinstance(claim, dict) and isinstance(claim.get("name"), str)
-    }
-    if not listed:
-        return
+    from dractl.objects.chart_values import chart_pods
+
     inside = [path for path, _ in specs]
-    for path, claims in _lists_of_claims(document.value):
-        if any(path[: len(spec)] == spec for spec in inside):
-            continue
-        for at, claim in enumerate(claims):
-            name = claim.get("name") if isinstance(claim, dict) else None
-            if isinstance(name, str) and name not in listed:
-                where = (*path, at, "name")
-                message = f'claim "{name}" is not in resourceClaims: {", ".join(sorted(listed))}'
-                near = nearest(name, tuple(listed))
-                wrong = Violation("PC-09", None, None, where, message, allowed=tuple(sorted(listed)), nearest=near)
-                yield Remark(wrong, server=False, severity="warning")
+    for pod in chart_pods(document, document.value):
+        inside.append(pod.path)
+        yield from _without_claim(pod.uses, {_name(claim) for _, claim in pod.claims})
+    listed = {_name(claim) for _, spec in specs for claim in items(spec.get("resourceClaims"))} - {""}
+    if listed:
+        for path, claims in _lists_of_claims(document.value):
+            if not any(path[: len(spec)] == spec for spec in inside):
+                yield from _without_claim((((*path, at), claim) for at, claim in enumerate(claims)), listed)
+
+
+def _without_claim(uses: Iterable[tuple[Path, Any]], listed: AbstractSet[str]) -> Iterator[Remark]:
+    for path, claim in uses:
+        name = _name(claim)
+        if name and name not in listed:
+            known = tuple(sorted(listed))
+            message = f'claim "{name}" is not in resourceClaims' + (f": {', '.join(known)}" if known else " of its pod")
+            wrong = Violation(
+                "PC-09", None, None, (*path, "name"), message, allowed=known, nearest=nearest(name, known)
+            )
+            yield Remark(wrong, server=False, severity="warning")
+
+
+def _name(claim: Any) -> str:
+    return text(mapping(claim).get("name"))
 
 
 def _lists_of_claims(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[Any]]]:

@@ -82,8 +82,15 @@ class Subject:
             return ()
         from dractl.model import pod_specs, pod_templates
 
-        specs = pod_templates if self.kind else pod_specs
-        return tuple(objects.PodSpec(self, tuple(path), mapping(spec)) for path, spec in specs(self.document.value))
+        value = self.document.value
+        if self.kind:
+            return tuple(objects.PodSpec(self, tuple(path), mapping(spec)) for path, spec in pod_templates(value))
+        from dractl.objects.chart_values import chart_pods
+
+        made = tuple(chart_pods(self, value))
+        parts = {path[:-2] for pod in made for path, _ in pod.claims}  # what these pods are put together from
+        specs = (objects.PodSpec(self, tuple(path), mapping(spec)) for path, spec in pod_specs(value))
+        return (*made, *(pod for pod in specs if pod.path not in parts))
 
 
 class Run:

@@ -318,21 +318,31 @@ class Read(NamedTuple):
 
 @lru_cache(1)  # every rule asks for the same run
 def reads(run: Run) -> tuple[Read, ...]:
-    """Every lookup by name whose driver is known: that of the class, else the one that the selector names, else the one
-    that owns its domain."""
+    """Every lookup by name whose driver is known: that of the class, else the one that the selector names, else, if the
+    class is not known, the one that owns its domain."""
     return tuple(_reads(run))
 
 
 def _reads(run: Run) -> Iterator[Read]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
     for selection in selections(run):
+        of_another = selection.wanted is None and _driver_of_class(run, selection) is not None
         for expression, program in selection.selectors:
             for lookup in program.lookups:
-                known = selection.wanted.driver if selection.wanted else driver(program.driver) or driver(lookup.domain)
+                known = selection.wanted.driver if selection.wanted else driver(program.driver)
+                if known is None and not of_another:  # a driver may publish attributes in any domain
+                    known = driver(lookup.domain)
                 if program.drivers and known is not None and program.drivers != {known.name}:
                     known = driver(lookup.domain)  # the part of a selector that is for another driver
                 if known is not None and lookup.name is not None and known.name not in asked:
                     yield Read(selection, expression, program, lookup, known)
+
+
+def _driver_of_class(run: Run, selection: Selection) -> str | None:
+    """The driver that the selectors of the class require, whether known or not."""
+    if selection.request is None:
+        return run.driver_of(expression for expression, _ in selection.selectors)
+    return run.driver_of_class(selection.request.device_class)
 
 
 class Constrained(NamedTuple):

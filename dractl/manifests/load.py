@@ -155,28 +155,47 @@ def _loaded(
         source = Source(content.name, decode(data) if relevant_only else _without_logs(decode(data)))
         del data  # as large as the text
         content = content._replace(data=b"")  # noqa: PLW2901
-        items = _read(source, definitions=not relevant_only)
-        faulty = [item for item in items if isinstance(item, Broken)]
-        if faulty and not meant and not names:
-            faulty = []
-        if faulty and (holds_template(source.text) or all(_substituted(source, item) for item in faulty)):
-            skipped.append(Skipped(content.name, "a template, not YAML", rendering_hint(None)))
-            continue
-        broken += (item._replace(excerpt=source.line(item.position.line)) for item in faulty)
-        for item in items:
-            if isinstance(item, Document):
-                if isinstance(item.value, dict):
-                    documents.append(item)
-                elif meant or _lists_objects(item.value):
-                    broken.append(_no_object(item))
+        for item in _in_file(source, meant=meant, names=names, definitions=not relevant_only):
+            _add(item, documents, broken, skipped)
     for chart, sources in templates.items():
         rendered = render(chart) if render is not None and os.path.isdir(chart) else Rendered(None)
-        if rendered.data is None:
-            why = rendered.why or "a template of a Helm chart"
-            skipped += (Skipped(name, why, rendering_hint(chart)) for name in sources)
-        else:
+        if rendered.data is not None:
             documents += _in_templates(rendered.data, chart, sources)
+            continue
+        for name, source in sources.items():
+            if "{{" in source.text:
+                skipped.append(Skipped(name, rendered.why or "a template of a Helm chart", rendering_hint(chart)))
+            else:  # whatever the values are, this is what it renders to
+                for item in _in_file(source, meant=False, names=True, definitions=not relevant_only):
+                    _add(item, documents, broken, skipped)
     return Inputs(tuple(documents), tuple(broken), tuple(skipped), files)
+
+
+def _in_file(source: Source, *, meant: bool, names: bool, definitions: bool) -> Iterator[Document | Broken | Skipped]:
+    """What a file contains. ``meant``: the user says that these are manifests; ``names``: they name DRA."""
+    items = _read(source, definitions=definitions)
+    faulty = [item for item in items if isinstance(item, Broken)] if meant or names else []
+    if faulty and (holds_template(source.text) or all(_substituted(source, item) for item in faulty)):
+        yield Skipped(source.name, "a template, not YAML", rendering_hint(None))
+        return
+    yield from (item._replace(excerpt=source.line(item.position.line)) for item in faulty)
+    for item in items:
+        if isinstance(item, Document):
+            if isinstance(item.value, dict):
+                yield item
+            elif meant or _lists_objects(item.value):
+                yield _no_object(item)
+
+
+def _add(
+    item: Document | Broken | Skipped, documents: list[Document], broken: list[Broken], skipped: list[Skipped]
+) -> None:
+    if isinstance(item, Document):
+        documents.append(item)
+    elif isinstance(item, Broken):
+        broken.append(item)
+    else:
+        skipped.append(item)
 
 
 def _in_templates(data: bytes, chart: str, sources: Mapping[str, Source]) -> Iterator[Document]:

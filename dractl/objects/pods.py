@@ -18,16 +18,22 @@ Owner = TypeVar("Owner")
 @record
 class PodSpec(Generic[Owner]):
     """The specification of a pod, in a Pod or in a workload's template; ``subject`` identifies the containing object
-    for the caller."""
+    for the caller. ``places`` are the paths of items that are not written in lists below ``path``, by field and
+    index: a chart's values have maps of containers."""
 
     subject: Owner
     path: Path
     fields: Mapping[str, Any]
+    places: Mapping[tuple[str, int], Path] | None = None
+
+    def at(self, field: str, number: int) -> Path:
+        """The path of an item of a list."""
+        return self.places[field, number] if self.places is not None else (*self.path, field, number)
 
     @property
     def claims(self) -> list[tuple[Path, Mapping[str, Any]]]:
         listed = items(self.fields.get("resourceClaims"))
-        return [((*self.path, "resourceClaims", at), mapping(item)) for at, item in enumerate(listed)]
+        return [(self.at("resourceClaims", at), mapping(item)) for at, item in enumerate(listed)]
 
     @property
     def uses(self) -> Iterator[tuple[Path, Mapping[str, Any]]]:
@@ -36,4 +42,4 @@ class PodSpec(Generic[Owner]):
             for at, container in enumerate(items(self.fields.get(kind))):
                 used = mapping(mapping(container).get("resources")).get("claims")
                 for number, item in enumerate(items(used)):
-                    yield (*self.path, kind, at, "resources", "claims", number), mapping(item)
+                    yield (*self.at(kind, at), "resources", "claims", number), mapping(item)

@@ -205,7 +205,7 @@ def test_folders_are_walked_and_excluded(here: Path, capsys: pytest.CaptureFixtu
 def test_a_chart_is_skipped_and_said_so(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "chart" / "templates").mkdir(parents=True)
     (here / "chart" / "Chart.yaml").write_text("name: c\n")
-    (here / "chart" / "templates" / "claim.yaml").write_text(CLAIM)
+    (here / "chart" / "templates" / "claim.yaml").write_text(CLAIM + "# {{ .Values.note }}\n")
     assert main(["lint", "chart", "-o", "json"]) == 0
     captured = capsys.readouterr()
     (skipped,) = json.loads(captured.out)["summary"]["skipped"]

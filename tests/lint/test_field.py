@@ -334,6 +334,27 @@ def test_raw_resources_hold_the_fields_of_an_object_in_spec(found) -> None:
     assert [(f.code, f.position.line) for f in findings] == [("DRA116", 12), ("DRA108", 17)]
 
 
+def test_a_container_of_a_chart_may_use_the_claims_of_its_controller_only(found) -> None:
+    release = """\
+    apiVersion: helm.toolkit.fluxcd.io/v2
+    kind: HelmRelease
+    metadata: {name: tdarr}
+    spec:
+      values:
+        controllers:
+          server:
+            pod: {resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]}
+            containers:
+              app: {image: {repository: x}, resources: {claims: [{name: gpu}]}}
+          node:
+            containers:
+              app: {image: {repository: x}, resources: {claims: [{name: gpu}]}}
+    """
+    (finding,) = [finding for finding in found(a_yaml=release) if finding.code != "DRA421"]
+    assert (finding.code, finding.severity, finding.position.line) == ("DRA409", "warning", 13)
+    assert finding.message == 'claim "gpu" is not in resourceClaims of its pod'
+
+
 # -- what belongs together --
 
 CLASS = """\

@@ -126,7 +126,7 @@ def test_a_charts_templates_are_skipped(tmp_path: Path, monkeypatch: pytest.Monk
     chart = tmp_path / "chart"
     (chart / "templates" / "sub").mkdir(parents=True)
     (chart / "Chart.yaml").write_text("name: c\n")
-    (chart / "templates" / "sub" / "a.yaml").write_text(CLAIM % "a")
+    (chart / "templates" / "sub" / "a.yaml").write_text(CLAIM % "'{{ .Release.Name }}'")
     (chart / "crds.yaml").write_text(CLAIM % "b")
     inputs = load([str(tmp_path)])
     assert [document.name for document in inputs.documents] == ["b"]
@@ -135,6 +135,17 @@ def test_a_charts_templates_are_skipped(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(chart / "templates")
     (skipped,) = load(["sub/a.yaml"]).skipped
     assert skipped.hint == "helm template .. | dractl lint -"
+
+
+def test_a_charts_template_without_actions_is_what_it_renders_to(tmp_path: Path) -> None:
+    # LionelJouin/network-dra deployments/network-DRA/templates/resourceslice.yaml
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "Chart.yaml").write_text("name: c\n")
+    (tmp_path / "templates" / "a.yaml").write_text(CLAIM % "a")
+    (tmp_path / "templates" / "b.yaml").write_text(CLAIM % "b" + "a: b: c\n")
+    inputs = load([str(tmp_path)])
+    assert ([document.name for document in inputs.documents], inputs.skipped) == (["a"], ())
+    assert [broken.file for broken in inputs.broken] == [str(tmp_path / "templates" / "b.yaml")]
 
 
 # --- hostile -----------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ from dractl.lint.advice import Advice
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Run
+    from dractl.lint.model import Run, Subject
 
 SEVERITY = "warning"
 KINDS = ("DeviceClass",)
@@ -51,7 +51,7 @@ KINDS = ("DeviceClass",)
 
 def check(run: Run) -> Iterator[Advice]:
     for subject in run.of("DeviceClass"):
-        if not subject.spec.get("selectors"):
+        if not subject.spec.get("selectors") and not _of_another_form(subject):
             yield Advice(
                 subject,
                 ("spec",),
@@ -59,3 +59,8 @@ def check(run: Run) -> Iterator[Advice]:
                 help=f'add a selector such as device.driver == "{subject.name or "gpu.example.com"}"',
                 key=True,
             )
+
+
+def _of_another_form(subject: Subject) -> bool:
+    """True for prototypes of the API, whose classes have no ``spec``."""
+    return "spec" not in subject.value and not {*subject.value} <= {"apiVersion", "kind", "metadata", "status"}

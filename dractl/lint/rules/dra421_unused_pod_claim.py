@@ -7,6 +7,9 @@ skipped: a network device is moved into the pod's network namespace, and no cont
 of KubeVirt, which use claims in `devices.gpus` and `devices.hostDevices`. If the claim is not in the input, or its
 driver is unknown to dractl, the finding is only an info: a driver may configure the pod as a whole.
 
+In the values of app-template, and of other charts of the same library, every controller has a pod: with its own
+`pod.resourceClaims`, or else those of `defaultPodOptions`.
+
 ## Why is this bad
 
 The devices are allocated and prepared, but no container can see them.
@@ -53,7 +56,8 @@ spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.ex
 
 ## Source
 
-k8s.io/api/core/v1 types.go PodSpec.ResourceClaims; google/dranet pkg/driver; kubevirt.io/api/core/v1 schema.go GPU
+k8s.io/api/core/v1 types.go PodSpec.ResourceClaims; google/dranet pkg/driver; kubevirt.io/api/core/v1 schema.go GPU;
+bjw-s-labs/helm-charts charts/library/common/templates/lib/pod/_getOption.tpl
 """
 
 from __future__ import annotations
@@ -62,14 +66,16 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
 from dractl.lint.catalogues import CLASSES, DRIVERS
+from dractl.lint.placeholders import holds_placeholder
 from dractl.lint.references import referenced
 from dractl.objects import items, mapping, text
 from dractl.patterns import pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import PodSpec, Run, Subject
+    from dractl.validation.violation import Path
 
 SEVERITY = "warning"
 KINDS = ("Pod template",)
@@ -80,25 +86,43 @@ _NETWORK = pattern(
 
 
 def check(run: Run) -> Iterator[Advice]:
-    for pod in run.pods:
-        if (pod.subject.document.api_version or "").startswith("kubevirt.io/") or not pod.fields.get("containers"):
+    for subject in run.subjects:
+        if (subject.document.api_version or "").startswith("kubevirt.io/"):
             continue
-        used = {text(item.get("name")) for _, item in pod.uses}
-        for path, claim in pod.claims:
-            name = text(claim.get("name"))
-            if not name or name in used or len(claim) < 2:
+        unused: dict[Path, list[PodSpec]] = {}  # several pods of a chart can have one list
+        used: set[Path] = set()
+        for pod in subject.pods:
+            if not pod.fields.get("containers"):
                 continue
-            named = set(_drivers(run, referenced(run, pod, claim)))
-            if any(_NETWORK.search(word.lower()) for word in (*map(text, claim.values()), *named)):
-                continue
-            yield Advice(
-                pod.subject,
-                (*path, "name"),
-                f"no container uses the claim {name}: its devices are allocated, but no container can see them",
-                help=f"add it to a container: resources: {{claims: [{{name: {name}}}]}}",
-                confidence="possible",
-                severity=None if any(word in DRIVERS or word in CLASSES for word in named) else "info",
-            )
+            names = {text(item.get("name")) for _, item in pod.uses}
+            for path, claim in pod.claims:
+                if text(claim.get("name")) in names or any(map(holds_placeholder, names)):
+                    used.add(path)
+                elif text(claim.get("name")) and len(claim) > 1:
+                    unused.setdefault(path, []).append(pod)
+        for path, pods in unused.items():
+            yield from _unused(run, path, pods, used=path in used)
+
+
+def _unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool) -> Iterator[Advice]:
+    """Advice on the claim at ``path``, which these pods do not use; ``used``: others of the chart do."""
+    pod = pods[0]
+    claim = next(claim for place, claim in pod.claims if place == path)
+    name = text(claim.get("name"))
+    named = set(_drivers(run, referenced(run, pod, claim)))
+    if any(_NETWORK.search(word.lower()) for word in (*map(text, claim.values()), *named)):
+        return
+    of = f" of {' and '.join(str(pod.path[-1]) for pod in pods)}" if pod.places is not None else ""
+    yield Advice(
+        pod.subject,
+        (*path, "name"),
+        f"no container{of} uses the claim {name}: its devices are allocated, but no container can see them",
+        help="list the claim only in the controllers that use it: pod: {resourceClaims: [...]}"
+        if used
+        else f"add it to a container: resources: {{claims: [{{name: {name}}}]}}",
+        confidence="possible",
+        severity=None if any(word in DRIVERS or word in CLASSES for word in named) else "info",
+    )
 
 
 def _drivers(run: Run, source: Subject | None) -> Iterator[str]:

@@ -26,3 +26,40 @@ def test_a_claim_that_is_not_in_the_input_is_an_info() -> None:
 def test_network_devices_are_moved_into_the_pod_and_named_by_no_container(device_class: str) -> None:
     text = documents(claim(f"port {device_class}"), unused(pod("gpu=gpus")))
     assert found(text, "DRA421") == []
+
+
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: photos}
+spec:
+  values:
+    defaultPodOptions:
+      resourceClaims: [{name: gpu, resourceClaimName: gpus}]
+    controllers:
+      server:
+        containers:
+          app: {image: {repository: x}, resources: {limits: {memory: 1Gi}}}
+      learning:
+        containers:
+          app: {image: {repository: x}, resources: {claims: [{name: CLAIM}]}}
+"""
+
+
+def test_each_controller_of_a_chart_has_a_pod() -> None:
+    text = documents(claim("gpu gpu.nvidia.com"), RELEASE.replace("CLAIM", "gpu"))
+    (finding,) = found(text, "DRA421")
+    assert (finding.path, finding.severity) == ("spec.values.defaultPodOptions.resourceClaims[0].name", "warning")
+    assert finding.message.startswith("no container of server uses the claim gpu")
+    assert "only in the controllers that use it" in (finding.help or "")
+
+
+def test_one_finding_for_a_list_that_several_controllers_share() -> None:
+    text = documents(claim("gpu gpu.nvidia.com"), RELEASE.replace("CLAIM", "gpus"))
+    (finding,) = found(text, "DRA421")
+    assert finding.message.startswith("no container of server and learning uses the claim gpu")
+
+
+def test_a_placeholder_may_be_the_name_of_the_claim() -> None:
+    (finding,) = found(RELEASE.replace("CLAIM", "'${NAME}'"), "DRA421")
+    assert finding.message.startswith("no container of server uses")

@@ -1,0 +1,72 @@
+"""Pods that charts of bjw-s' common library, such as app-template, make from the values of a HelmRelease.
+
+Source: bjw-s-labs/helm-charts@51909ff charts/library/common/templates/lib/pod/_spec.tpl, _getOption.tpl and
+fields/_containers.tpl.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.objects.pods import PodSpec
+from dractl.objects.values import items, mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dractl.objects.pods import Owner
+    from dractl.objects.values import Path
+
+_DEPTH = 16
+_CONTAINERS = ("initContainers", "containers")
+
+
+def chart_pods(subject: Owner, value: Mapping[str, Any]) -> Iterator[PodSpec[Owner]]:
+    """The pod of every controller in the values; none if other values are added to those in the object."""
+    if mapping(value.get("spec")).get("valuesFrom"):
+        return
+    for path, values in _values(value, ()):
+        for name, controller in mapping(values.get("controllers")).items():
+            if isinstance(controller, dict) and controller.get("enabled") is not False:
+                yield _pod(subject, path, values, name)
+
+
+def _values(node: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Every map with ``controllers`` whose containers have names as keys."""
+    if len(path) > _DEPTH:
+        return
+    if isinstance(node, dict):
+        controllers = mapping(node.get("controllers")).values()
+        if any(isinstance(controller, dict) and _has_containers(controller) for controller in controllers):
+            yield path, node
+        for key, child in node.items():
+            yield from _values(child, (*path, key))
+    else:
+        for at, child in enumerate(items(node)):
+            yield from _values(child, (*path, at))
+
+
+def _has_containers(controller: Mapping[str, Any]) -> bool:
+    containers = mapping(controller.get("containers"))
+    return bool(containers) and all(isinstance(container, dict) for container in containers.values())
+
+
+def _pod(subject: Owner, path: Path, values: Mapping[str, Any], name: str) -> PodSpec[Owner]:
+    home = (*path, "controllers", name)
+    controller = values["controllers"][name]
+    places: dict[tuple[str, int], Path] = {}
+    fields: dict[str, list[Any]] = {}
+    own = items(mapping(controller.get("pod")).get("resourceClaims"))
+    of_all = items(mapping(values.get("defaultPodOptions")).get("resourceClaims"))
+    listed = (*home, "pod") if own else (*path, "defaultPodOptions")
+    fields["resourceClaims"] = own or of_all
+    places.update({("resourceClaims", at): (*listed, "resourceClaims", at) for at in range(len(own or of_all))})
+    for kind in _CONTAINERS:
+        enabled = {
+            key: container
+            for key, container in mapping(controller.get(kind)).items()
+            if isinstance(container, dict) and container.get("enabled") is not False
+        }
+        fields[kind] = list(enabled.values())
+        places.update({(kind, at): (*home, kind, key) for at, key in enumerate(enabled)})
+    return PodSpec(subject, home, fields, places)
