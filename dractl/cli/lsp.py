@@ -11,6 +11,8 @@ from dractl.cli.options import Option
 from dractl.records import field, record
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lsprotocol import types
     from pygls.lsp.server import LanguageServer
     from pygls.workspace import TextDocument
@@ -42,18 +44,22 @@ def command(
     Examples: `dractl lsp`, `dractl lsp --kubernetes-version 1.36`
     """
     common.settle(color, quiet)
-    settings, environment = common.configuration(config, isolated), common.environment(isolated)
-    from dractl.cli.lint import selection
 
-    asked = common.asked(kubernetes_version, feature_gates, settings, environment)
-    editor = Editor(
-        common.target(*asked),
-        selection(settings, environment),
-        settings.exclude,
-        assumed=asked[0] is None,
-        unsafe=unsafe_fixes,
-    )
-    server = _server(editor)
+    def editor() -> Editor:
+        """An editor with the configuration of the working directory."""
+        from dractl.cli.lint import selection
+
+        settings, environment = common.configuration(config, isolated), common.environment(isolated)
+        asked = common.asked(kubernetes_version, feature_gates, settings, environment)
+        return Editor(
+            common.target(*asked),
+            selection(settings, environment),
+            settings.exclude,
+            assumed=asked[0] is None,
+            unsafe=unsafe_fixes,
+        )
+
+    server = _server(editor, follows=config is None)
     with open(os.dup(sys.stdout.fileno()), "wb") as output:  # pygls closes it at the end
         server.start_io(stdout=output)
 
@@ -105,8 +111,9 @@ def _name(path: str) -> str:
     return file.relative_to(Path.cwd()).as_posix() if file.is_relative_to(Path.cwd()) else str(file)
 
 
-def _server(editor: Editor) -> LanguageServer:
-    from dractl.errors import Unsupported
+def _server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
+    """A server with the settings of the working directory; one that ``follows`` changes to the editor's folder."""
+    from dractl.errors import DractlError, Unsupported
 
     try:
         from lsprotocol import types
@@ -116,6 +123,20 @@ def _server(editor: Editor) -> LanguageServer:
     from dractl import __version__, editing
 
     server = LanguageServer("dractl", __version__)
+    editor = make()
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        nonlocal editor
+        folder = _folder(params) if follows else None
+        if folder is None:
+            return
+        os.chdir(folder)
+        try:
+            editor = make()
+        except DractlError as error:
+            message = "; ".join(filter(None, (str(error), error.hint)))
+            server.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
 
     def publish(uri: str) -> None:
         document = server.workspace.get_text_document(uri)
@@ -164,6 +185,16 @@ def _server(editor: Editor) -> LanguageServer:
         ]
 
     return server
+
+
+def _folder(params: types.InitializeParams) -> str | None:
+    """The first folder that is open in the editor, if it is on this machine."""
+    from pygls.uris import to_fs_path
+
+    opened = [folder.uri for folder in params.workspace_folders or ()]
+    uri = (*opened, params.root_uri)[0]
+    path = to_fs_path(uri) if uri else None
+    return path if path and os.path.isdir(path) else None
 
 
 def _asked(server: LanguageServer, params: Any) -> tuple[TextDocument, int, int]:

@@ -124,6 +124,40 @@ def test_files_that_the_configuration_excludes_have_no_diagnostics(tmp_path: Pat
     assert published == [[]]
 
 
+@pytest.mark.parametrize(
+    ("text", "shown", "messages"),
+    [
+        ('exclude = ["claim.yaml"]', False, []),
+        ('exclud = ["claim.yaml"]', True, ["unknown setting exclud; did you mean exclude?"]),
+    ],
+)
+def test_the_configuration_is_that_of_the_open_folder(
+    tmp_path: Path, text: str, shown: bool, messages: list[str]
+) -> None:
+    pytest.importorskip("pygls", reason="pygls is in the extra lsp, and is not installed")
+    (tmp_path / "dractl.toml").write_text(text, encoding="utf-8")
+    folders = [{"uri": tmp_path.as_uri(), "name": "project"}]
+    document = {"uri": (tmp_path / "claim.yaml").as_uri(), "languageId": "yaml", "version": 1, "text": TEXT}
+    answers, status = played(
+        [
+            {
+                "id": 1,
+                "method": "initialize",
+                "params": {"processId": None, "rootUri": None, "workspaceFolders": folders, "capabilities": {}},
+            },
+            {"method": "textDocument/didOpen", "params": {"textDocument": document}},
+            {"id": 2, "method": "shutdown"},
+            {"method": "exit"},
+        ],
+        "--quiet",
+    )
+    assert status == 0
+    (published,) = [a["params"] for a in answers if a.get("method") == "textDocument/publishDiagnostics"]
+    assert bool(published["diagnostics"]) == shown
+    told = [a["params"]["message"] for a in answers if a.get("method") == "window/showMessage"]
+    assert [message.partition(": ")[2] for message in told] == messages
+
+
 def test_without_pygls_one_line_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
