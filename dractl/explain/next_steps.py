@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dractl.cluster.state import key_of, text_at
 from dractl.explain import causes
+from dractl.explain.passing_taints import passing
 from dractl.records import record
+from dractl.scheduler.rejection import Untolerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -301,6 +303,8 @@ def _placed_by_hand(cause: causes.PlacedByHand, asked: Asked) -> Iterator[NextSt
 def _filtered(cause: causes.NodeFilter, asked: Asked) -> Iterator[NextStep]:
     if (cause.plugin or "").startswith("Volume"):
         yield from _volumes(asked.volumes, asked.namespace)
+    elif cause.plugin == "TaintToleration" and cause.nodes:
+        yield from _tainted_node(cause)
     elif cause.plugin == "NodeAffinity":
         yield NextStep(
             "add a node that the pod's nodeSelector and affinity want, or scale up its node pool",
@@ -314,6 +318,16 @@ def _filtered(cause: causes.NodeFilter, asked: Asked) -> Iterator[NextStep]:
         )
     elif cause.nodes:
         yield NextStep(f"look at node {cause.nodes[0]}", f"kubectl describe node {cause.nodes[0]}")
+
+
+def _tainted_node(cause: causes.NodeFilter) -> Iterator[NextStep]:
+    keys = (each.taint.key or "" for each in cause.unmet if isinstance(each, Untolerated))
+    leaving = next((found for key in keys if (found := passing(key)) is not None and found.leaving), None)
+    node = cause.nodes[0]
+    if leaving is None:
+        yield NextStep(f"look at node {node}", f"kubectl describe node {node}")
+    else:
+        yield NextStep(f"see whether a new node comes: {leaving.who} is about to remove {node}", "kubectl get nodes -w")
 
 
 @_for(causes.ExtendedResourceUnmapped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.explain.passing_taints import aside
 from dractl.scheduler import rejection
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _sentence(wanted: Unmet) -> str:
         case rejection.OtherNodes(nodes):
             return f"node affinity wants the node {', '.join(nodes)}"
         case rejection.Untolerated(taint):
-            return f"taint {taint_text(taint)} is not tolerated"
+            return f"taint {taint_text(taint)} is not tolerated{aside(taint.key or '')}"
         case rejection.LabelUnmet(key, value):
             return f"nodeSelector wants {key}={value}"
         case rejection.AffinityUnmet(selector):

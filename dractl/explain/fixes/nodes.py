@@ -13,6 +13,7 @@ from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic, 
 from dractl.explain.fixes.edits import append, drop, put
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import corrected, near_miss, taint_name, with_effect
+from dractl.explain.passing_taints import passing
 from dractl.model.nearest import nearest
 from dractl.scheduler.node_filters import tolerated
 from dractl.scheduler.snapshot import NodeInfo, PodInfo, pod_requests, quantity
@@ -31,6 +32,7 @@ _NAMED = 3  # nodes
 _GIVEN = ("kubernetes.io", "topology.kubernetes.io", "failure-domain.beta.kubernetes.io", "beta.kubernetes.io")
 _HOSTNAME = "kubernetes.io/hostname"
 _CORDON = "node.kubernetes.io/unschedulable"
+_DEAD = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _REQUIRED = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
@@ -132,7 +134,10 @@ def _untaint(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[C
     cordoned = bool(at(verdict.node, "spec", "unschedulable"))
     bad = [t for t in _untolerated(problem, verdict) if not (cordoned and text_at(t, "key") == _CORDON)]
     pod = problem.target if problem.pod is not None else None
-    own = [t for t in bad if not text_at(t, "key").startswith("node.kubernetes.io/")]
+    found = [passing(text_at(t, "key")) for t in bad]
+    if any(controller is not None and controller.leaving for controller in found):
+        return  # the node goes away
+    own = [t for t, controller in zip(bad, found, strict=True) if controller is None]
     names = ", ".join(map(taint_name, bad))
     if pod is not None and own and len(own) == len(bad):
         keys = ", ".join(text_at(t, "key") for t in own)
@@ -158,15 +163,23 @@ def _untaint(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[C
     untainted = (_node_patch(verdict, _taints(left)),)
     slot = Slot(Topic.NODE, f"taint {names}")
     also = _or_others(problem, verdict)
-    if len(own) < len(bad):  # the node controller removes its own taints when their cause is gone
-        dead = any("unreachable" in text_at(t, "key") or "not-ready" in text_at(t, "key") for t in bad)
+    if len(own) < len(bad):  # controllers remove their own taints when the cause is gone
+        dead = any(text_at(t, "key") in _DEAD for t in bad)
         title = f"wait until {verdict.name} is {'back' if dead else 'ready'}: {names} goes away"
-        effect = "; ".join(filter(None, (f"see kubectl describe node {verdict.name}, and its kubelet", also)))
+        said = _kubelet_says(verdict.node)
+        look = f"see kubectl describe node {verdict.name}, and its kubelet" + (f", which says: {said}" if said else "")
+        effect = "; ".join(filter(None, (look, also)))
         yield Candidate(title, (), slot, Preference.RESTORE, effect=effect, tried=untainted)
     else:
         title = f"remove taint {names} from {verdict.name}"
         effect = "; ".join(filter(None, ("for every pod", also)))
         yield Candidate(title, untainted, slot, Preference.POLICY, effect=effect)
+
+
+def _kubelet_says(node: Raw) -> str:
+    """The message of the condition that a node is not ready; empty for nodes that are, and from other controllers."""
+    ready = next((c for c in maps_at(node, "status", "conditions") if c.get("type") == "Ready"), None)
+    return text_at(ready, "message") if text_at(ready, "status") == "False" else ""
 
 
 def _affinity(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:

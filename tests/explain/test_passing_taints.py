@@ -1,0 +1,73 @@
+"""Nodes with taints that controllers set for a time: to tolerate them would put the pod on a node that goes away, or
+that is not ready."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.allocation import Features
+from dractl.explain import Explainer, Explanation, find
+from tests.explain.cluster import claim, device, device_class, node, pod, request, slice_of, state_of
+
+
+def explain(*taints: str, **more: Any) -> Explanation:
+    made = [dict(zip(("key", "effect"), taint.split(":"), strict=True)) for taint in taints]
+    there = node("node-1", taints=made)
+    there.setdefault("status", {}).update(more)
+    state = state_of(
+        device_class("gpu", "device.driver == 'gpu.example.com'"),
+        there,
+        slice_of("gpu.example.com", "node-1", device("gpu-0")),
+        claim("c", request("r", "gpu")),
+        pod("p", {"name": "g", "resourceClaimName": "c"}),
+    )
+    (question,) = find(state, "pod/p", None)
+    return Explainer(state, Features.for_release("1.37")).explain(question)
+
+
+@pytest.mark.parametrize(
+    ("key", "who"),
+    [
+        ("ToBeDeletedByClusterAutoscaler", "Cluster Autoscaler"),
+        ("karpenter.sh/disrupted", "Karpenter"),
+        ("aws-node-termination-handler/spot-itn", "AWS Node Termination Handler"),
+        ("cloud.google.com/impending-node-termination", "GKE"),
+        ("node.cloudprovider.kubernetes.io/shutdown", "cloud-controller-manager"),
+    ],
+)
+def test_a_node_that_goes_away_is_not_made_to_fit(key: str, who: str) -> None:
+    for taints in ([f"{key}:NoSchedule"], [f"{key}:NoSchedule", "team-a:NoSchedule"]):
+        answer = explain(*taints)
+        assert f"{who} is about to remove the node" in answer.headline
+        assert answer.fixes == ()
+        assert f"{who} is about to remove node-1" in answer.next[0].text
+
+
+@pytest.mark.parametrize(
+    ("key", "who"),
+    [
+        ("node.cloudprovider.kubernetes.io/uninitialized", "cloud-controller-manager"),
+        ("karpenter.sh/unregistered", "Karpenter"),
+        ("ebs.csi.aws.com/agent-not-ready", "the agent of ebs.csi.aws.com"),
+    ],
+)
+def test_a_node_that_starts_is_waited_for(key: str, who: str) -> None:
+    answer = explain(f"{key}:NoSchedule")
+    assert f"{who} removes it when the node is ready" in answer.headline
+    assert [fix.title.partition(":")[0] for fix in answer.fixes] == ["wait until node-1 is ready"]
+
+
+def test_the_kubelet_of_a_node_that_is_not_ready_is_quoted() -> None:
+    said = "container runtime network not ready: cni plugin not initialized"
+    condition = {"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": said}
+    (fix,) = explain("node.kubernetes.io/not-ready:NoSchedule", conditions=[condition]).fixes
+    assert fix.title.startswith("wait until node-1 is back")
+    assert said in fix.effect
+
+
+def test_a_taint_that_people_set_is_tolerated_or_removed() -> None:
+    titles = [fix.title for fix in explain("nvidia.com/gpu:NoSchedule").fixes]
+    assert titles[0] == "add a toleration for nvidia.com/gpu:NoSchedule to the pod"
+    assert titles[1] == "remove taint nvidia.com/gpu:NoSchedule from node-1"
