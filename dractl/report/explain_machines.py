@@ -11,7 +11,7 @@ from dractl.report.plain import plural, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dractl.explain import Explanation
+    from dractl.explain import Explanation, Reason
     from dractl.explain.machines import Answer, Comparison
     from dractl.report.canvas import Canvas
 
@@ -95,4 +95,15 @@ def _detail(answer: Explanation) -> str:
     if answer.fits:
         devices = [item.device for node in answer.nodes[:1] for item in node.allocation]
         return printable(f"gets {', '.join(devices)}" if devices else answer.headline)
-    return printable(answer.reasons[0].short if answer.reasons else answer.headline)
+    if not answer.reasons:
+        return printable(answer.headline)
+    return printable("; ".join(dict.fromkeys(reason.short for reason in _first(answer))))
+
+
+def _first(answer: Explanation) -> Iterator[Reason]:
+    """The first reason; of alternatives of a request, that of each."""
+    first, *others = answer.reasons
+    yield first
+    asked, slash, _ = (first.request or "").partition("/")
+    if slash:
+        yield from (reason for reason in others if (reason.request or "").startswith(f"{asked}/"))

@@ -327,3 +327,16 @@ def test_drivers_are_configured(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "write DRIVER=0.4, such as gpu.nvidia.com=0.4" in capsys.readouterr().err
     assert explain(*arguments, "--driver-option", "gpu.nvidia.com:dynamicMig=true") == 2
     assert "did you mean dynamicMIG?" in capsys.readouterr().err
+
+
+def test_every_alternative_has_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    alternatives = ", ".join(
+        f"{{name: {name}, deviceClassName: {of}}}" for name, of in (("big", "gpu.amd.com"), ("small", "gpu.intel.com"))
+    )
+    (tmp_path / "claim.yaml").write_text(
+        requests("deviceClassName: x").replace("exactly: {deviceClassName: x}", f"firstAvailable: [{alternatives}]")
+    )
+    assert explain(str(tmp_path / "claim.yaml"), "--hardware", "dgx-h100") == 1
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "dgx-h100" in line]
+    assert "request r0/big: driver gpu.amd.com publishes no ResourceSlice" in row
+    assert "request r0/small: driver gpu.intel.com publishes no ResourceSlice" in row
