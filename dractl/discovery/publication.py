@@ -83,10 +83,11 @@ class Publication:
         """The published name of the function at ``bdf``; None if it is published in parts or not at all.
 
         NVIDIA's driver names a MIG device after its GPU (``gpu-0-mig-1g5gb-19-3``, mig.go ToCanonicalName), so a GPU
-        in MIG mode still has a name: ``gpu-0``.
+        of which only MIG devices are published still has a name: ``gpu-0-mig-*``.
         """
         devices = self.of(bdf)
-        names = {device.name.partition("-mig-")[0] if device.kind == "mig" else device.shown for device in devices}
+        whole = {device.shown for device in devices if device.kind != "mig"}
+        names = whole or {f"{device.name.partition('-mig-')[0]}-mig-*" for device in devices}
         return names.pop() if len(names) == 1 else None
 
 

@@ -25,7 +25,7 @@ ORDER = {"gpu": 0, "accelerator": 1, "nic": 2, "rdma": 2, "nvme": 3}
 
 _SMT = {"notsupported": "not supported", "notimplemented": "not implemented", "forceoff": "forced off"}
 _LABELS = {"gpu": "GPU", "accelerator": "ACC", "nic": "NIC", "rdma": "NIC", "nvme": "NVME"}
-_MAX_LABEL = 10
+_MAX_LABEL = 12  # gpu-15-mig-*
 _MAX_NAMES = 4
 
 

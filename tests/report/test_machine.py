@@ -85,8 +85,10 @@ def test_a_narrow_tree_loses_nothing(width: int, plx: Machine) -> None:
 def test_the_fabric_is_named(plx: Machine) -> None:
     names = {bdf: name for bdf in plx.pci if (name := published(plx).name_of(bdf))}
     mesh, clique = machine_text.fabric_lines(plx, names)
-    assert mesh == "NV18 from each to every other: gpu-7 gpu-6 gpu-5 gpu-4 gpu-3 gpu-2 gpu-1 gpu-0"
-    assert clique.startswith("clique a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf.7 (label nvidia.com/gpu.clique): gpu-7 ")
+    assert mesh == "NV18 from each to every other: gpu-7-mig-* gpu-6 gpu-5 gpu-4 gpu-3 gpu-2 gpu-1 gpu-0"
+    assert clique.startswith(
+        "clique a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf.7 (label nvidia.com/gpu.clique): gpu-7-mig-* "
+    )
 
 
 def test_verbose_trees_have_uuids_and_profiles(plx: Machine) -> None:
@@ -172,7 +174,7 @@ def test_a_page_shows_distances_in_words_and_to_the_keyboard(plx: Machine) -> No
     assert page.count('<span class="level"></span>') == len(cards)  # filled by the script
     assert 'addEventListener("focus"' in page
     heads = re.findall(r'<th scope="col"[^>]*>([^<]+)</th>', page)
-    assert heads[:8] == [f"gpu-{number}" for number in range(7, -1, -1)]
+    assert heads[:8] == ["gpu-7-mig-*", *(f"gpu-{number}" for number in range(6, -1, -1))]
     assert heads[8] == "NIC0"
 
 
