@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dractl.allocation import DeviceID
 from dractl.cluster.pods import consumers, ended
 from dractl.cluster.state import key_of, list_at, maps_at, text_at
+from dractl.cluster.workloads import workload
 from dractl.objects import identity, newest
 from dractl.records import record
 
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
 
 @record
 class Holder:
-    """A holder of devices: a claim, and the pod that it is reserved for (None: no pod)."""
+    """A holder of devices: a claim, the pod that it is reserved for (None: no pod), and the pod's workload."""
 
     claim: str  # namespace/name
     devices: tuple[str, ...]  # driver/pool/device
     pod: str | None = None  # namespace/name
     since: str | None = None  # RFC 3339, when the claim was allocated
-    finished: bool | None = None  # the pod has ended or is gone; None: not in the source
+    finished: bool | None = None  # the pod has ended or is gone; None: not in the input
+    workload: str | None = None  # Kind namespace/name, of pods that a controller creates
 
 
 class Devices:
@@ -110,7 +112,9 @@ class Devices:
         for name in names:
             pod = self.state.get("Pod", (key[0], name))
             finished = None if pod is None and not self.state.has("Pod") else pod is None or ended(pod)
-            yield Holder("/".join(key), devices, f"{key[0]}/{name}", since or None, finished)
+            owner = workload(pod)
+            made_by = f"{owner[0]} {key[0]}/{owner[1]}" if owner is not None else None
+            yield Holder("/".join(key), devices, f"{key[0]}/{name}", since or None, finished, made_by)
 
 
 def is_left_over(state: ClusterState, holder: Holder) -> bool:

@@ -10,7 +10,7 @@ from dractl.cel import reading
 from dractl.explain.answer import Evaluated, Saw
 from dractl.explain.causes.reason import reason_of
 from dractl.explain.wording import Names, Scope, say
-from dractl.records import field, record
+from dractl.records import field, record, replace
 from dractl.scheduler.extended import as_written
 from dractl.scheduler.rejection import Untolerated
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dractl.model import CapacityRequestPolicy, DeviceClass, DeviceSubRequest, ExactDeviceRequest, RequestRef
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.rejection import Rejection
+    from dractl.scheduler.rejection import Rejection, Unmet
     from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 _MANY = 64  # with more nodes than this, those with the same answer share one
@@ -175,11 +175,12 @@ def _refusals(scheduler: Scheduler, question: Question, node: str) -> tuple[Reje
     found = scheduler.refusals(question.value, node)
     if not any(refused.plugin == "NodeUnschedulable" for refused in found):
         return found
-    return tuple(
-        r
-        for r in found
-        if not any(isinstance(u, Untolerated) and u.taint.key == "node.kubernetes.io/unschedulable" for u in r.unmet)
-    )
+    without = ((r, tuple(unmet for unmet in r.unmet if not _of_cordon(unmet))) for r in found)
+    return tuple(r if left == r.unmet else replace(r, unmet=left) for r, left in without if left or not r.unmet)
+
+
+def _of_cordon(unmet: Unmet) -> bool:
+    return isinstance(unmet, Untolerated) and unmet.taint.key == "node.kubernetes.io/unschedulable"
 
 
 def _survey(scheduler: Scheduler, verdict: NodeVerdict) -> Survey:

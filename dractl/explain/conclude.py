@@ -12,12 +12,17 @@ from dractl.explain.answer import FITS
 from dractl.explain.causes import (
     STOPPED,
     DeviceInUse,
+    EvictionLoop,
     GangTooSmall,
+    HoldersEnded,
+    HoldersTerminating,
     Mixed,
     NoConsumer,
     NodeFilter,
     NotReadable,
+    OldReplicas,
     OtherScheduler,
+    OwnReplicas,
     PinnedNode,
     PodGroupMissing,
     SelectorFalse,
@@ -26,11 +31,11 @@ from dractl.explain.causes import (
     WouldFitNow,
 )
 from dractl.explain.diagnose import pods
-from dractl.explain.diagnose.between import not_tried, siblings, spanning
+from dractl.explain.diagnose.between import not_tried, siblings
 from dractl.explain.diagnose.nodes import everywhere
 from dractl.explain.rank import dominates
 from dractl.explain.unread import sentences
-from dractl.explain.wording import Scope, first
+from dractl.explain.wording import Scope, first, whose
 from dractl.records import record, replace
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.wording import of_nodes, unchecked
@@ -49,6 +54,8 @@ if TYPE_CHECKING:
     from dractl.scheduler.verdict import Attempt
 
     Raw = Mapping[str, Any]
+
+_NAME_HOLDERS = (EvictionLoop, HoldersEnded, HoldersTerminating, OldReplicas, OwnReplicas)
 
 
 @record
@@ -70,12 +77,21 @@ class Conclusion:
         return self.verdict in FITS
 
 
-def of_attempt(case: Case, found: Sequence[NodeFindings], ranked: tuple[Cause, ...], *, one_node: bool) -> Conclusion:
-    """Conclusion from the scheduling attempt alone. ``one_node``: a single node was asked about."""
+def of_attempt(
+    case: Case,
+    found: Sequence[NodeFindings],
+    ranked: tuple[Cause, ...],
+    *,
+    one_node: bool,
+    behind: Sequence[Cause] = (),
+) -> Conclusion:
+    """Conclusion from the scheduling attempt alone. ``one_node``: a single node was asked about; ``behind``: causes
+    that span objects, which may say already who holds the devices."""
     attempt = case.attempt
+    said = any(isinstance(cause, _NAME_HOLDERS) for cause in behind)
     return Conclusion(
         _verdict(attempt),
-        _headline(case, found, ranked, one_node=one_node),
+        _headline(case, found, ranked, one_node=one_node, holders=not said),
         ranked,
         attempt.message,
         tuple(_search_notes(case)),
@@ -95,7 +111,9 @@ def _verdict(attempt: Attempt) -> Verdict:
     return "blocked" if all(n.rejection is not None for n in attempt.nodes) else "unallocatable"
 
 
-def _headline(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause], *, one_node: bool) -> str:
+def _headline(
+    case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause], *, one_node: bool, holders: bool
+) -> str:
     attempt = case.attempt
     if attempt.stopped:
         return case.say(ranked[0])
@@ -105,7 +123,9 @@ def _headline(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
     near = bool(ranked) and total > 1 and _of_one_node(ranked[0], found, total)
     scope = Scope.ONE if near or total == 1 else Scope.ALL
     told = _own(ranked[0], found) if near else ranked[0] if ranked else None
-    why = case.say(told, scope, brief=True) + _besides(case, ranked[0], found) if told is not None else ""
+    why = ""
+    if told is not None:
+        why = case.say(told, scope, brief=True) + (whose(told) if holders else "") + _besides(case, ranked[0], found)
     if attempt.fatal is not None:
         return f"the scheduler's attempt ends in an error: {why}"
     if attempt.late is not None:
@@ -179,9 +199,8 @@ def _search_notes(case: Case) -> Iterator[str]:
 # -- what lies outside DRA --
 
 
-def with_underlying(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) -> Conclusion:
+def with_underlying(case: Case, conclusion: Conclusion, behind: tuple[Cause, ...]) -> Conclusion:
     """Conclusion that names the underlying cause first: one of several objects, a driver or a workload."""
-    behind = spanning(case, found, conclusion.causes)
     if not behind:
         return conclusion
     sentence = case.say(behind[0])

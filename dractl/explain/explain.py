@@ -27,6 +27,7 @@ from dractl.explain.conclude import (
     with_unread,
 )
 from dractl.explain.diagnose import pods
+from dractl.explain.diagnose.between import spanning
 from dractl.explain.diagnose.gangs import NO_GROUP, Group, group_of
 from dractl.explain.diagnose.nodes import allocation_of, findings, over_nodes
 from dractl.explain.fixes import Found, Problem, find_fixes
@@ -114,10 +115,12 @@ class Explainer:
             return self._after_release(question, released, about, notes)
         case = case_of(self.scheduler, self.devices, question, self._on_node(attempt))
         found = findings(case)
-        conclusion = of_attempt(case, found, self._ranked(case, found), one_node=self.options.node is not None)
+        ranked = self._ranked(case, found)
+        behind = spanning(case, found, ranked)
+        conclusion = of_attempt(case, found, ranked, one_node=self.options.node is not None, behind=behind)
         group = self.group(question)
         if not (group.causes and conclusion.fits):
-            conclusion = with_underlying(case, found, conclusion)
+            conclusion = with_underlying(case, conclusion, behind)
         conclusion = with_pod(case, found, conclusion, group)
         if about is not None:
             conclusion = about_claim(case, conclusion, "/".join((about.namespace, about.name)))
@@ -174,8 +177,10 @@ class Explainer:
         case = case_of(self.scheduler, self.devices, question, self._on_node(attempt))
         found = findings(case)
         if attempt.stopped or (attempt.nodes and not attempt.fits):
-            conclusion = of_attempt(case, found, self._ranked(case, found), one_node=self.options.node is not None)
-            conclusion = with_unread(case, found, with_underlying(case, found, conclusion), blind)
+            ranked = self._ranked(case, found)
+            behind = spanning(case, found, ranked)
+            conclusion = of_attempt(case, found, ranked, one_node=self.options.node is not None, behind=behind)
+            conclusion = with_unread(case, found, with_underlying(case, conclusion, behind), blind)
         else:
             conclusion = of_message(case, blind)
         conclusion = of_pod_alone(case, conclusion)

@@ -485,7 +485,7 @@ def of_placed(pod: Raw, cause: causes.NotPrepared) -> tuple[NextStep, ...]:
             "correct the parameters in the config of the claim or its template, and recreate the pod",
             f"kubectl get resourceclaims,resourceclaimtemplates -n {namespace} -o yaml",
         )
-        return (correct, restart, see)
+        return (correct, see)
     if cause.vanished:
         again = NextStep(
             "recreate the pod: its driver then prepares the devices again", f"kubectl delete pod {name} -n {namespace}"
@@ -501,6 +501,8 @@ def of_placed(pod: Raw, cause: causes.NotPrepared) -> tuple[NextStep, ...]:
             f"kubectl get pods -A -o wide -l resource.nvidia.com/computeDomain --field-selector spec.nodeName={node}",
         )
         return (domain, daemon, see)
+    if cause.answered:
+        return (NextStep(f"read the log of {driver} on {node}: it refuses to prepare the claim", _on(node)), see)
     return (restart, see)
 
 

@@ -16,6 +16,7 @@ from dractl.explain.causes import (
     PinnedNode,
     merge,
 )
+from dractl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +56,8 @@ def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
     for key, cause in merged.items():
         if isinstance(cause, NodeFilter) and len(cause.nodes) == len(verdicts):
             reach[key] = EVERYWHERE
-    ranked = [merged[k] for k in sorted(merged, key=lambda k: (-reach[k], -len(merged[k].nodes)))]
+    closed = {name for node in nodes if node.refused for name in (node.name, *node.like)}
+    ranked = [_open_first(merged[k], closed) for k in sorted(merged, key=lambda k: (-reach[k], -len(merged[k].nodes)))]
     full = next((cause for cause in ranked if dominates(cause, len(verdicts))), None)
     odd = len(verdicts) * (1 - _MOST)
     if full is not None and isinstance(ranked[0], NodeFilter) and len(ranked[0].nodes) <= odd:
@@ -63,6 +65,13 @@ def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
     ranked = _nearer_alternative(_where_the_claim_is(ranked))
     mixed = _mixed(nodes, ranked)
     return (mixed, *ranked) if mixed is not None else tuple(ranked)
+
+
+def _open_first(cause: Cause, closed: set[str]) -> Cause:
+    """A cause that lies in devices, with the nodes first where nothing else keeps the pod away."""
+    if not cause.about or not closed.intersection(cause.nodes):
+        return cause
+    return replace(cause, nodes=tuple(sorted(cause.nodes, key=lambda name: name in closed)))
 
 
 def _where_the_claim_is(ranked: list[Cause]) -> list[Cause]:

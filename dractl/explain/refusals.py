@@ -21,10 +21,46 @@ def of_rejection(refused: Rejection) -> str:
 
 def unmet(wanted: Iterable[Unmet]) -> str:
     """``cpu: wants 4, free 2 of 8; the node may run 110 pods and runs 110``."""
-    return "; ".join(map(_sentence, wanted))
+    found = tuple(wanted)
+    taints = [one.taint for one in found if isinstance(one, rejection.Untolerated)]
+    others = (_sentence(one) for one in found if not isinstance(one, rejection.Untolerated))
+    return "; ".join(filter(None, (_untolerated(taints), *others)))
 
 
 _MOST = 4  # values of a label
+
+# What the node controller says with a taint: k8s.io/api core/v1 well_known_taints.go.
+_CONDITIONS = {
+    "node.kubernetes.io/not-ready": "the node is not ready",
+    "node.kubernetes.io/unreachable": "the node does not answer",
+    "node.kubernetes.io/memory-pressure": "the node is short of memory",
+    "node.kubernetes.io/disk-pressure": "the node is short of disk space",
+    "node.kubernetes.io/pid-pressure": "the node is short of process IDs",
+    "node.kubernetes.io/network-unavailable": "the node's network is not set up yet",
+    "node.kubernetes.io/out-of-service": "the node is out of service",
+}
+
+
+def _untolerated(taints: Iterable[Taint]) -> str:
+    """Taints of a node that the pod does not tolerate; what the node's own ones stand for comes first."""
+    said: dict[str, list[str]] = {}
+    others: list[str] = []
+    asides: list[str] = []
+    for taint in taints:
+        state = _CONDITIONS.get(taint.key or "")
+        if state is None:
+            others.append(taint_text(taint))
+            asides.append(aside(taint.key or ""))
+        else:
+            said.setdefault(state, []).append(taint_text(taint))
+    parts = [f"{state} (taint {', '.join(texts)})" for state, texts in said.items()]
+    if others:
+        one = len(others) == 1
+        meant = next(filter(None, asides), "")
+        parts.append(
+            f"{'taint' if one else 'taints'} {', '.join(others)} {'is' if one else 'are'} not tolerated{meant}"
+        )
+    return "; ".join(parts)
 
 
 def labels_text(labels: Iterable[NodeLabel], one: bool = True) -> str:
@@ -82,7 +118,7 @@ def _sentence(wanted: Unmet) -> str:
         case rejection.OtherNodes(nodes):
             return f"node affinity wants the node {', '.join(nodes)}"
         case rejection.Untolerated(taint):
-            return f"taint {taint_text(taint)} is not tolerated{aside(taint.key or '')}"
+            return _untolerated([taint])
         case rejection.LabelUnmet(key, value):
             return f"nodeSelector wants {key}={value}"
         case rejection.AffinityUnmet(selector):

@@ -86,10 +86,33 @@ def say(cause: Cause, names: Names, scope: Scope = Scope.ONE, *, brief: bool = F
         cause = replace(cause, missing=() if cause.quote else cause.missing)
     sentence = _SENTENCES[kind](cause, names, scope)
     holders: Sequence[Holder] = getattr(cause, "holders", ())
-    shown = brief and not isinstance(cause, causes.CountersShort)  # the funnel names the counters only
-    if holders and not shown and isinstance(cause, _NAMES_HOLDERS) and getattr(cause, "exists", True):
-        sentence += f"; held by {held_by(holders)}"
-    return sentence
+    if not holders or not isinstance(cause, _NAMES_HOLDERS) or not getattr(cause, "exists", True):
+        return sentence
+    if brief:  # the funnel names the counters only
+        return f"{sentence}; held by {by_whom(holders)}" if isinstance(cause, causes.CountersShort) else sentence
+    return f"{sentence}; held by {held_by(holders)}"
+
+
+def whose(cause: Cause) -> str:
+    """``; held by Deployment ml/web``: what a headline adds to the brief sentence about devices that are in use."""
+    holders: Sequence[Holder] = getattr(cause, "holders", ())
+    if isinstance(cause, causes.DeviceInUseSamePod | causes.CountersShort) or not getattr(cause, "exists", True):
+        return ""
+    return f"; held by {by_whom(holders)}" if holders and isinstance(cause, _NAMES_HOLDERS) else ""
+
+
+def by_whom(holders: Sequence[Holder], most: int = 2) -> str:
+    """``Deployment ml/web, pod ml/eval-0 and 2 more``: whoever uses the claims that hold devices."""
+
+    def one(holder: Holder) -> str:
+        if holder.pod is None:
+            return f"claim {holder.claim}, which no pod uses"
+        return holder.workload or f"pod {holder.pod}"
+
+    names = list(dict.fromkeys(map(one, holders)))
+    if len(names) > 1 and all(name.startswith("pod ") for name in names):
+        names = [f"pods {names[0][4:]}", *(name[4:] for name in names[1:])]
+    return first(names, most)
 
 
 def held_by(holders: Sequence[Holder], most: int = 3) -> str:
@@ -159,6 +182,7 @@ def plural(number: int, noun: str) -> str:
 
 _SENTENCES: dict[type[Any], Callable[[Any, Names, Scope], str]] = {}
 _NAMES_HOLDERS = (
+    causes.AllNeedsFree,
     causes.DeviceInUse,
     causes.DeviceInUseSamePod,
     causes.CountersShort,
@@ -507,10 +531,7 @@ def _rivals(cause: causes.Rivals, names: Names, scope: Scope) -> str:
 def _all_needs_free(cause: causes.AllNeedsFree, names: Names, scope: Scope) -> str:
     request = names.request(cause.request) if cause.request is not None else "the request"
     taken = cause.taken
-    return (
-        f"{request} wants all {cause.want} matching devices; {taken} {'is' if taken == 1 else 'are'} held by "
-        f"{held_by(cause.holders)}"
-    )
+    return f"{request} wants all {cause.want} matching devices; {taken} {'is' if taken == 1 else 'are'} in use"
 
 
 @_says(causes.Tainted)
@@ -539,10 +560,14 @@ def _taints(cause: causes.Tainted) -> str:
 
 @_says(causes.CountersShort)
 def _counters_short(cause: causes.CountersShort, names: Names, scope: Scope) -> str:
-    why = f"{_lead(cause, names)}counter set {cause.counter_set} has too little left of {', '.join(cause.counters[:4])}"
-    why += f" (wants {cause.want}, free {cause.free})" if cause.want is not None else ""
     parts = tuple(dict.fromkeys(device.rpartition("/")[2] for device in cause.devices))
-    return f"{why} for device {first(parts, 2)}" if parts else why
+    what = f"device {parts[0]} shares" if len(parts) == 1 else f"devices {first(parts, 2)} share"
+    why = (
+        f"{_lead(cause, names)}{what} hardware with partitions that are in use: counter set {cause.counter_set} has "
+        f"too little left of {', '.join(cause.counters[:4])}"
+    )
+    why += f" (wants {cause.want}, free {cause.free})" if cause.want is not None else ""
+    return why
 
 
 @_says(causes.CapacityMissing)

@@ -195,11 +195,9 @@ def _node_name(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
 
 
 def _taints(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
-    for taint in node.taints:
-        if taint.effect in ("NoSchedule", "NoExecute") and not tolerated(taint, filters.pod.tolerations):
-            text = "node(s) had untolerated taint(s)"
-            return Rejection("TaintToleration", (text,), True, (Untolerated(taint),))
-    return None
+    refusing = (taint for taint in node.taints if taint.effect in ("NoSchedule", "NoExecute"))
+    unmet = tuple(Untolerated(taint) for taint in refusing if not tolerated(taint, filters.pod.tolerations))
+    return Rejection("TaintToleration", ("node(s) had untolerated taint(s)",), True, unmet) if unmet else None
 
 
 def _affinity(filters: NodeFilters, node: NodeInfo) -> Rejection | None:

@@ -174,7 +174,7 @@ def test_an_answer_for_one_node_is_about_that_node() -> None:
     assert Explainer(state, features, Options(node="node-2")).explain(question).verdict == "allocatable"
     answer = Explainer(state, features, Options(node="node-1")).explain(question)
     assert answer.verdict == "unallocatable"
-    assert answer.headline == "does not fit on node-1: request r: the only matching device is in use"
+    assert answer.headline == "does not fit on node-1: request r: the only matching device is in use; held by pod ml/x"
     assert all("node-1" in fix.nodes for fix in answer.fixes)
 
 

@@ -140,6 +140,12 @@ class NotPrepared(Cause):
         """The fields of the configuration that the driver would refuse."""
         return tuple(path for _, path, _ in self.faults)
 
+    @property
+    def answered(self) -> bool:
+        """True if the driver itself refused (kubernetes pkg/kubelet/cm/dra/manager.go): it runs and is registered."""
+        silent = any(code in self.event for code in ("code = Unavailable", "code = DeadlineExceeded"))
+        return not silent and ("rpc error" in self.event or "failed for claim" in self.event)
+
 
 @value
 class TimeoutRisk(OfClaim):

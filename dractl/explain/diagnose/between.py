@@ -320,8 +320,11 @@ def _absent(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) 
 
 
 def _apart(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
-    """Requests that each find devices, on different nodes only."""
-    lacking = [{c.about[0] for c in n.causes if isinstance(c, NoSlicesOnNode) and c.about} for n in found]
+    """Requests that each find devices, on different nodes only; those with alternatives are left out."""
+    lacking = [
+        {c.about[0] for c in n.causes if isinstance(c, NoSlicesOnNode) and c.about and c.about[0].alternative is None}
+        for n in found
+    ]
     requests = {ref for refs in lacking for ref in refs}
     if len(requests) < 2 or not all(lacking):
         return
@@ -419,7 +422,7 @@ def not_tried(case: Case) -> Iterator[Cause]:
         return
     if case.question.kind != "Pod" or not text_at(pod, "metadata", "uid") or ended(pod):
         return
-    if _may_lack_claims(case, pod):
+    if _may_lack_claims(case, pod) or any(c.reserved_for(text_at(pod, "metadata", "uid")) for c in case.attempt.claims):
         return
     tried = any(c.get("type") == "PodScheduled" for c in maps_at(pod, "status", "conditions"))
     scheduled = event_about(case.state, pod, "FailedScheduling") or event_about(case.state, pod, "Scheduled")

@@ -103,7 +103,7 @@ def _versions(text: str) -> Iterator[Edit]:
         if whole is not None and whole != argument.content:
             start = argument.content_start
             changed = text[:start] + whole + text[start + len(argument.content) :]
-            yield Edit(f"write semver('{whole}') for semver('{argument.content}')", changed, corrects=True)
+            yield Edit(f"use semver('{whole}') instead of semver('{argument.content}')", changed, corrects=True)
 
 
 def _whole(version: str) -> str | None:
@@ -127,7 +127,7 @@ def _anchors(text: str) -> Iterator[Edit]:
             yield Edit(f"match '{bare}' instead of '{content}'", changed, corrects=True)
         elif name.text in ("startsWith", "endsWith"):
             changed = text[: name.start] + "contains" + text[name.end :]
-            yield Edit(f"write contains('{content}') for {name.text}('{content}')", changed, corrects=True)
+            yield Edit(f"use contains('{content}') instead of {name.text}('{content}')", changed, corrects=True)
 
 
 def _cases(text: str, present: Sequence[str]) -> Iterator[Edit]:
@@ -142,7 +142,7 @@ def _cases(text: str, present: Sequence[str]) -> Iterator[Edit]:
             right = value[at : at + len(content)]
             if at >= 0 and right != content:
                 changed = text[:start] + right + text[start + len(content) :]
-                yield Edit(f"write {name.text}('{right}') for {name.text}('{content}')", changed, corrects=True)
+                yield Edit(f"use {name.text}('{right}') instead of {name.text}('{content}')", changed, corrects=True)
         if name.text == "matches" and not content.startswith("(?") and _differs_by_case(content, present):
             changed = f"{text[:start]}(?i){text[start:]}"
             yield Edit(f"match '(?i){content}', in any case, instead of '{content}'", changed, corrects=True)
@@ -254,8 +254,9 @@ def _values(text: str, found: Comparison, lookup: Lookup, kind: str | None, pres
         return
     if found.operator == "in":
         yield from _listed(found, lookup, kind, present, changed)
-    elif literal.kind == "quantity":
-        yield from _bound(found, lookup, "quantity", present, changed)
+    elif literal.kind == "quantity" and kind != "version":
+        if kind == "quantity":
+            yield from _bound(found, lookup, "quantity", present, changed)
     elif literal.kind == "semver" or kind == "version":
         whole = _whole(str(literal.value))
         if literal.kind != "semver" and whole is not None:

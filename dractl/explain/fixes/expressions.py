@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cel import reading
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import text_at
 from dractl.explain import selectors
@@ -12,6 +13,7 @@ from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.corrections import Edit, corrections, renamed
 from dractl.explain.fixes.registry import fix_once_for
 from dractl.objects import items, selectors_of
+from dractl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,8 +26,16 @@ if TYPE_CHECKING:
 
 @fix_once_for(Cause)
 def repairs(problem: Problem) -> Iterator[Candidate]:
-    """Every repair of every selector of a request that loses devices, or fails on some."""
+    """Every repair of every selector of a request that loses devices, or fails on some. Where it is true on devices of
+    any node, it says what is meant: another value is then something else to ask for."""
     seen: set[tuple[RequestRef, int]] = set()
+    met = {
+        (request.ref, stage.selector)
+        for survey in problem.case.surveys.values()
+        for request in survey.requests
+        for stage in request.stages
+        if stage.name == "request-selector" and stage.kept
+    }
     for _, request in problem.requests():
         written = problem.written(request.ref)
         if written is None:
@@ -41,9 +51,11 @@ def repairs(problem: Problem) -> Iterator[Candidate]:
             text = text_at(listed[index], "cel", "expression")
             slot = Slot(Topic.SELECTOR, f"{written.target} {request.ref} {index}")
             where = problem.called(request.ref)
-            for edit in _edits(problem, text, [loss.device for loss in stage.lost]):
+            lost = [loss.device for loss in stage.lost]
+            for edit in _edits(problem, text, lost, meant=(request.ref, index) in met):
                 patch = written.put("selectors", index, "cel", "expression", value=edit.text)
-                yield _candidate(edit, where, slot, patch)
+                will_do = "if such devices will do" if edit.preference is Preference.ADAPT else ""
+                yield _candidate(edit, where, slot, patch, will_do)
             if key not in seen:
                 seen.add(key)
                 yield Candidate(
@@ -51,6 +63,7 @@ def repairs(problem: Problem) -> Iterator[Candidate]:
                     (written.remove("selectors", *((index,) if len(listed) > 1 else ())),),
                     slot,
                     Preference.DROP,
+                    effect=f"the pod may then get any device of class {request.device_class}",
                 )
 
 
@@ -89,10 +102,14 @@ def _candidate(edit: Edit, where: str, slot: Slot, patch: Patch, effect: str = "
     )
 
 
-def _edits(problem: Problem, text: str, lost: Sequence[DeviceID]) -> Iterator[Edit]:
-    """Other texts for an expression that is false, or fails, on the devices ``lost``."""
+def _edits(problem: Problem, text: str, lost: Sequence[DeviceID], *, meant: bool = False) -> Iterator[Edit]:
+    """Other texts for an expression that is false, or fails, on the devices ``lost``. ``meant``: on others it is true,
+    so that a condition that is false on these is no mistake."""
     for part in problem.scheduler.compile(text).conjuncts:
         if all(problem.case.holds(part.text, device) for device in lost):
+            continue
+        if meant and not any(found.error for found in problem.case.evaluated(part.text, lost)):
+            yield from _instead(problem, text, part, lost)
             continue
         wrong = selectors.misfit(problem.devices, part.text, lost)
         if wrong.nearest and wrong.reference is not None:
@@ -104,6 +121,15 @@ def _edits(problem: Problem, text: str, lost: Sequence[DeviceID]) -> Iterator[Ed
         if rest is not None:
             title = f"remove the condition {selectors.readable(part.text)}"
             yield Edit(title, rest, Preference.RELAX, degree=1)
+
+
+def _instead(problem: Problem, text: str, part: Part, lost: Sequence[DeviceID]) -> Iterator[Edit]:
+    """Other devices than those meant: not of another type, which are no replacement."""
+    if any(lookup.name == "type" for lookup in reading(part.text).lookups):
+        return
+    for edit in corrections(problem.devices, part.text, lost):
+        other = edit if not edit.corrects else replace(edit, preference=Preference.ADAPT, corrects=False)
+        yield other.within(text, part)
 
 
 def _without(text: str, part: Part) -> str | None:

@@ -274,7 +274,8 @@ def scheduler(problem: Problem, _: OtherScheduler) -> Iterator[Candidate]:
 @fix_once_for(Cause)
 def shared_claims(problem: Problem) -> Iterator[Candidate]:
     """A claim that is allocated elsewhere, or used by too many pods: its users ended, or another claim."""
-    if any(isinstance(c, BindingPending) and c.driver for c in problem.causes):
+    placed = text_at(problem.question.value, "spec", "nodeName")
+    if placed or any(isinstance(c, BindingPending) and c.driver for c in problem.causes):
         return  # it is this pod's, and in the right place
     for claim in problem.claims:
         if not claim.allocated:
@@ -297,13 +298,14 @@ def shared_claims(problem: Problem) -> Iterator[Candidate]:
                 effect = "; ".join(filter(None, (f"claim {claim.key[1]} is allocated again", ending.effect)))
                 yield Candidate(ending.title, ending.changes, slot, Preference.END, effect=effect, tried=ending.gone)
         else:
+            why = "only this pod is to use it" if users else "no pod uses it"
             deallocate = ({"op": "remove", "path": "/status/allocation"},)
             yield Candidate(
                 f"deallocate claim {claim.full_name}",
                 (Patch(f"ResourceClaim/{claim.full_name}", deallocate),),
                 slot,
                 Preference.RESTORE,
-                effect="no pod uses it; it is allocated again",
+                effect=f"{why}; it is allocated again",
             )
         yield from _own_claim(problem, claim.name, claim.key[1], claim.value)
 

@@ -122,17 +122,17 @@ def by_hand(state: ClusterState, question: Question, changes: Iterable[Change]) 
 
 def _maker(state: ClusterState, question: Question, target: str) -> str | None:
     """The owner of the asked pod, if ``target`` is the pod or its Job: their specs cannot be changed in place, and
-    how a custom kind writes its pods is not known."""
+    how a custom kind writes its pods is not known. The owner of any workload that another controller writes: it would
+    write it again as it was (a LeaderWorkerSet its StatefulSets, a JobSet its Jobs; a CronJob leaves its Jobs alone).
+    """
     kind, key = parse_target(target)
     owner = workload_target(state.get("Pod", question.key), question.key[0])
-    if owner is None or target not in (owner, "/".join(("Pod", *question.key))):
-        return None
-    if kind == "Pod":
-        return owner
-    if kind != "Job":
-        return None
-    above = (o for o in maps_at(state.get("Job", key), "metadata", "ownerReferences") if o.get("controller") is True)
-    return next((f"{text_at(o, 'kind')}/{key[0]}/{text_at(o, 'name')}" for o in above), owner)
+    if kind in WORKLOADS:
+        asked = kind == "Job" and target == owner
+        references = maps_at(state.get(kind, key), "metadata", "ownerReferences")
+        above = (o for o in references if o.get("controller") is True and (asked or o.get("kind") != "CronJob"))
+        return next((f"{text_at(o, 'kind')}/{key[0]}/{text_at(o, 'name')}" for o in above), target if asked else None)
+    return owner if target == "/".join(("Pod", *question.key)) else None
 
 
 def _patch(state: ClusterState, change: Patch) -> tuple[list[Step], list[Step]]:
