@@ -6,20 +6,26 @@ The Python client is not used: it takes 200 ms to import, and login plug-ins are
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+import tempfile
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import IO, TYPE_CHECKING, Any
 
 from dractl.errors import InputError
 from dractl.patterns import pattern
 from dractl.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Sequence
+    from concurrent.futures import Future
 
 _TIMEOUT = 60  # seconds for each kubectl; it gives up by itself after --request-timeout
 _AT_ONCE = 6
+_PATIENCE = 3  # seconds after which it is told what a kubectl says that still runs
+_LONGEST = 1 << 16  # bytes of its standard error
+_REACHABLE = "is the cluster reachable? try: kubectl get nodes"
 # k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage
 _REFUSED = pattern(r'User "(?P<user>[^"]*)" cannot list resource "(?P<resource>[^"]+)"')
 _LOG = pattern(r"[EWI]\d{4} |Warning: ")  # klog's lines, and warnings of the API server
@@ -61,8 +67,7 @@ class Result:
     def refused(self) -> frozenset[str]:
         """The resources (plural, without their group) that the API server refused to list, if that is all that failed;
         kubectl has printed the others."""
-        lines = [line for line in self.errors.splitlines() if line.strip() and not _LOG.match(line)]
-        found = [_REFUSED.search(line) for line in lines]
+        found = [_REFUSED.search(line) for line in _lines(self.errors)]
         if self.code == 0 or not all(found):
             return frozenset()
         return frozenset(match["resource"] for match in found if match is not None)
@@ -79,8 +84,9 @@ class Result:
         return self.code != 0 and "doesn't have a resource type" in self.errors
 
 
-def run(login: Login, *commands: Sequence[str]) -> list[Result]:
-    """Runs several kubectl side by side and returns their results in order.
+def run(login: Login, *commands: Sequence[str], tell: Callable[[str], None] = lambda _: None) -> list[Result]:
+    """Runs several kubectl side by side and returns their results in order. ``tell`` is called with what one says that
+    takes long, such as where to log in.
 
     Raises InputError if kubectl is not on PATH or does not answer within a minute.
     """
@@ -89,33 +95,66 @@ def run(login: Login, *commands: Sequence[str]) -> list[Result]:
         raise InputError(
             "kubectl is not on PATH", hint="install kubectl, or explain a dump: dractl explain -f dump.yaml"
         )
-    running: list[subprocess.Popen[bytes]] = []
+    running: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []
 
     def one(command: Sequence[str]) -> Result:
-        process = subprocess.Popen(
-            [program, *login.arguments, *command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        running.append(process)
-        output, errors = process.communicate(timeout=_TIMEOUT)
-        return Result(process.returncode, output, errors.decode(errors="replace"))
-
-    try:
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
+        with tempfile.TemporaryFile() as errors:
+            process = subprocess.Popen(
+                [program, *login.arguments, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
+            )
+            running.append((process, errors))
             try:
-                return list(pool.map(one, commands))
-            except BaseException:  # a timeout, Ctrl-C: the pool must not wait for the others
-                pool.shutdown(wait=False, cancel_futures=True)
-                for process in running:
-                    process.kill()
-                raise
-    except subprocess.TimeoutExpired:
-        raise InputError(
-            f"kubectl did not answer within {_TIMEOUT} seconds",
-            hint="is the cluster reachable? try: kubectl get nodes",
-        ) from None
+                output, _ = process.communicate(timeout=_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                if process.stdout is not None:
+                    process.stdout.close()
+                raise _no_answer(_written(errors)) from None
+            return Result(process.returncode, output, _written(errors))
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        try:
+            calls = [pool.submit(one, command) for command in commands]
+            left: Collection[Future[Result]] = calls
+            while left:
+                done, left = wait(left, _PATIENCE, FIRST_EXCEPTION)
+                for call in done:
+                    call.result()
+                words = [_last(_written(errors)) for process, errors in tuple(running) if process.returncode is None]
+                if left and any(words):
+                    tell(f"kubectl says: {max(words)}")
+            return [call.result() for call in calls]
+        except BaseException:  # a timeout, Ctrl-C: the pool must not wait for the others
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process, _ in running:
+                process.kill()
+            raise
+
+
+def _written(errors: IO[bytes]) -> str:
+    """The standard error of a kubectl so far. The file's position is the program's own: it is not moved."""
+    try:
+        return os.pread(errors.fileno(), _LONGEST, 0).decode(errors="replace")
+    except ValueError:  # closed meanwhile
+        return ""
+
+
+def _lines(errors: str) -> list[str]:
+    """The lines that are no log."""
+    return [line.strip() for line in errors.splitlines() if line.strip() and not _LOG.match(line)]
+
+
+def _last(errors: str) -> str:
+    return (_lines(errors) or [""])[-1]
+
+
+def _no_answer(errors: str) -> InputError:
+    said = _last(errors)
+    return InputError(
+        f"kubectl did not answer within {_TIMEOUT} seconds" + (f"; it says: {said}" if said else ""),
+        hint="log in first, for example with kubectl get nodes" if said else _REACHABLE,
+    )
 
 
 def get_command(resources: str, scope: str | None = None, *options: str) -> list[str]:
@@ -156,8 +195,11 @@ def served(group: str, version: str) -> frozenset[str]:
     return frozenset(str(item.get("name")) for item in resources)
 
 
+_LOGIN = "getting credentials"  # k8s.io/client-go plugin/pkg/client/auth/exec
 _UNREACHABLE = (
+    ("localhost:8080", "no kubeconfig was found: set KUBECONFIG or --kubeconfig, or explain a dump with -f"),
     ("connection refused", "is the cluster running, and is the address in the kubeconfig right?"),
+    ("was refused", "is the cluster running, and is the address in the kubeconfig right?"),
     ("no such host", "the server name in the kubeconfig cannot be resolved"),
     ("i/o timeout", "the server does not answer: is the VPN up?"),
     ("Client.Timeout", "the server does not answer in time: is the VPN up?"),
@@ -166,9 +208,11 @@ _UNREACHABLE = (
     ("Unauthorized", "the login has expired or is missing: log in again, then try kubectl get nodes"),
     ("certificate has expired", "the certificate in the kubeconfig has expired: get a new one"),
     ("x509", "the kubeconfig does not trust the server's certificate"),
-    ("getting credentials", "the login program of the kubeconfig failed: run kubectl get nodes to see why"),
+    (_LOGIN, "log in first, for example with kubectl get nodes: dractl lets no login program ask questions"),
     ("no configuration has been provided", "set KUBECONFIG or --kubeconfig, or explain a dump with -f"),
+    ("error loading config file", "kubectl config view shows what it reads"),
     ("does not exist", "kubectl config get-contexts lists the contexts"),
+    ("no such file or directory", "is the path in KUBECONFIG or --kubeconfig right?"),
 )
 
 
@@ -178,9 +222,9 @@ def unreachable(errors: str) -> bool:
 
 
 def failed(task: str, errors: str) -> InputError:
-    """One clear error from what kubectl wrote to standard error."""
-    lines = [line.strip() for line in errors.splitlines() if line.strip() and not _LOG.match(line)]
-    last = (lines or [line.strip() for line in errors.splitlines() if line.strip()] or ["no error message"])[-1]
-    last = last.removeprefix("error: ").removeprefix("Error from server ")
+    """One clear error from what kubectl wrote to standard error; a login program's own words go with it."""
+    lines = _lines(errors) or [line.strip() for line in errors.splitlines() if line.strip()] or ["no error message"]
+    last = lines[-1].removeprefix("error: ").removeprefix("Error from server ")
+    words = next((line for line in reversed(lines[:-1]) if _LOGIN in last and line != lines[-1]), "")
     hint = next((hint for mark, hint in _UNREACHABLE if mark in errors), None)
-    return InputError(f"kubectl cannot {task}: {last}", hint=hint)
+    return InputError(f"kubectl cannot {task}: {last}" + (f". It says: {words}" if words else ""), hint=hint)

@@ -111,7 +111,8 @@ _CALLS = (
 VITAL = frozenset(resource.kind for call in _CALLS for resource in call.resources if resource.vital)
 _SPOKEN_OF = VITAL | {"Pod", "ResourceClaimTemplate", "DeviceTaintRule"}
 _VERSION = ("version", "-o", "json")
-_NAMESPACE = ("config", "view", "--minify", "-o", "jsonpath={..namespace}")
+# The namespace of the context, and the program that logs in, if there is one.
+_CONFIGURED = ("config", "view", "--minify", "-o", 'jsonpath={..namespace}{"\\n"}{.users[*].user.exec.command}')
 _GENERATIONS = 4  # of owners between a workload and its pods: RayJob, RayCluster; CronJob, Job
 
 
@@ -136,10 +137,15 @@ def read(
     """
     tell("reading the cluster")
     calls = [kubectl.get_command(",".join(r.name for r in call.resources), None, *call.options) for call in _CALLS]
-    version, configured, *results = kubectl.run(login, _VERSION, _NAMESPACE, *calls)
+    (configured,) = kubectl.run(login, _CONFIGURED, tell=tell)
+    own_namespace, _, program = (part.strip() for part in configured.output.decode(errors="replace").partition("\n"))
+    alone = 1 if program else 0  # it asks for a login once, and not in each call
+    commands = [_VERSION, *calls]
+    first = kubectl.run(login, *commands[:alone], tell=tell)
+    version, *results = [*first, *kubectl.run(login, *commands[alone:], tell=tell)]
     if version.code != 0 and kubectl.unreachable(version.errors):
         raise kubectl.failed("reach the cluster", version.errors)
-    where = namespace or configured.output.decode(errors="replace").strip() or "default"
+    where = namespace or own_namespace or "default"
     reading = _Reading(login, where, {}, {}, [], [])
     reading.take(_CALLS, results)
     rights = Rights(tuple(reading.unread), next(iter(reading.users), ""))

@@ -14,6 +14,7 @@ import pytest
 
 from dractl.cli import terminal
 from dractl.cli.main import main
+from dractl.cluster import kubectl as kubectls
 from dractl.cluster import live
 from dractl.errors import InputError, UsageError
 from dractl.explain import find
@@ -135,9 +136,16 @@ def test_only_what_the_verdict_needs_is_fetched(kubectl: Kubectl) -> None:
         ("error: You must be logged in to the server (Unauthorized)\n", "logged in", "log in again"),
         ("Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout\n", "i/o timeout", "VPN"),
         (
-            "The connection to the server localhost:8080 was refused: connect: connection refused\n",
+            "The connection to the server 10.0.0.1:6443 was refused: connect: connection refused\n",
             "refused",
             "running",
+        ),
+        ("The connection to the server localhost:8080 was refused - did you ...?\n", "refused", "no kubeconfig"),
+        ("error: stat /nowhere: no such file or directory\n", "/nowhere", "--kubeconfig"),
+        (
+            "Your session has expired: run corp-login\nUnable to connect to the server: getting credentials: exec: executable corp failed with exit code 1\n",
+            "exit code 1. It says: Your session has expired: run corp-login",
+            "log in first",
         ),
         ('error: context "prod" does not exist\n', "does not exist", "get-contexts"),
         (
@@ -235,6 +243,42 @@ def test_a_cluster_takes_few_calls(kubectl: Kubectl) -> None:
     kubectl.answers()
     live.read(live.Login())
     assert len(kubectl.calls) <= 8
+
+
+def test_a_login_program_is_asked_once_before_all_other_calls(kubectl: Kubectl) -> None:
+    kubectl.answers(**{"config view": {"out": "team\ncorp-login"}})
+    assert live.read(live.Login()).namespace == "team"
+    assert [call[0] for call in kubectl.calls[:3]] == ["config", "version", "get"]
+
+
+def program(kubectl: Kubectl, script: str) -> None:
+    path = kubectl.folder / "kubectl"
+    path.write_text(f"#!/bin/sh\n{script}")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def test_what_a_login_program_asks_is_shown_while_it_waits(
+    kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(kubectls, "_PATIENCE", 0.05)
+    done = tmp_path / "done"
+    program(kubectl, f"echo 'open https://login.example.com' >&2\nwhile [ ! -e {done} ]; do /bin/sleep 0.05; done\n")
+    said: list[str] = []
+
+    def tell(text: str) -> None:
+        said.append(text)
+        done.touch()
+
+    assert [result.code for result in kubectls.run(live.Login(), ["version"], tell=tell)] == [0]
+    assert said[0] == "kubectl says: open https://login.example.com"
+
+
+def test_what_kubectl_said_before_it_was_given_up(kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kubectls, "_TIMEOUT", 1)
+    program(kubectl, "echo 'open https://login.example.com' >&2\nexec /bin/sleep 60\n")
+    with pytest.raises(InputError, match=r"within 1 seconds; it says: open https://login\.example\.com") as raised:
+        kubectls.run(live.Login(), ["version"])
+    assert "log in first" in (raised.value.hint or "")
 
 
 def test_a_claim_that_was_created_while_the_cluster_was_read(kubectl: Kubectl) -> None:
