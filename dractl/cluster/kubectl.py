@@ -208,7 +208,7 @@ _UNREACHABLE = (
     ("Unauthorized", "the login has expired or is missing: log in again, then try kubectl get nodes"),
     ("certificate has expired", "the certificate in the kubeconfig has expired: get a new one"),
     ("x509", "the kubeconfig does not trust the server's certificate"),
-    (_LOGIN, "log in first, for example with kubectl get nodes: dractl lets no login program ask questions"),
+    (_LOGIN, "log in first, for example with kubectl get nodes"),
     ("no configuration has been provided", "set KUBECONFIG or --kubeconfig, or explain a dump with -f"),
     ("error loading config file", "kubectl config view shows what it reads"),
     ("does not exist", "kubectl config get-contexts lists the contexts"),

@@ -143,7 +143,7 @@ def test_only_what_the_verdict_needs_is_fetched(kubectl: Kubectl) -> None:
         ("The connection to the server localhost:8080 was refused - did you ...?\n", "refused", "no kubeconfig"),
         ("error: stat /nowhere: no such file or directory\n", "/nowhere", "--kubeconfig"),
         (
-            "Session expired: run corp-login\nUnable to connect to the server: getting credentials: exec: x failed with exit code 1\n",
+            "Session expired: run corp-login\nUnable to connect: getting credentials: exec: x failed with exit code 1\n",
             "exit code 1. It says: Session expired: run corp-login",
             "log in first",
         ),
