@@ -143,8 +143,8 @@ def test_only_what_the_verdict_needs_is_fetched(kubectl: Kubectl) -> None:
         ("The connection to the server localhost:8080 was refused - did you ...?\n", "refused", "no kubeconfig"),
         ("error: stat /nowhere: no such file or directory\n", "/nowhere", "--kubeconfig"),
         (
-            "Session expired: run corp-login\nUnable to connect: getting credentials: exec: x failed with exit code 1\n",
-            "exit code 1. It says: Session expired: run corp-login",
+            "Session expired: corp-login\nUnable to connect: getting credentials: exec: x failed with exit code 1\n",
+            "exit code 1. It says: Session expired: corp-login",
             "log in first",
         ),
         ('error: context "prod" does not exist\n', "does not exist", "get-contexts"),
