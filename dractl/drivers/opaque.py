@@ -67,6 +67,7 @@ def _validator(driver: str) -> Any:
     formats = FormatChecker(formats=())
     formats.checks("cidr", raises=ValueError)(_is_cidr)
     formats.checks("ip", raises=ValueError)(_is_ip)
+    formats.checks("quantity", raises=ValueError)(_is_quantity)
     return Draft202012Validator(schema, format_checker=formats)
 
 
@@ -89,6 +90,14 @@ def _is_ip(value: object) -> bool:
     return True
 
 
+def _is_quantity(value: object) -> bool:
+    from dractl.model import Quantity
+
+    if isinstance(value, str):
+        Quantity.parse(value)
+    return True
+
+
 _TYPES = {
     "object": "a map",
     "array": "a list",
@@ -96,7 +105,11 @@ _TYPES = {
     "integer": "an integer",
     "boolean": "true or false",
 }
-_FORMATS = {"cidr": "an address with a prefix length, such as 10.0.0.1/24", "ip": "an IP address"}
+_FORMATS = {
+    "cidr": "an address with a prefix length, such as 10.0.0.1/24",
+    "ip": "an IP address",
+    "quantity": "a quantity such as 10Gi",
+}
 
 
 def _faults(error: Any) -> Iterator[OpaqueFault]:
@@ -133,6 +146,9 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
         message = f"must be {_FORMATS[allowed]}, not {_shown(value)}"
     elif rule in ("minimum", "maximum"):
         message = f"must be at {'least' if rule == 'minimum' else 'most'} {allowed}, not {_shown(value)}"
+    elif rule == "not" and "description" in error.schema:
+        yield OpaqueFault(path, f'"{path[-1]}" {error.schema["description"]}', key=True)
+        return
     elif rule == "minLength":
         message = "must not be empty"
     elif rule == "maxLength":

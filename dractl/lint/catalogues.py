@@ -83,7 +83,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], str, Rows, Rows, bool, str, dict[str, 
             ('gpu.amd.com/pciAddr', 'string', None, None, 'in 2025.10 of GPUs; then of vfio devices and with autoPartition'),
             ('gpu.amd.com/cardIndex', 'int', None, '2026.8'),
             ('gpu.amd.com/renderIndex', 'int', None, '2026.8'),
-            ('gpu.amd.com/family', 'string', None, '2026.8'),
+            ('gpu.amd.com/family', 'string', None, '2026.8', 'where KFD lists the GPU (the driver asks libdrm)'),
             ('gpu.amd.com/driverSrcVersion', 'string', None, '2026.8'),
             ('gpu.amd.com/parentPciAddr', 'string', None, '2026.8', '', ('amdgpu-partition',)),
             ('gpu.amd.com/parentDeviceID', 'string', None, '2026.8', '', ('amdgpu-partition',)),
@@ -547,7 +547,7 @@ CLASS_DEVICES: dict[str, tuple[str | None, tuple[str, ...]]] = {
 }
 
 PRODUCTS: dict[str, tuple[str, ...]] = {
-    'gpu.nvidia.com': ('NVIDIA A10', 'NVIDIA A100-SXM4-40GB', 'NVIDIA A100-SXM4-80GB', 'NVIDIA A10G', 'NVIDIA A30', 'NVIDIA B200', 'NVIDIA B300 SXM6 AC', 'NVIDIA GB200', 'NVIDIA GB300', 'NVIDIA H100 80GB HBM3', 'NVIDIA H200', 'NVIDIA L4', 'NVIDIA L4-12Q', 'NVIDIA L4-3Q', 'NVIDIA L4-6Q', 'NVIDIA L40S', 'NVIDIA T4G', 'Tesla T4', 'Tesla V100-SXM2-32GB'),
+    'gpu.nvidia.com': ('NVIDIA A10', 'NVIDIA A100 80GB PCIe', 'NVIDIA A100-SXM4-40GB', 'NVIDIA A100-SXM4-80GB', 'NVIDIA A10G', 'NVIDIA A30', 'NVIDIA A40', 'NVIDIA B200', 'NVIDIA B300 SXM6 AC', 'NVIDIA GB200', 'NVIDIA GB300', 'NVIDIA GH200 480GB', 'NVIDIA H100 80GB HBM3', 'NVIDIA H100 NVL', 'NVIDIA H100 PCIe', 'NVIDIA H200', 'NVIDIA L4', 'NVIDIA L4-12Q', 'NVIDIA L4-3Q', 'NVIDIA L4-6Q', 'NVIDIA L40S', 'NVIDIA T4G', 'Tesla T4', 'Tesla V100-SXM2-32GB'),
     'gpu.amd.com': ('AMD Instinct MI210', 'AMD Instinct MI300X OAM', 'AMD Instinct MI325X'),
 }
 # fmt: on

@@ -375,13 +375,13 @@ def _constrained(run: Run) -> Iterator[Constrained]:
             field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
             attribute = text(constraint.fields.get(field))
             targets = claim.targets(constraint.requests)
-            found = {request.reference: known for request in targets if (known := _narrowed(run, request))}
+            found = {request.reference: known for request in targets if (known := narrowed(run, request))}
             sides = {reference: side for reference, side in found.items() if side.driver.name not in asked}
             if sides and "/" in attribute:
                 yield Constrained(claim, constraint, field, attribute, sides, len(sides) == len(targets))
 
 
-def _narrowed(run: Run, request: Request) -> Wanted | None:
+def narrowed(run: Run, request: Request) -> Wanted | None:
     """The devices of a request after its own selectors."""
     known = wanted(run, request)
     if known is None:

@@ -70,12 +70,15 @@ SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 FIELDS = ("selectors",)
 
+_SAMPLES: dict[str, Any] = {"string": "x", "int": 1, "bool": True, "version": "1.2.3"}
 _TYPES = {"string": "string", "int": "int", "bool": "bool", "semver": "version"}
 
 
 def check(run: Run) -> Iterator[Advice]:
     for read in reads(run):
         row = read.row
+        if row is not None and read.lookup.kind == "attributes":
+            yield from _called(run, read, row)
         for found in read.program.comparisons if row is not None else ():
             if (
                 found.lookup != read.lookup
@@ -92,6 +95,23 @@ def check(run: Run) -> Iterator[Advice]:
             )._replace(offset=found.start, end=found.end)
 
 
+def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
+    """Conditions other than comparisons, such as ``version.startsWith("580")``."""
+    from dractl.cel import environment
+
+    sample = _SAMPLES.get(row.type)
+    for part in read.program.conjuncts if sample is not None else ():
+        inside = [found for found in read.program.lookups if part.start <= found.start and found.end <= part.end]
+        if inside != [read.lookup] or any(found.lookup == read.lookup for found in read.program.comparisons):
+            continue
+        program = environment(run.target, "stored").compile(part.text)
+        device = Device({"name": "device", "attributes": {row.name: {row.type: sample}}})
+        result = program.evaluate(read.driver.name, device) if program.ok else None
+        if isinstance(result, EvalError) and result.text.startswith("no such overload"):
+            message = f"{row.name} has type {row.type}: this is an error on every device ({result.text})"
+            yield read.advice(message)._replace(offset=part.start, end=part.end)
+
+
 def _fits(row: Row, kind: str) -> bool:
     return _TYPES.get(kind, kind) == row.type
 
@@ -102,7 +122,7 @@ def _tried(run: Run, read: Read, row: Row, found: Comparison) -> str | bool | No
 
     text = read.program.text[found.start : found.end]
     program = environment(run.target, "stored").compile(text)
-    sample = {"string": "x", "int": 1, "bool": True, "version": "1.2.3"}.get(row.type)
+    sample = _SAMPLES.get(row.type)
     if not program.ok or sample is None:
         return None
     results: list[Any] = []

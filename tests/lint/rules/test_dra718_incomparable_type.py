@@ -40,3 +40,10 @@ def test_a_number_is_never_equal_to_a_string() -> None:
 )
 def test_comparisons_of_the_right_type(expression: str) -> None:
     assert found(selecting(expression, "gpu.nvidia.com"), "DRA718") == []
+
+
+def test_methods_of_another_type() -> None:
+    (finding,) = found(selecting(f'{GPU}.driverVersion.startsWith("580")', "gpu.nvidia.com"), "DRA718")
+    assert finding.message.endswith("has type version: this is an error on every device (no such overload)")
+    for text in (f'{GPU}.productName.startsWith("NVIDIA")', f"{GPU}.cudaComputeCapability.major() >= 9"):
+        assert found(selecting(text, "gpu.nvidia.com"), "DRA718") == []

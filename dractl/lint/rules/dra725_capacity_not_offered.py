@@ -1,0 +1,109 @@
+"""A request for a capacity that the driver does not publish.
+
+## What it does
+
+Looks up the names in `capacity.requests` in the catalogue of the driver. Names are compared as they are written: a
+driver that publishes `memory` does not publish `gpu.example.com/memory`.
+
+## Why is this bad
+
+The scheduler passes over devices without the requested capacity: the pod stays pending. Nothing says so.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: hami-core-gpu.project-hami.io
+        capacity: {requests: {hami-core-gpu.project-hami.io/memory: 10Gi}}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: hami-core-gpu.project-hami.io
+        capacity: {requests: {memory: 10Gi}}
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation structured/internal/incubating/consumable_capacity.go
+(requestsContainNonExistCapacity); the catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.lint.advice import Advice, Replacement
+from dractl.lint.published import selections
+from dractl.objects import mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.drivers.profile import Capacity
+    from dractl.lint.model import Run
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("capacity",)
+
+
+def check(run: Run) -> Iterator[Advice]:
+    if not run.target.enabled("DRAConsumableCapacity"):
+        return  # the field is dropped: DRA802
+    for selection in selections(run):
+        request, wanted = selection.request, selection.wanted
+        requests = mapping(mapping(request.fields.get("capacity")).get("requests")) if request else {}
+        if not requests or request is None or wanted is None or not wanted.driver.complete or wanted.driver.extension:
+            continue
+        from dractl.drivers import find
+
+        rows = {row.name: row for row in find(wanted.driver.name).catalogue.capacities}
+        for key in requests:
+            row = rows.get(key)
+            if row is not None and not (row.devices and selection.types and not {*row.devices} & {*selection.types}):
+                continue
+            meant = _meant(key, rows) if row is None else None
+            path = (*request.path, "capacity", "requests", key)
+            yield Advice(
+                selection.subject,
+                path,
+                f"no device satisfies this: {_why(wanted.driver.name, key, row, meant, selection.types)}",
+                help=f"`dractl rule {wanted.driver.name}` lists what its devices have",
+                key=True,
+                confidence="likely",
+                fix=Replacement(f"replace by {meant}", path, meant, key=True, safe=False) if meant else None,
+            )
+
+
+def _why(driver: str, key: str, row: Capacity | None, meant: str | None, types: tuple[str, ...]) -> str:
+    if row is not None:
+        return f"{driver} publishes {key} of devices of type {', '.join(row.devices)}, not {', '.join(types)}"
+    if meant is None:
+        return f"{driver} publishes no capacity {key}"
+    if meant.rpartition("/")[2] == key.rpartition("/")[2]:
+        return f"{driver} publishes this capacity as {meant}, and names are compared as they are written"
+    return f"{driver} publishes no capacity {key}; did you mean {meant}?"
+
+
+def _meant(key: str, rows: dict[str, Capacity]) -> str | None:
+    from dractl.model.nearest import nearest_names
+
+    same = [name for name in rows if name.rpartition("/")[2] == key.rpartition("/")[2]]
+    return next(iter(same or nearest_names(key, tuple(rows), most=1)), None)

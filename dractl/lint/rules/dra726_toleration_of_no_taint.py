@@ -1,0 +1,134 @@
+"""A toleration of a taint that nobody sets.
+
+## What it does
+
+Compares the tolerations of requests with the taints that drivers set on their own devices, and with those of
+DeviceTaintRules and ResourceSlices of the run: a key in a driver's domain that it does not set, another effect, or a
+value that the taint does not have. Also finds the keys of node taints.
+
+## Why is this bad
+
+The toleration has no effect: the request still gets no device with the taint that was meant.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        tolerations: [{key: gpu.nvidia.com/gpulost, operator: Exists, effect: NoSchedule}]
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        tolerations: [{key: gpu.nvidia.com/gpu-lost, operator: Exists, effect: NoSchedule}]
+```
+
+## Source
+
+The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`; node taints:
+k8s.io/api/core/v1/well_known_taints.go and those that GPU operators and clouds document
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.lint.advice import Advice, Replacement
+from dractl.lint.published import drivers
+from dractl.objects import items, mapping, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dractl.drivers.profile import Taint
+    from dractl.lint.model import Run, Subject
+    from dractl.manifests.documents import Path
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("tolerations",)
+_OF_NODES = frozenset({"nvidia.com/gpu", "amd.com/gpu", "google.com/tpu", "aws.amazon.com/neuron"})
+_DOMAINS_OF_NODES = frozenset({"node.kubernetes.io", "node-role.kubernetes.io", "node.cloudprovider.kubernetes.io"})
+
+
+def check(run: Run) -> Iterator[Advice]:
+    set_here = _set_in(run)
+    for claim in run.claims:
+        for request in claim.alternatives:
+            for at, item in enumerate(items(request.fields.get("tolerations"))):
+                toleration = mapping(item)
+                key = text(toleration.get("key"))
+                if key and key not in set_here:
+                    yield from _judged(claim.subject, (*request.path, "tolerations", at), key, toleration)
+
+
+def _judged(subject: Subject, path: Path, key: str, toleration: Mapping[str, Any]) -> Iterator[Advice]:
+    domain = key.partition("/")[0]
+    if key in _OF_NODES or domain in _DOMAINS_OF_NODES:
+        message = f"{key} is a taint of nodes: a request tolerates taints of devices"
+        yield Advice(
+            subject, (*path, "key"), message, help="add it to spec.tolerations of the pod", confidence="likely"
+        )
+        return
+    if domain not in drivers():
+        return
+    from dractl.drivers import find
+
+    taints = {taint.key: taint for taint in find(domain).catalogue.taints}
+    if key in taints:
+        yield from _against(subject, path, toleration, domain, taints[key])
+        return
+    from dractl.model.nearest import nearest_names
+
+    meant = next(iter(nearest_names(key, tuple(taints), 0.85, 1)), None)
+    if meant:
+        message = f"{domain} sets no taint {key}; did you mean {meant}?"
+        fix = Replacement(f"replace by {meant}", (*path, "key"), meant, safe=False)
+        yield Advice(subject, (*path, "key"), message, confidence="likely", fix=fix)
+    else:
+        message = f"{domain} sets no taint {key}: only a DeviceTaintRule could"
+        known = f"{domain} sets {', '.join(sorted(taints))}" if taints else f"{domain} sets no taints"
+        yield Advice(subject, (*path, "key"), message, help=known, severity="info", confidence="possible")
+
+
+def _against(
+    subject: Subject, path: Path, toleration: Mapping[str, Any], driver: str, taint: Taint
+) -> Iterator[Advice]:
+    effect, value = text(toleration.get("effect")), text(toleration.get("value"))
+    if effect and effect not in taint.effects:
+        message = f"{driver} sets {taint.key} with the effect {' or '.join(taint.effects)}, never {effect}"
+        yield Advice(subject, (*path, "effect"), message, confidence="likely")
+    elif toleration.get("operator") in (None, "", "Equal") and bool(value) != bool(taint.value):
+        has = f"has a value, {taint.value}" if taint.value else "has no value"
+        message = (
+            f"the taint {taint.key} {has}: this tolerates only {f'the value {value}' if value else 'an empty value'}"
+        )
+        place = (*path, "value") if value else path
+        yield Advice(subject, place, message, help="write operator: Exists", confidence="likely")
+
+
+def _set_in(run: Run) -> frozenset[str]:
+    """The keys of taints in DeviceTaintRules and ResourceSlices of the run."""
+    taints = [mapping(subject.spec.get("taint")) for subject in run.of("DeviceTaintRule")]
+    for subject in run.of("ResourceSlice"):
+        for device in items(subject.spec.get("devices")):
+            content = mapping(mapping(device).get("basic")) or mapping(device)
+            taints += map(mapping, items(content.get("taints")))
+    return frozenset(text(taint.get("key")) for taint in taints)

@@ -1,0 +1,109 @@
+"""A configuration for another kind of NVIDIA device.
+
+## What it does
+
+Compares the `kind` of parameters for `gpu.nvidia.com` with the devices of the requests that they are for: GpuConfig is
+for GPUs, MigDeviceConfig for MIG devices, VfioDeviceConfig for vfio devices.
+
+## Why is this bad
+
+The driver refuses to prepare the device ("cannot apply GpuConfig to device ..."), so the pod does not start; or, if the
+configuration names no requests, does not apply it.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: part
+      exactly: {deviceClassName: mig.nvidia.com}
+    config:
+    - requests: [part]
+      opaque:
+        driver: gpu.nvidia.com
+        parameters:
+          apiVersion: resource.nvidia.com/v1beta1
+          kind: GpuConfig
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: part
+      exactly: {deviceClassName: mig.nvidia.com}
+    config:
+    - requests: [part]
+      opaque:
+        driver: gpu.nvidia.com
+        parameters:
+          apiVersion: resource.nvidia.com/v1beta1
+          kind: MigDeviceConfig
+```
+
+## Source
+
+kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/device_state.go prepareDevices (v25.3.0 to v0.4.1)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.lint.advice import Advice
+from dractl.lint.published import narrowed, of_selectors
+from dractl.objects import items, mapping, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.model import Run
+    from dractl.manifests.documents import Path
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+FIELDS = ("config",)
+_DRIVER, _API = "gpu.nvidia.com", "resource.nvidia.com/"
+_KINDS = {"GpuConfig": "gpu", "MigDeviceConfig": "mig", "VfioDeviceConfig": "vfio"}
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for claim in run.claims:
+        for path, names, kind in _configurations((*claim.path, "config"), claim.devices.get("config")):
+            sides = {request.reference: narrowed(run, request) for request in claim.targets(names)}
+            types = {name: set(side.types) for name, side in sides.items() if side and side.driver.name == _DRIVER}
+            others = [name for name, found in types.items() if found and _KINDS[kind] not in found]
+            if others and names:
+                said = f"gpu.nvidia.com refuses {kind} for request {others[0]}, whose devices are of type "
+                yield Advice(claim.subject, path, said + ", ".join(sorted(types[others[0]])), confidence="likely")
+            elif others and len(others) == len(sides):
+                said = f"gpu.nvidia.com does not apply {kind} to devices of type "
+                found = sorted(set().union(*types.values()))
+                yield Advice(claim.subject, path, said + ", ".join(found), confidence="likely")
+    for subject in run.of("DeviceClass"):
+        known = of_selectors(run.program(expression) for expression in subject.selectors)
+        for path, _, kind in _configurations(("spec", "config"), subject.spec.get("config")):
+            if known and known.driver.name == _DRIVER and known.types and _KINDS[kind] not in known.types:
+                said = f"gpu.nvidia.com refuses {kind} for devices of this class, which are of type "
+                yield Advice(subject, path, said + ", ".join(known.types), confidence="likely")
+
+
+def _configurations(path: Path, listed: Any) -> Iterator[tuple[Path, list[str], str]]:
+    """The path of the kind, the names of the requests and the kind of each configuration for the driver."""
+    for at, item in enumerate(items(listed)):
+        opaque = mapping(mapping(item).get("opaque"))
+        parameters = mapping(opaque.get("parameters"))
+        kind = text(parameters.get("kind"))
+        own = text(opaque.get("driver")) == _DRIVER and text(parameters.get("apiVersion")).startswith(_API)
+        if own and kind in _KINDS:
+            names = [text(name) for name in items(mapping(item).get("requests"))]
+            yield (*path, at, "opaque", "parameters", "kind"), names, kind

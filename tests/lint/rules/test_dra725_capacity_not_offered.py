@@ -1,0 +1,51 @@
+"""DRA725 capacity-not-offered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dractl.lint import lint
+from dractl.manifests import load
+from dractl.model import Target
+from tests.lint.written import claim, marked
+
+if TYPE_CHECKING:
+    from dractl.lint import Finding
+
+
+def found(text: str, release: str = "1.37") -> list[Finding]:
+    report = lint(load(["-"], stdin=text.encode()), Target.of(release))
+    return [finding for finding in report.findings if finding.code == "DRA725"]
+
+
+def asking(device_class: str, capacity: str) -> str:
+    return claim(f"a {device_class} {{capacity: {{requests: {{{capacity}}}}}}}")
+
+
+@pytest.mark.parametrize(
+    ("device_class", "capacity", "message"),
+    [
+        ("gpu.nvidia.com", "gpu.nvidia.com/memory: 40Gi", "publishes this capacity as memory"),
+        ("dra.cpu", "cpu: 4", "publishes this capacity as dra.cpu/cpu"),
+        ("dra.cpu", "dra.cpu/cpus: 4", "did you mean dra.cpu/cpu?"),
+        ("tpu.google.com", "hbm: 16Gi", "tpu.google.com publishes no capacity hbm"),
+        ("gpu.nvidia.com", "multiprocessors: 14", "of devices of type mig, not gpu"),
+    ],
+)
+def test_names_that_no_device_has(device_class: str, capacity: str, message: str) -> None:
+    (finding,) = found(asking(device_class, capacity))
+    assert (finding.severity, marked(finding)) == ("warning", capacity.partition(":")[0])
+    assert message in finding.message
+
+
+def test_names_that_devices_have_or_may_have() -> None:
+    assert found(asking("gpu.nvidia.com", "memory: 40Gi")) == []
+    assert found(asking("mig.nvidia.com", "multiprocessors: 14")) == []
+    assert found(asking("dranet", "bandwidth: 10G")) == []  # a webhook may add it
+    assert found(asking("unknown.example.org", "x: 1")) == []
+
+
+def test_where_the_field_is_dropped_it_limits_nothing() -> None:
+    assert found(asking("tpu.google.com", "hbm: 16Gi"), "1.35") == []

@@ -1,0 +1,66 @@
+"""DRA728 config-of-another-kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dractl.lint import lint
+from dractl.manifests import load
+from dractl.model import Target
+from tests.lint.written import API, claim, marked
+
+if TYPE_CHECKING:
+    from dractl.lint import Finding
+
+
+def found(text: str, release: str = "1.37") -> list[Finding]:
+    report = lint(load(["-"], stdin=text.encode()), Target.of(release))
+    return [finding for finding in report.findings if finding.code == "DRA728"]
+
+
+CONFIG = """    config:
+    - requests: [{requests}]
+      opaque:
+        driver: gpu.nvidia.com
+        parameters: {{apiVersion: resource.nvidia.com/v1beta1, kind: {kind}}}
+"""
+
+
+def configured(requests: str, kind: str, names: str = "") -> str:
+    return claim(requests) + CONFIG.format(requests=names, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("device_class", "kind", "names", "message"),
+    [
+        ("mig.nvidia.com", "GpuConfig", "a", "refuses GpuConfig for request a, whose devices are of type mig"),
+        ("mig.nvidia.com", "GpuConfig", "", "does not apply GpuConfig to devices of type mig"),
+        ("gpu.nvidia.com", "MigDeviceConfig", "a", "refuses MigDeviceConfig for request a"),
+        ("gpu.nvidia.com", "VfioDeviceConfig", "", "does not apply VfioDeviceConfig to devices of type gpu"),
+    ],
+)
+def test_another_kind(device_class: str, kind: str, names: str, message: str) -> None:
+    (finding,) = found(configured(f"a {device_class}", kind, names))
+    assert (finding.severity, marked(finding)) == ("warning", kind)
+    assert message in finding.message
+
+
+def test_one_kind_of_several_and_what_is_not_known() -> None:
+    assert found(configured("a gpu.nvidia.com\nb mig.nvidia.com", "GpuConfig")) == []
+    assert found(configured("a gpu.nvidia.com\nb mig.nvidia.com", "MigDeviceConfig", "b")) == []
+    assert len(found(configured("a gpu.nvidia.com\nb mig.nvidia.com", "MigDeviceConfig", "a"))) == 1
+    assert found(configured("a ours", "GpuConfig", "a")) == []
+
+
+def test_a_class() -> None:
+    text = (
+        API + "kind: DeviceClass\nmetadata: {name: c}\nspec:\n  selectors: [{cel: {expression: "
+        "\"device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'mig'\"}}]\n"
+        "  config: [{opaque: {driver: gpu.nvidia.com, parameters: "
+        "{apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig}}}]\n"
+    )
+    (finding,) = found(text)
+    assert "devices of this class, which are of type mig" in finding.message
+    assert found(text.replace("GpuConfig", "MigDeviceConfig")) == []

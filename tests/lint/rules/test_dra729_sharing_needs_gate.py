@@ -1,0 +1,39 @@
+"""DRA729 sharing-needs-gate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dractl.lint import lint
+from dractl.manifests import load
+from dractl.model import Target
+from tests.lint.written import claim, marked
+
+if TYPE_CHECKING:
+    from dractl.lint import Finding
+
+
+def found(text: str, release: str = "1.37") -> list[Finding]:
+    report = lint(load(["-"], stdin=text.encode()), Target.of(release))
+    return [finding for finding in report.findings if finding.code == "DRA729"]
+
+
+def shared(strategy: str, version: str = "resource.nvidia.com/v1beta1") -> str:
+    return claim("a gpu.nvidia.com") + (
+        "    config: [{opaque: {driver: gpu.nvidia.com, parameters: "
+        f"{{apiVersion: {version}, kind: GpuConfig, sharing: {{strategy: {strategy}}}}}}}}}]\n"
+    )
+
+
+@pytest.mark.parametrize(("strategy", "gate"), [("TimeSlicing", "TimeSlicingSettings"), ("MPS", "MPSSupport")])
+def test_strategies_and_their_gates(strategy: str, gate: str) -> None:
+    (finding,) = found(shared(strategy))
+    assert (finding.severity, marked(finding)) == ("info", strategy)
+    assert gate in finding.message
+
+
+def test_what_the_driver_does_not_read() -> None:
+    assert found(shared("Other")) == []
+    assert found(shared("MPS", "fake.example.org/v1")) == []
