@@ -168,6 +168,7 @@ def _answer(
     """The report, with the ages of the subjects or without, and whether everything asked about fits."""
     from dractl.cluster.state import text_at
     from dractl.explain import Explainer, Options, explain_each
+    from dractl.explain.each import without_question
 
     state, sources = cluster.state, cluster.sources
     questions = _questions(cluster, selector)
@@ -180,6 +181,7 @@ def _answer(
         raise InputError(f"--node {node}: no such node", hint=f"there are {', '.join(known[:8]) or 'none'}")
     with terminal.progress() as tell:
         explanations = explain_each(explainer, questions, tell, alike=not patch)
+    explanations = [without_question(answer, sources.names) for answer in explanations]
     groups = [] if patch or selector else _groups(explainer, cluster)
     listed = len(sources.names) != 1 or len(questions) != 1
     several = len(explanations) > max(1, len(sources.names))  # several were named

@@ -11,6 +11,7 @@ from dractl.cluster.workloads import workload
 from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Subject
 from dractl.explain.causes import NoConsumer
+from dractl.explain.next_steps import NextStep
 from dractl.records import replace
 
 if TYPE_CHECKING:
@@ -64,6 +65,19 @@ def explain_each(
     from dractl.explain.relief import with_relief  # placing pods: few runs get here
 
     return worst_first(with_relief(explainer, answers, tell))
+
+
+def without_question(answer: Explanation, names: Sequence[str]) -> Explanation:
+    """The answer without the next step that asks what was asked: ``names`` (``podgroup/ring``)."""
+    asked = {f"dractl explain {name.lower()}" for name in names}
+    steps = tuple(step for step in answer.next if step.command.partition(" -n ")[0] not in asked)
+    if steps == answer.next:
+        return answer
+    if not (steps or answer.fixes):
+        kind, _, name = names[0].partition("/")
+        command = f"kubectl get {kind.lower()}s.scheduling.k8s.io {name} -n {answer.subject.namespace} -o yaml"
+        steps = (NextStep("see what the scheduler has written about the group", command),)
+    return replace(answer, next=steps)
 
 
 def _called(question: Question) -> str:

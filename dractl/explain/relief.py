@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.changes import Delete, PatchError, apply
+from dractl.cluster.changes import Delete, PatchError, apply, parse_target
 from dractl.cluster.podgroups import object_of
+from dractl.cluster.state import text_at
+from dractl.cluster.workloads import workload
 from dractl.explain.answer import Relief
 from dractl.records import replace
 
@@ -29,7 +31,7 @@ def with_relief(
     waiting: dict[str, list[tuple[Explanation, Fix]]] = {}
     for answer in answers:
         for fix in answer.fixes if _alone(explainer.state, answer) else ():
-            if fix.changes:  # what a driver would publish is not known
+            if fix.changes and not _of_replicas(explainer.state, answer, fix):  # a driver's devices are not known
                 waiting.setdefault(_action(fix), []).append((answer, fix))
     shared = sorted((action for action in waiting if _pods(waiting[action]) > 1), key=lambda a: -_pods(waiting[a]))
     relief: dict[str, Relief] = {}
@@ -39,6 +41,16 @@ def with_relief(
         if fitting is not None:
             relief[action] = Relief(fitting, _pods(waiting[action]))
     return [replace(a, fixes=tuple(replace(f, relief=relief.get(_action(f))) for f in a.fixes)) for a in answers]
+
+
+def _of_replicas(state: ClusterState, answer: Explanation, fix: Fix) -> bool:
+    """True if a fix ends replicas of the same workload, as a rollout does again and again."""
+    ended = (parse_target(c.target)[1] for c in fix.tried if isinstance(c, Delete) and c.target.startswith("Pod/"))
+    own = workload(state.get("Pod", (answer.subject.namespace, answer.subject.name)) or {})
+    others = (state.get("Pod", key) for key in ended if key != (answer.subject.namespace, answer.subject.name))
+    return own is not None and any(
+        pod is not None and workload(pod) == own and text_at(pod, "spec", "nodeName") for pod in others
+    )
 
 
 def _action(fix: Fix) -> str:

@@ -8,6 +8,7 @@ from dractl.allocation import Features
 from dractl.capacity import Together, gangs
 from dractl.cluster.changes import apply
 from dractl.explain import Explainer, Question, explain_each
+from dractl.explain.each import without_question
 from tests.capacity.test_gangs import NODES, ONE, USES, gang, podgroup, ring
 from tests.capacity.test_placing import GPU
 from tests.explain.cluster import allocation, claim, pod, request, state_of
@@ -37,6 +38,15 @@ def test_a_pod_that_fits_without_its_gang_waits_for_it() -> None:
     assert found.headline.startswith("PodGroup ml/ring starts with 8 pods at once or none, and 5 fit; the next one, ")
     assert (found.reasons[0].group, found.reasons[0].want, found.reasons[0].have) == ("PodGroup ml/ring", 8, 5)
     assert found.reasons[1].holders == ()  # the others of the gang hold nothing yet
+
+
+def test_who_asks_about_the_group_is_not_told_to_ask_about_it() -> None:
+    found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(8)), *tried(8)))
+    assert any(step.command == "dractl explain podgroup/ring -n ml" for step in found.next)
+    again = without_question(found, ["podgroup/ring"])
+    assert not any("dractl explain podgroup" in step.command for step in again.next)
+    assert again.next or again.fixes
+    assert without_question(found, ["podgroup/other"]) == found
 
 
 def test_a_gang_that_fits_is_tried_again() -> None:

@@ -243,6 +243,17 @@ WORKLOADS = [
         [["delete claim ml/idle"]],
     ),
     Story(
+        "09d-quota-used-by-a-running-pod",
+        [
+            [*BASE, node("gpu-1"), gpus("gpu-1", 4), ONE, quota("claims", {CLAIMS: "1"})],
+            [pod("notebook", "one-gpu")],
+            [pod("train", "one-gpu")],
+        ],
+        "ml/pod/train",
+        [["quota ml/claims allows 1 claim"]],
+        [["delete pod ml/notebook"]],
+    ),
+    Story(
         "47b-policy-refuses-claims",
         [
             [*BASE, node("gpu-1"), gpus("gpu-1", 2), ONE, POLICY, POLICY_BINDING],

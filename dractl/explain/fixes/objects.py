@@ -222,7 +222,10 @@ def quota(problem: Problem, cause: QuotaExceeded) -> Iterator[Candidate]:
         owned = maps_at(claim, "metadata", "ownerReferences")
         ending = problem.owners.end([f"{where}/{users[0]}"]) if users and owned else None
         if ending is not None:
-            yield Candidate(ending.title, ending.changes, slot, Preference.END, effect=ending.effect, tried=ending.gone)
+            effect = "; ".join(filter(None, (ending.effect, delays)))
+            yield Candidate(
+                ending.title, (*ending.changes, *again), slot, Preference.END, effect=effect, tried=ending.gone
+            )
         elif not users:
             deleted = Delete("ResourceClaim/" + "/".join(key))
             title = f"delete claim {'/'.join(key)}, which nobody uses"

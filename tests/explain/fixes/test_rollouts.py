@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from dractl.allocation import Features
 from dractl.cluster.changes import Create, Delete, Patch
+from dractl.explain import Explainer, everything, explain_each
 from dractl.explain.answer import plain
-from tests.explain.cluster import claim, node, pod, request
+from tests.explain.cluster import claim, node, pod, request, state_of
 from tests.explain.test_fixes import BUSY, DRIVER, GPU, TWO, explain, gpus, held, made, replica, template, titles
 
 
@@ -31,6 +33,17 @@ def test_a_rollout_makes_room_for_itself() -> None:
     assert change.operations[0]["value"] == {"type": "RollingUpdate", "rollingUpdate": rolling}
     assert answer.fixes[0].tried == (Delete("Pod/ml/web-0"),)
     assert not any("would recreate it" in note for note in answer.notes)
+
+
+def test_pods_that_fit_after_one_step_of_a_rollout_are_not_counted() -> None:
+    """The rollout takes the next step by itself."""
+    old = replica("web-0", "node-1"), replica("web-1", "node-1")
+    new = new_replica("web-2"), new_replica("web-3")
+    state = state_of(*BUSY, own("web-2"), own("web-3"), *old, *new)
+    (answer,) = explain_each(Explainer(state, Features.for_release("1.37")), everything(state, None), alike=True)
+    assert answer.alike == ("web-3",)
+    assert answer.fixes[0].tried == (Delete("Pod/ml/web-0"),)
+    assert answer.fixes[0].relief is None
 
 
 def test_a_pod_of_a_job_waits_for_its_turn() -> None:
