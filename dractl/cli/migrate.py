@@ -105,6 +105,7 @@ def _migrated(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
     """The files that have device-plugin requests."""
     from pathlib import PurePath
 
+    from dractl.manifests.kustomize import is_kustomization
     from dractl.migration import Migration
 
     texts = {document.file: document.text for document in inputs.documents if not document.rendered}
@@ -112,7 +113,7 @@ def _migrated(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
     return [
         migration.of(name, text, str(PurePath(name).parent))
         for name, text in texts.items()
-        if any(domain.decode() in text for domain in _DOMAINS) or "limits" in text
+        if any(domain.decode() in text for domain in _DOMAINS) or "limits" in text or is_kustomization(name)
     ]
 
 

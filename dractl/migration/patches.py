@@ -1,34 +1,65 @@
-"""Device plugins' resources in the inline patches of a kustomization."""
+"""Device plugins' resources in the patches of a kustomization: inline ones, and RFC 6902 ones in files of their own."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
-from dractl.manifests import Document, read_text
+from dractl.manifests import Document, Position, read_text
+from dractl.manifests.kustomize import is_kustomization
+from dractl.manifests.text import decode
 from dractl.migration.resources import wanted
 from dractl.objects import items, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.manifests import Position
-
 _INLINE = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _AMOUNTS = ("limits", "requests")
 _DEPTH = 32
+_MAX_SIZE = 1024 * 1024
 
 
 def requests_in_patches(document: Document) -> Iterator[tuple[Position, str]]:
-    """The place and the name of each resource in a kustomization's strategic merge and RFC 6902 patches."""
+    """The place and the name of each resource in a kustomization's strategic merge and RFC 6902 patches.
+
+    Strategic merge patches in files are manifests of their own, which the caller has among its documents.
+    """
     for field in _INLINE:
         for at, entry in enumerate(items(mapping(document.value).get(field))):
             place = (field, at) if isinstance(entry, str) else (field, at, "patch")
             text = document.at(place)
             if not isinstance(text, str) or (isinstance(entry, str) and "\n" not in text):
+                yield from _in_file(document, entry if isinstance(entry, str) else mapping(entry).get("path"))
                 continue
             for found in read_text(document.file, text):
                 for resource, written in _named(found.value) if isinstance(found, Document) else ():
                     yield document.locate(place, offset=max(0, text.find(written))), resource
+
+
+def _in_file(document: Document, name: object) -> Iterator[tuple[Position, str]]:
+    """Those of an RFC 6902 patch in a file, at or below the kustomization as kustomize demands
+    (api/internal/loader/loadrestrictions.go)."""
+    folder = os.path.dirname(document.file)
+    path = os.path.join(folder, name) if isinstance(name, str) else ""
+    root = os.path.realpath(folder or ".")
+    inside = os.path.realpath(path).startswith(os.path.join(root, ""))
+    if not is_kustomization(document.file) or not inside or not os.path.isfile(path):
+        return
+    with open(path, "rb") as file:
+        data = file.read(_MAX_SIZE + 1)
+    text = decode(data) if len(data) <= _MAX_SIZE else ""
+    for found in read_text(path, text):
+        if isinstance(found, Document) and isinstance(found.value, list):
+            for resource, written in _named(found.value):
+                yield _position(path, text, written), resource
+
+
+def _position(path: str, text: str, written: str) -> Position:
+    """The first place of a word in a file."""
+    before = text[: text.find(written)]
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return Position(path, line, column, line, column + len(written))
 
 
 def _named(value: Any) -> Iterator[tuple[str, str]]:

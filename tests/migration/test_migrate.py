@@ -398,6 +398,31 @@ def test_an_inline_patch_is_pointed_at(patch: str) -> None:
     assert (remark.position.line, text.splitlines()[5][remark.position.column - 1 :][:10]) == (6, "nvidia.com")
 
 
+@pytest.mark.parametrize(
+    ("name", "patch", "place"),
+    [
+        ("p.yaml", "- op: add\n  path: /spec/template/spec/containers/0/resources/limits\n  value: {GPU: 1}\n", "3:11"),
+        ("p.json", '[{"op": "replace", "path": "/spec/containers/0/resources/limits/nvidia.com~1gpu"}]', "1:65"),
+    ],
+)
+def test_operations_in_a_file_are_pointed_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, patch: str, place: str
+) -> None:
+    (tmp_path / "kustomization.yaml").write_text(f"patches: [{{path: {name}, target: {{kind: Deployment}}}}]\n")
+    (tmp_path / name).write_text(patch.replace("GPU", "nvidia.com/gpu"))
+    main(["migrate", str(tmp_path)])
+    err = capsys.readouterr().err
+    assert f"{name}:{place}: nvidia.com/gpu is left as it is: a patch" in err
+
+
+def test_files_outside_of_a_kustomization_are_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "kustomization.yaml").write_text("patches: [{path: ../p.yaml}, {path: missing.yaml}]\n")
+    (tmp_path / "p.yaml").write_text("- {op: add, path: /spec/containers/0/resources/limits/nvidia.com~1gpu}\n")
+    main(["migrate", str(tmp_path / "app")])
+    assert "left as it is" not in capsys.readouterr().err
+
+
 def test_an_inline_patch_of_other_resources_is_not() -> None:
     text = (
         "kind: Kustomization\npatches:\n- patch: |-\n"
