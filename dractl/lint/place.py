@@ -59,7 +59,7 @@ def from_broken(broken: Broken) -> Placed:
         "",
         ObjectRef(),
         help=broken.hint,
-        api=Api("BadRequest"),
+        api=Api("BadRequest") if broken.refused else None,
         excerpt=broken.excerpt,
     )
     return Placed(finding)

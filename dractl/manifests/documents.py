@@ -36,6 +36,8 @@ class Broken(NamedTuple):
     hint: str | None = None
     excerpt: str = ""
     """The source line that ``position`` begins in."""
+    refused: bool = True
+    """True if the API server refuses it too; kubectl alone refuses what follows an object, which go-yaml ignores."""
 
 
 class Skipped(NamedTuple):

@@ -269,7 +269,10 @@ def _read(source: Source, *, definitions: bool) -> list[Document | Broken]:
                 return found
         hint = "the next object begins with { or follows a line of ---" if error.after else None
         message = f"not JSON: {error.message}"
-        return [*read, Broken(source.name, error.after, source.position(error.offset), message, hint)]
+        return [
+            *read,
+            Broken(source.name, error.after, source.position(error.offset), message, hint, refused=not error.after),
+        ]
     return read
 
 
