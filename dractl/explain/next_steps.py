@@ -254,6 +254,12 @@ def _class_missing(cause: causes.ClassMissing, asked: Asked) -> Iterator[NextSte
         values = f" with {chart} in its chart" if chart else ""
         yield NextStep(f"install driver {cause.driver}{values}: it brings the class", _DAEMONSETS)
         return
+    if cause.nearest:
+        yield NextStep(
+            f"change deviceClassName {cause.device_class} to {cause.nearest} where the claim is written",
+            "kubectl get deviceclasses",
+        )
+        return
     yield NextStep(
         f"install the driver that brings device class {cause.device_class}, create the class, or name one that exists",
         "kubectl get deviceclasses",

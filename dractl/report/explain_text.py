@@ -100,7 +100,7 @@ def _by_fix(answers: Sequence[Explanation]) -> list[Explanation]:
 
 def _row_of_fix(fix: Fix, subjects: int, canvas: Canvas, *, cut: bool) -> str:
     """A first fix, with the pods that fit after it where several wait for it, or the number of subjects above."""
-    whom = f" for all {subjects}" if subjects > 1 else ""
+    whom = f" for {'both' if subjects == 2 else f'all {subjects}'}" if subjects > 1 else ""
     if fix.relief is not None:
         whom = f" for {fix.relief.fits} of {plural(fix.relief.of, 'pod')}"
     text = _clean(fix.title + (f" ({fix.effect})" if fix.effect else ""), canvas)

@@ -51,3 +51,10 @@ def test_a_class_of_no_known_driver_may_be_any_other() -> None:
     there = slice_of(GPUS, "node-1", device("gpu-0", type="gpu")), device_class("fast", f"device.driver == '{GPUS}'")
     answer = explain("accelerators", *there)
     assert answer.fixes[0].title == "change the class of request r from accelerators to fast"
+
+
+def test_the_right_name_is_the_next_step_where_it_is_not_enough() -> None:
+    there = device_class(GPUS, f"device.driver == '{GPUS}'"), slice_of(GPUS, "node-1")
+    answer = explain("gpu.nvdia.com", *there)
+    assert answer.fixes == ()  # the driver publishes no device
+    assert answer.next[0].text.startswith(f"change deviceClassName gpu.nvdia.com to {GPUS}")

@@ -187,7 +187,7 @@ def test_one_line_for_a_fix_that_several_have_in_common() -> None:
         "✗ pod ml/two",
     ]
     assert lines[2] == "    fix for 4 of 5 pods: delete pod ml/x (ends it)"
-    assert lines[5] == "    fix for all 2: lower count"
+    assert lines[5] == "    fix for both: lower count"
     assert len(lines) == 8
 
 
