@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 HIDING = frozenset({"wrong-type", "unknown-field", "duplicate-key", "merged-key", "not-served"})
 """Violations that keep the server from the later steps."""
 
+_ALIKE = {
+    "resource.k8s.io/v1alpha3": ("resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2"),
+    "resource.k8s.io/v1beta1": ("resource.k8s.io/v1alpha3",),
+    "resource.k8s.io/v1beta2": ("resource.k8s.io/v1",),
+    "resource.k8s.io/v1": ("resource.k8s.io/v1beta2",),
+}
+"""Versions with the same fields, but for those of later releases; of DeviceTaintRule the second for v1alpha3."""
+
 
 class Draft:
     """A document's value as it was probably meant; ``doubtful`` are maps that lost a field, or places that lost a
@@ -122,6 +130,9 @@ class Draft:
             if not isinstance(shape, list) and not decode(draft, shape, target, ()):
                 self.value = draft
                 return
+        alike = [version for version in _ALIKE.get(str(self.value.get("apiVersion")), ()) if version in versions]
+        if alike:
+            self.value = {**self.value, "apiVersion": alike[0]}
 
 
 class _WrittenPlaces:

@@ -1,4 +1,4 @@
-"""Patches: documents that contain only changes to another one and are not objects by themselves."""
+"""Patches and patterns: documents that contain only a part of an object, and are not objects by themselves."""
 
 from __future__ import annotations
 
@@ -15,15 +15,22 @@ if TYPE_CHECKING:
 
 _DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/")
 """k8s.io/apimachinery/pkg/util/strategicpatch/patch.go"""
+_PATTERN = pattern(r"[=^<+X]?\(.*\)")
+"""Keys of patterns: Kyverno's anchors (kyverno/kyverno pkg/engine/anchor/anchor.go), Chainsaw's expressions."""
+_ASSERTED = pattern(r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?![a-z])[^\\/]*\Z")
+"""Files of kuttl and Chainsaw with parts of objects that a test expects (kudobuilder/kuttl pkg/test/step.go)."""
+_OF_A_MAP = ("Invalid value: {", "Invalid value: [", 'Invalid value: ""', "Required value", "Forbidden: ")
 _NAMED = pattern(r"(?:^|[\\/._-])patch(?:es)?(?:[\\/._-]|$)")
 _WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 
 
 def is_patch(document: Document, kustomizations: Kustomizations) -> bool:
-    """True if a kustomization lists the document's file as a patch, or the document shows that it is one."""
+    """True if a kustomization lists the document's file as a patch, or the document shows that it is one, or that it
+    is a pattern."""
     return (
-        ("$" in document.text and _has_directive(document.value))
+        _has_directive(document.value)
         or _is_partial(document)
+        or _ASSERTED.search(document.file) is not None
         or kustomizations.is_patch(document.file)
     )
 
@@ -33,13 +40,13 @@ def stands_alone(violation: Violation) -> bool:
     if violation.type in ("FieldValueRequired", "FieldValueNotFound") or not violation.path:
         return False
     if violation.rule == "unknown-field":
-        return not str(violation.path[-1]).startswith("$")
+        return not _is_directive(violation.path[-1])
     return violation.rule in ("wrong-type", "duplicate-key") or _about_a_scalar(violation)
 
 
 def _about_a_scalar(violation: Violation) -> bool:
     """A map can lack fields that another document has; ``Invalid value: {...}`` is about a map as a whole."""
-    return not violation.message.startswith(("Invalid value: {", "Invalid value: [", "Forbidden: "))
+    return not any(start in violation.message for start in _OF_A_MAP)
 
 
 def _has_directive(value: Any) -> bool:
@@ -48,13 +55,17 @@ def _has_directive(value: Any) -> bool:
         node = stack.pop()
         if isinstance(node, dict):
             for key, child in node.items():
-                if isinstance(key, str) and key.startswith(_DIRECTIVES):
+                if _is_directive(key):
                     return True
                 if isinstance(child, (dict, list)):
                     stack.append(child)
         else:
             stack.extend(child for child in node if isinstance(child, (dict, list)))
     return False
+
+
+def _is_directive(key: object) -> bool:
+    return isinstance(key, str) and (key.startswith(_DIRECTIVES) or _PATTERN.fullmatch(key) is not None)
 
 
 def _is_partial(document: Document) -> bool:

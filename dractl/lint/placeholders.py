@@ -1,6 +1,6 @@
 """Placeholders: scalars that another tool fills in before the API server sees them, and that can be any value.
 
-``${APP}`` (envsubst, Flux, Terraform), ``$(APP)`` (Kubernetes, kustomize), ``__APP__`` (sed), ``<app>`` (a person) and
+``${APP}`` (envsubst, Flux, Terraform), ``$(APP)`` (Kubernetes, kustomize), ``__APP__`` (sed), ``<app>`` (a person),
 ``{{ app }}`` in quotes (Jinja, Helm).
 """
 
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from dractl.manifests import Document
     from dractl.validation.violation import Path, Violation
 
-_MARKS = ("${", "$(", "__", "<", "{{")
-_ANY = pattern(r"\$\{[^{}]*\}|\$\([A-Za-z_][\w.-]*\)|__[A-Z][A-Z0-9_]*__|<[A-Za-z_][\w. -]*>|\{\{.*?\}\}", re.DOTALL)
+_MARKS = ("${", "$(", "($", "__", "<", "{{")
+_ANY = pattern(
+    r"\$\{[^{}]*\}|\$\([A-Za-z_][\w.-]*\)|\(\$[A-Za-z_][\w.]*\)|__[A-Z][A-Z0-9_]*__|<[A-Za-z_][\w. -]*>|\{\{.*?\}\}",
+    re.DOTALL,
+)
 _BY_HAND = pattern(r"<[A-Za-z_][\w. -]*>\Z")
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dractl.manifests.kustomize import Kustomizations
     from dractl.validation.violation import Violation
 
+_OF_PARTS = frozenset({"kustomize.config.k8s.io", "apiextensions.crossplane.io", "chainsaw.kyverno.io"})
+"""Groups whose objects contain patches, patterns, and objects that are completed elsewhere (a Composition's base)."""
 _EXTENDED_RESOURCES = frozenset({"PC-13", "PC-15", "PC-16"})
 
 
@@ -64,8 +66,8 @@ def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> I
             if document.file not in mentions:
                 mentions[document.file] = f"{GROUP}/" in document.text
             for inside in embedded(document, GROUP) if mentions[document.file] else ():
-                patch = own == "kustomize.config.k8s.io" or is_patch(inside, kustomizations)
-                yield Reading(inside, numbered(inside), patch=patch, values=own != "")
+                patch = own in _OF_PARTS or is_patch(inside, kustomizations)
+                yield Reading(inside, numbered(inside), patch=patch, values=own != "" or not document.kind)
             for inside in claim_specs(document):
                 yield Reading(inside, numbered(inside), patch=is_patch(document, kustomizations), described=True)
         concerned = concern(document.value)

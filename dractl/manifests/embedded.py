@@ -17,8 +17,9 @@ _MAX_DEPTH = 32
 
 
 def embedded(document: Document, group: str) -> Iterator[Document]:
-    """The objects of an API group inside a document of another group: maps with ``apiVersion`` and ``kind``, and the
-    YAML of strings. Their places are those in the containing file."""
+    """The objects of an API group inside a document of another group: maps with ``apiVersion``, ``kind`` and ``spec``
+    or ``metadata`` (others only refer to an object), and the YAML of strings. Their places are those in the containing
+    file."""
     mark = f"{group}/"
     stack: list[tuple[Path, Any]] = [((), document.value)]
     while stack:
@@ -27,6 +28,8 @@ def embedded(document: Document, group: str) -> Iterator[Document]:
             continue
         if isinstance(value, dict):
             if path and "kind" in value and str(value.get("apiVersion")).startswith(mark):
+                if "spec" not in value and "metadata" not in value:
+                    continue
                 part = document.part(path)
                 yield _body(part) if path[-2:-1] == ("rawResources",) else part
                 continue

@@ -12,7 +12,7 @@ from dractl.manifests.documents import Broken, Document, Inputs, Skipped
 from dractl.manifests.files import contents, read_all
 from dractl.manifests.rendered import Rendered, in_template
 from dractl.manifests.source import Source
-from dractl.manifests.templates import chart_of, holds_template, rendering_hint
+from dractl.manifests.templates import chart_of, holds_template, is_ytt, rendering_hint
 from dractl.manifests.text import decode
 from dractl.records import NamedTuple
 
@@ -173,6 +173,9 @@ def _loaded(
 
 def _in_file(source: Source, *, meant: bool, names: bool, definitions: bool) -> Iterator[Document | Broken | Skipped]:
     """What a file contains. ``meant``: the user says that these are manifests; ``names``: they name DRA."""
+    if is_ytt(source.text):
+        yield Skipped(source.name, "a ytt template", "ytt -f FOLDER | dractl lint -")
+        return
     items = _read(source, definitions=definitions)
     faulty = [item for item in items if isinstance(item, Broken)] if meant or names else []
     if faulty and (holds_template(source.text) or all(_substituted(source, item) for item in faulty)):
@@ -214,8 +217,9 @@ def read_text(name: str, text: str) -> list[Document | Broken]:
 
 
 def _substituted(source: Source, item: Broken) -> bool:
-    """True if a document may become YAML once ``${...}`` is substituted in the line that does not parse."""
-    return "${" in source.line(item.position.line)
+    """True if a document may become YAML once Terraform or a shell fills in the line that does not parse."""
+    line = source.line(item.position.line)
+    return "${" in line or line.lstrip().startswith("%{")
 
 
 def is_relevant(data: bytes) -> bool:

@@ -9,6 +9,11 @@ import re
 _BLOCK_HEADER = r"(?:^|[\s:\-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$"
 _STRING_OR_COMMENT = r"""(?<![^\s:,\[{(=-])"(?:\\.|[^"\\])*"|(?<![^\s:,\[{(=-])'(?:''|[^'])*'|(?:(?<=\s)|^)\#.*"""
 
+_YTT = (
+    r"(?m)^\s*#@(?:(?:overlay|schema|data|yaml|library)/|[ \t]+(?:load\(|if\b|for\b|def\b|end\b))"
+    r"|^[^#\n]*[:\-][ \t]+#@[ \t]"
+)
+
 
 def chart_of(path: str) -> str | None:
     """The chart that a file is a template of: the folder with a ``Chart.yaml`` next to the file's ``templates/``."""
@@ -44,6 +49,12 @@ def holds_template(text: str) -> bool:
         if re.search(_BLOCK_HEADER, bare):
             block_indent = indent
     return False
+
+
+def is_ytt(text: str) -> bool:
+    """True if a file has code of ytt in its comments: ``#@ load(...)`` on a line, ``key: #@ value`` behind a key
+    (carvel-dev/ytt pkg/template/meta.go)."""
+    return "#@" in text and re.search(_YTT, text) is not None
 
 
 def rendering_hint(chart: str | None) -> str:

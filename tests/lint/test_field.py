@@ -545,3 +545,102 @@ def test_an_unused_claim_of_an_unknown_driver_may_configure_the_pod(found) -> No
     assert [finding.severity for finding in found(pod_yaml=pod, one_yaml=TEMPLATE)] == ["info"]
     known = found(pod_yaml=pod, one_yaml=TEMPLATE.replace("gpu.example.com", "gpu.nvidia.com"))
     assert [(finding.code, finding.severity) for finding in known] == [("DRA421", "warning")]
+
+
+def test_what_is_not_served_is_judged_as_the_version_with_the_same_fields(found) -> None:
+    # intel/intel-resource-drivers-for-kubernetes v0.7 deployments/gaudi/examples/monitor-pod-inline.yaml
+    claim = """\
+    apiVersion: resource.k8s.io/v1alpha3
+    kind: ResourceClaim
+    metadata: {name: monitor}
+    spec:
+      devices:
+        requests: [{name: Gpu, deviceClassName: gpu.intel.com}]
+        adminAccess: true
+    """
+    assert [(f.code, f.position.line) for f in found(a_yaml=claim)] == [("DRA801", 1), ("DRA103", 6), ("DRA003", 7)]
+    classic = claim.replace("v1alpha3", "v1alpha2").replace("devices:", "resourceClassName: intel\n      x:")
+    assert codes(found(a_yaml=classic)) == ["DRA801"]
+
+
+# -- patterns, and what is completed elsewhere --
+
+
+@pytest.mark.parametrize("name", ["00-assert.yaml", "01-errors.yaml", "assert-allocated.yaml"])
+def test_what_a_test_expects_is_a_part_of_an_object(tmp_path: Path, name: str) -> None:
+    text = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: c}
+status:
+  allocation: {devices: {results: [{driver: gpu.nvidia.com}]}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers: [{name: c, resources: {claims: [{name: gpu, shared: x}]}}]
+"""
+    (tmp_path / name).write_text(text)
+    findings = lint(load_readable([str(tmp_path)]), Target.of("1.37")).findings
+    assert [(f.code, f.position.line) for f in findings] == [("DRA003", 11)]
+
+
+def test_expressions_of_chainsaw(found) -> None:
+    text = """\
+    apiVersion: chainsaw.kyverno.io/v1alpha1
+    kind: Test
+    metadata: {name: t}
+    spec:
+      steps:
+      - try:
+        - apply:
+            resource:
+              apiVersion: resource.k8s.io/v1
+              kind: ResourceClaim
+              metadata: {name: c}
+              spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: ($n)}}]}}
+        - assert:
+            resource:
+              apiVersion: resource.k8s.io/v1
+              kind: ResourceClaim
+              metadata: {name: c}
+              status: {(allocation != null): true}
+        - error: {resource: {apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: d}}}
+    """
+    assert found(a_yaml=text) == []
+
+
+def test_the_base_of_a_composition_is_patched(found) -> None:
+    text = """\
+    apiVersion: apiextensions.crossplane.io/v1
+    kind: Composition
+    metadata: {name: gpu}
+    spec:
+      resources:
+      - base:
+          apiVersion: resource.k8s.io/v1
+          kind: ResourceClaimTemplate
+          spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: "", counts: 1}}]}}}
+    """
+    assert [(f.code, f.position.line) for f in found(a_yaml=text)] == [("DRA003", 9)]
+
+
+def test_a_reference_is_no_object(found) -> None:
+    text = """\
+    apiVersion: v1
+    kind: Event
+    metadata: {name: e}
+    involvedObject: {apiVersion: resource.k8s.io/v1, kind: ResourceClaim, name: c, namespace: d}
+    """
+    assert found(a_yaml=text) == []
+
+
+def test_values_of_a_chart_need_no_name(found) -> None:
+    text = """\
+    extra:
+      apiVersion: resource.k8s.io/v1
+      kind: ResourceClaim
+      spec: {devices: {requests: [{name: gpu, exactly: {}}]}}
+    """
+    assert codes(found(a_yaml=text)) == ["DRA108"]

@@ -284,3 +284,26 @@ def test_nothing(read) -> None:
     for text in ("", "\n", "---\n---\n", "# only\n", "null\n", "\ufeff"):
         inputs = read(text)
         assert (inputs.documents, inputs.broken) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '#@ load("@ytt:data", "data")\nkind: ResourceClaim\n',
+        "kind: ResourceClaim\nmetadata:\n  name: #@ data.values.name\n",
+        "kind: ResourceClaim\nspec:\n#@overlay/match missing_ok=True\n",
+    ],
+)
+def test_files_of_ytt_are_templates(read, text: str) -> None:
+    (skipped,) = read(text).skipped
+    assert skipped.why == "a ytt template"
+
+
+@pytest.mark.parametrize("text", ["## #@ x\nkind: ResourceClaim\n", "kind: ResourceClaim\nx: a#@ b\n#@param x\n"])
+def test_comments_that_are_not_those_of_ytt(read, text: str) -> None:
+    assert len(read(text).documents) == 1
+
+
+def test_directives_of_terraform(read) -> None:
+    (skipped,) = read("kind: ResourceClaim\nspec:\n%{ for r in requests ~}\n  a: ${r}\n%{ endfor ~}\n").skipped
+    assert skipped.why == "a template, not YAML"
