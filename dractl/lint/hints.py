@@ -24,6 +24,12 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
             return "write cel: {expression: ...}"
         case "unknown-field" | "wrong-type" if violation.path[-2:] in (("limits", "claims"), ("requests", "claims")):
             return "claims belongs next to limits and requests, not in them"
+        case "wrong-type" if violation.path[-3:-1] == ("resources", "claims"):
+            name = document.at(violation.path)
+            return f"write {{name: {name}}}" if isinstance(name, str) else None
+        case "PC-09" if not violation.nearest:
+            where = "pod or defaultPodOptions" if "controllers" in violation.path else "the pod's spec"
+            return f"list it under resourceClaims of {where}, with its resourceClaimTemplateName or resourceClaimName"
         case "unknown-field" if violation.path[-3:-2] == ("resourceClaims",):
             if violation.path[-1] == "deviceClassName":
                 return "a pod names a claim or a template, which in turn names the class"

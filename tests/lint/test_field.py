@@ -353,6 +353,7 @@ def test_a_container_of_a_chart_may_use_the_claims_of_its_controller_only(found)
     (finding,) = [finding for finding in found(a_yaml=release) if finding.code != "DRA421"]
     assert (finding.code, finding.severity, finding.position.line) == ("DRA409", "warning", 13)
     assert finding.message == 'claim "gpu" is not in resourceClaims of its pod'
+    assert (finding.help or "").startswith("list it under resourceClaims of pod or defaultPodOptions")
 
 
 # -- what belongs together --

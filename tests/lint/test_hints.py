@@ -7,7 +7,7 @@ import pytest
 from dractl.lint import lint
 from dractl.manifests import load
 from dractl.model import Target
-from tests.lint.written import claim, device_class, found, published
+from tests.lint.written import claim, device_class, found, pod, published
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,11 @@ def test_everything_that_a_configuration_lacks_is_named_once() -> None:
         "apiVersion",
         "kind",
     }
+
+
+def test_a_claim_of_a_container_is_a_map_that_the_pod_lists() -> None:
+    text = pod("gpu=gpus")
+    for written, said in (("[gpu]", "write {name: gpu}"), ("[{name: nic}]", "list it under resourceClaims of the pod")):
+        changed = text.replace("[{name: gpu}]", written)
+        (finding,) = [f for f in lint(load(["-"], stdin=changed.encode()), Target.of()).findings if f.api]
+        assert (finding.help or "").startswith(said)

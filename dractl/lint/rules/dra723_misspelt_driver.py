@@ -1,10 +1,11 @@
-"""A selector or configuration names a driver that nearly matches a known one.
+"""A selector or configuration names a driver that nearly matches a known one, or that cannot exist.
 
 ## What it does
 
-Compares the drivers in selectors and configurations with the known ones and with those mentioned in the files. Also
-reports configurations that name a different driver than that of the request's class, if a driver installs that class
-(for classes in the files: DRA709).
+Compares the drivers in selectors and configurations with the known ones and with those mentioned in the files: a name
+that is nearly one of them, the domain of its vendor alone (`nvidia.com`), or a name that no driver can have
+(`nvidia.com/gpu`). Also reports configurations that name a different driver than that of the request's class, if a
+driver installs that class (for classes in the files: DRA709).
 
 ## Why is this bad
 
@@ -51,17 +52,20 @@ spec:
 
 ## Source
 
-The drivers in dractl/drivers; dynamic-resource-allocation/structured, configurations in AllocationResult
+The drivers in dractl/drivers; dynamic-resource-allocation/structured, configurations in AllocationResult;
+kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDriverName
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.drivers.resources import drivers_of
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.published import CLASSES, drivers, wanted
 from dractl.model.nearest import nearest_names
 from dractl.objects import items, mapping, text
+from dractl.validation.formats import subdomain_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +75,7 @@ if TYPE_CHECKING:
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 FIELDS = ("config", "selectors")
+_MAX = 63  # DriverNameMaxLength
 
 
 def check(run: Run) -> Iterator[Advice]:
@@ -78,20 +83,25 @@ def check(run: Run) -> Iterator[Advice]:
     for subject, expression in run.expressions:
         for found in run.program(expression).comparisons:
             for literal in found.literals if found.lookup is None and found.operator in ("==", "in") else ():
-                meant = _meant(str(literal.value), real)
-                if meant:
-                    start, end = literal.start + 1, literal.end - 1
-                    fix = Replacement(f"replace by {meant}", expression.path, meant, start=start, end=end, safe=False)
-                    yield Advice(
-                        subject,
-                        expression.path,
-                        f"unknown driver {literal.value}; did you mean {meant}?",
-                        help="device.driver is the name of the driver, as in the ResourceSlices",
-                        offset=literal.start,
-                        end=literal.end,
-                        confidence="likely",
-                        fix=fix,
-                    )
+                name = str(literal.value)
+                meant = _meant(name, real)
+                if not meant and _is_name(name):
+                    continue
+                start, end = literal.start + 1, literal.end - 1
+                one = meant[0] if len(meant) == 1 else None
+                yield Advice(
+                    subject,
+                    expression.path,
+                    (f"unknown driver {name}" if _is_name(name) else f'no driver can have the name "{name}"')
+                    + (f"; did you mean {' or '.join(meant)}?" if meant else ""),
+                    help="device.driver is the name of the driver, as in the ResourceSlices",
+                    offset=literal.start,
+                    end=literal.end,
+                    confidence="likely",
+                    fix=Replacement(f"replace by {one}", expression.path, one, start=start, end=end, safe=False)
+                    if one
+                    else None,
+                )
     yield from _configurations(run, real)
 
 
@@ -115,14 +125,21 @@ def _configurations(run: Run, real: set[str]) -> Iterator[Advice]:
                     confidence="likely",
                     fix=Replacement(f"replace by {meant}", path, meant, safe=False) if meant else None,
                 )
-            elif name and (near := _meant(name, real)):
-                fix = Replacement(f"replace by {near}", path, near, safe=False)
-                message = f"unknown driver {name}; did you mean {near}?"
+            elif _is_name(name) and (near := _meant(name, real)):  # else DRA127
+                fix = Replacement(f"replace by {near[0]}", path, near[0], safe=False) if len(near) == 1 else None
+                message = f"unknown driver {name}; did you mean {' or '.join(near)}?"
                 yield Advice(claim.subject, path, message, confidence="likely", fix=fix)
 
 
-def _meant(name: str, real: set[str]) -> str | None:
+def _meant(name: str, real: set[str]) -> list[str]:
+    """The known drivers of which ``name`` is nearly one, the vendor's domain, or a device plugin's resource."""
     if name in drivers() or name in real:
-        return None
-    near = nearest_names(name, drivers(), 0.9, 2)
-    return near[0] if near else None
+        return []
+    if "/" in name:
+        return list(drivers_of(name))
+    near = nearest_names(name, drivers(), 0.9, 2)[:1]
+    return near or [known for known in drivers() if "." in name and known.endswith(f".{name}")]
+
+
+def _is_name(name: str) -> bool:
+    return 0 < len(name) <= _MAX and not subdomain_errors(name.lower())

@@ -42,3 +42,22 @@ def test_known_drivers_and_those_that_are_near_none(name: str) -> None:
 def test_a_driver_of_the_input() -> None:
     slice_ = published("node-1", "gpu-0").replace("gpu.example.com", "gpu.nvida.com")
     assert found(documents(slice_, selecting('device.driver == "gpu.nvida.com"')), "DRA723") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nvidia.com/gpu", 'no driver can have the name "nvidia.com/gpu"; did you mean gpu.nvidia.com?'),
+        ("vendor.example/nic", 'no driver can have the name "vendor.example/nic"'),
+        ("amd.com", "unknown driver amd.com; did you mean gpu.amd.com?"),
+    ],
+)
+def test_names_that_are_those_of_no_driver(name: str, said: str) -> None:
+    (finding,) = found(selecting(f'device.driver == "{name}"'), "DRA723")
+    assert (finding.message, marked(finding)) == (said, f'"{name}"')
+
+
+def test_several_drivers_of_a_vendor() -> None:
+    (finding,) = found(selecting('device.driver == "nvidia.com"'), "DRA723")
+    assert "gpu.nvidia.com or compute-domain.nvidia.com" in finding.message
+    assert finding.fix is None
