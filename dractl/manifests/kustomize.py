@@ -76,10 +76,14 @@ class Kustomizations:
         return found is not None and os.path.abspath(path) in found.patches
 
     def home_of(self, path: str) -> str:
-        """The folder that groups a file with others: that of the kustomization that lists it, else its own."""
+        """What groups a file with others: the folder of the kustomization that lists it, else its own; next to a
+        kustomization, those that it does not list are apart."""
         if path not in self._homes:
-            found = self.naming(path)
-            self._homes[path] = found.folder if found is not None else os.path.dirname(os.path.abspath(path))
+            found, folder = self.naming(path), os.path.dirname(os.path.abspath(path))
+            if found is not None:
+                self._homes[path] = found.folder
+            else:
+                self._homes[path] = folder if self.at(folder) is None else os.path.join(folder, "*")
         return self._homes[path]
 
     def at(self, folder: str) -> Kustomization | None:

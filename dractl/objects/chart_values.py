@@ -22,13 +22,16 @@ _CONTAINERS = ("initContainers", "containers")
 
 
 def chart_pods(subject: Owner, value: Mapping[str, Any]) -> Iterator[PodSpec[Owner]]:
-    """The pod of every controller in the values; none if other values are added to those in the object."""
+    """The pods with claims that the controllers in the values have; none if other values are added to those in the
+    object."""
     if mapping(value.get("spec")).get("valuesFrom"):
         return
     for path, values in _values(value, ()):
         for name, controller in mapping(values.get("controllers")).items():
             if isinstance(controller, dict) and controller.get("enabled") is not False:
-                yield _pod(subject, path, values, name)
+                pod = _pod(subject, path, values, name)
+                if pod.claims or any(pod.uses):
+                    yield pod
 
 
 def _values(node: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:

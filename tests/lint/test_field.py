@@ -645,3 +645,9 @@ def test_values_of_a_chart_need_no_name(found) -> None:
       spec: {devices: {requests: [{name: gpu, exactly: {}}]}}
     """
     assert codes(found(a_yaml=text)) == ["DRA108"]
+
+
+def test_what_a_kustomization_does_not_list_is_apart_from_it(found) -> None:
+    # clarknova99/talos-cluster _archive/frigate/app/helmrelease_old.yaml
+    one = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n"
+    assert found(kustomization_yaml=one, a_yaml=TEMPLATE, a_old_yaml=TEMPLATE) == []

@@ -58,7 +58,7 @@ def test_what_is_not_enabled_is_not_made() -> None:
 
 
 def test_values_of_a_subchart_are_found() -> None:
-    assert list(made({"server": {"controllers": {"main": {"containers": {"main": container()}}}}})) == ["main"]
+    assert list(made({"server": {"controllers": {"main": {"containers": {"main": container("gpu")}}}}})) == ["main"]
 
 
 def test_values_that_are_added_from_elsewhere_are_unknown() -> None:
@@ -68,3 +68,7 @@ def test_values_that_are_added_from_elsewhere_are_unknown() -> None:
 
 def test_other_charts_have_other_controllers() -> None:
     assert made({"controllers": {"main": {"containers": [container()]}, "replicas": 1}}) == {}
+
+
+def test_pods_without_claims_are_left_out() -> None:
+    assert made({"controllers": {"main": {"containers": {"main": {"image": {}}}}}}) == {}

@@ -60,7 +60,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.drivers.resources import drivers_of
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.published import CLASSES, drivers, wanted
 from dractl.model.nearest import nearest_names
@@ -136,6 +135,8 @@ def _meant(name: str, real: set[str]) -> list[str]:
     if name in drivers() or name in real:
         return []
     if "/" in name:
+        from dractl.drivers.resources import drivers_of
+
         return list(drivers_of(name))
     near = nearest_names(name, drivers(), 0.9, 2)[:1]
     return near or [known for known in drivers() if "." in name and known.endswith(f".{name}")]
