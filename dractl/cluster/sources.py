@@ -59,6 +59,13 @@ def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:
         raise InputError(
             first.message, place=f"{first.position.file}:{first.position.line}:{first.position.column}", hint=first.hint
         )
+    for document in inputs.documents:
+        if document.kind is None and isinstance(document.value, dict) and isinstance(document.value.get("items"), list):
+            raise InputError(
+                "a list without kind, which kubectl writes at its end: the file is cut short",
+                place=document.file,
+                hint="write the dump again: kubectl get ... -o yaml > FILE",
+            )
     return inputs
 
 

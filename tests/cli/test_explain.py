@@ -282,6 +282,11 @@ def test_a_file_that_is_missing_or_broken(tmp_path: Path, capsys: pytest.Capture
     code, _, err = run(capsys, "-f", str(tmp_path / "none.yaml"))
     assert code == 3
     assert "none.yaml" in err
+    short = tmp_path / "short.yaml"  # kubectl writes kind: List after the items
+    short.write_text("apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: p\n")
+    code, _, err = run(capsys, "-f", str(short))
+    assert code == 3
+    assert "cut short" in err
     broken = tmp_path / "broken.yaml"
     broken.write_text("a: [1\n")
     code, _, err = run(capsys, "-f", str(broken))
