@@ -97,6 +97,12 @@ class Program:
 
         return True not in outcomes(*(program._tree.root for program in (*others, self)))
 
+    def follows_from(self, others: Sequence[Program]) -> bool:
+        """True if every device that satisfies all the others satisfies it. ValueError if one does not compile."""
+        from dractl.cel.tautologies import implied
+
+        return implied(self._tree.root, *(program._tree.root for program in others))
+
     def evaluate(self, driver: str, device: DeviceLike) -> bool | EvalError:
         """The result that kube-scheduler gets for this device, remembered by the fields that the expression reads.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.cel.ast import Call, Const, Ident, ListLiteral, Node, Select
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 Outcome = bool | None
 """None: the evaluation fails."""
@@ -28,22 +28,44 @@ _FAILED = object()
 def outcomes(*roots: Node) -> frozenset[Outcome]:
     """The possible results of an expression, or of several joined by ``&&``: one that is missing is certain never to
     occur; all, where that is not known."""
-    atoms: dict[Any, tuple[Any, ...]] = {}
     leaves = [node for root in roots for node in _atoms(root)]
-    for node in leaves:
-        _declare(node, atoms)
+    atoms = _declared(leaves)
     if len(leaves) == len(atoms) and all(_same(node) is None for node in leaves):  # nothing ties one to another
         return frozenset(_ANY if any(_FAILED in values or None in values for values in atoms.values()) else _ANY[:2])
+    if _are_too_many(atoms):
+        return frozenset(_ANY)
+    return frozenset(_logic("_&&_", [_result(root, case) for root in roots]) for case in _cases(atoms))
+
+
+def implied(root: Node, *by: Node) -> bool:
+    """True if an expression is true on every device on which the others are all true; false if there is none."""
+    atoms = _declared([node for one in (root, *by) for node in _atoms(one)])
+    if _are_too_many(atoms):
+        return False
+    found = {
+        _result(root, case) for case in _cases(atoms) if _logic("_&&_", [_result(one, case) for one in by]) is True
+    }
+    return found == {True}
+
+
+def _declared(leaves: Iterable[Node]) -> dict[Any, tuple[Any, ...]]:
+    """What conditions depend on, with the values that make a difference."""
+    atoms: dict[Any, tuple[Any, ...]] = {}
+    for node in leaves:
+        _declare(node, atoms)
+    return atoms
+
+
+def _are_too_many(atoms: Mapping[Any, tuple[Any, ...]]) -> bool:
     number = 1
     for values in atoms.values():
         number *= len(values)
-    if number > _MOST:
-        return frozenset(_ANY)
-    found: set[Outcome] = set()
+    return number > _MOST
+
+
+def _cases(atoms: Mapping[Any, tuple[Any, ...]]) -> Iterator[dict[Any, Any]]:
     for values in product(*atoms.values()):
-        case = dict(zip(atoms, values, strict=True))
-        found.add(_logic("_&&_", [_result(root, case) for root in roots]))
-    return frozenset(found)
+        yield dict(zip(atoms, values, strict=True))
 
 
 def _atoms(node: Node) -> Iterator[Node]:

@@ -105,7 +105,6 @@ def test_selectors_that_cannot_hold(selector: str, expected: list[str]) -> None:
         f'{GPU}.?addressingMode.orValue("") == "ATS"',
         f'{GPU}.uuid == "GPU-1"',
         'device.capacity["gpu.nvidia.com"].memory.isGreaterThan(quantity("40Gi"))',
-        f'device.driver == "gpu.nvidia.com" && {GPU}.type == "gpu"',
         (
             f'device.driver == "gpu.nvidia.com" && {GPU}.architecture == "Hopper" || device.driver == "gpu.amd.com" && '
             'device.attributes["gpu.amd.com"].productName == "AMD Instinct MI300X OAM"'

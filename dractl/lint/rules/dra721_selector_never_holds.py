@@ -10,7 +10,8 @@ satisfies. Selectors that require different values are DRA606.
 ## Why is this bad
 
 A device must satisfy all selectors of class and request, so the request is never satisfied. A selector that is always
-true (`x || true`, `x != "a" || x != "b"`) selects nothing and is reported as info.
+true (`x || true`, `x != "a" || x != "b"`), or true for every device that its class takes, selects nothing and is
+reported as info.
 
 ## Example
 
@@ -61,10 +62,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.cel import Program
-    from dractl.cel.conditions import Comparison, Part
+    from dractl.cel.conditions import Part
     from dractl.lint.model import Run
     from dractl.lint.published import Driver, Selection
-    from dractl.objects import Expression, Request
+    from dractl.objects import Expression
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -92,9 +93,24 @@ def _alone(run: Run, selection: Selection, expression: Expression, program: Prog
     if advice is not None:
         yield advice
         return
-    if selection.request is not None and run.device_class(selection.request.device_class) is None:
-        yield from _against_class(selection, expression, program)
+    request = selection.request
+    if request is not None:
+        if _follows_from_class(run, selection, program):
+            message = f"the selector is true for every device of class {request.device_class}"
+            yield Advice(selection.subject, expression.path, message, help="remove it", severity="info")
+            return
+        if run.device_class(request.device_class) is None:
+            yield from _against_class(selection, expression, program)
     yield from _values(selection, expression, program)
+
+
+def _follows_from_class(run: Run, selection: Selection, program: Program) -> bool:
+    """True if no device that the class takes fails a selector of a request."""
+    of_class = run.device_class(selection.request.device_class) if selection.request else None
+    before = [run.program(item) for item in of_class.selectors] if of_class else []
+    if not before and selection.wanted is not None and of_class is None:
+        before = list(selection.wanted.classes)
+    return bool(before) and all(one.ok for one in before) and program.follows_from(before)
 
 
 def _together(run: Run, selection: Selection) -> Iterator[Advice]:
@@ -174,14 +190,10 @@ def _against_class(selection: Selection, expression: Expression, program: Progra
         if found.lookup is None and wanted.driver.name not in values:
             said = f"the devices of class {request.device_class} belong to driver {wanted.driver.name}"
         elif found.lookup and found.lookup.full_name == f"{wanted.driver.name}/type" and wanted.types:
-            if _is_whole(found, program) and values.issuperset(wanted.types):
-                yield _superfluous(selection, expression, request)
             if values & set(wanted.types) or not pinned(wanted.driver, [program]):
                 continue
             said = f"class {request.device_class} has devices of type {', '.join(wanted.types)} only"
         else:
-            if found.lookup is None and _is_whole(found, program):
-                yield _superfluous(selection, expression, request)
             continue
         yield Advice(
             selection.subject,
@@ -192,16 +204,6 @@ def _against_class(selection: Selection, expression: Expression, program: Progra
             end=found.end,
             confidence="likely",
         )
-
-
-def _is_whole(comparison: Comparison, program: Program) -> bool:
-    """True if an expression consists of one comparison."""
-    return len(program.conjuncts) == 1 and len(program.comparisons) == 1 and not comparison.negated
-
-
-def _superfluous(selection: Selection, expression: Expression, request: Request) -> Advice:
-    message = f"the selector is true for every device of class {request.device_class}"
-    return Advice(selection.subject, expression.path, message, help="remove it", severity="info")
 
 
 def _other_class(driver: Driver, values: set[str]) -> str | None:

@@ -39,7 +39,7 @@ def test_one_device_has_nothing_to_differ_from(constraint: str) -> None:
     [
         ('device.driver == "gpu.nvidia.com"', True),
         ('device.attributes["gpu.nvidia.com"].type == "gpu"', True),
-        ('device.driver == "gpu.nvidia.com" || device.allowMultipleAllocations', False),
+        ('device.driver == "gpu.nvidia.com" || device.allowMultipleAllocations', True),
         ('device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].architecture == "Hopper"', False),
         ('!(device.driver == "gpu.nvidia.com")', False),
     ],

@@ -46,7 +46,7 @@ def test_what_an_installed_class_excludes(expression: str, message: str, help_: 
     "expression",
     [
         f'{GPU}.architecture.startsWith("Hop")',
-        f'device.driver == "gpu.amd.com" || {GPU}.type == "gpu"',
+        f'device.driver == "gpu.amd.com" || {GPU}.architecture == "Hopper"',
         "size(device.attributes) > 0",
     ],
 )
@@ -54,7 +54,18 @@ def test_selectors_that_can_hold(expression: str) -> None:
     assert found(selecting(expression, "gpu.nvidia.com"), "DRA721") == []
 
 
-@pytest.mark.parametrize("expression", ['device.driver == "gpu.nvidia.com"', f'{GPU}.type == "gpu"'])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'device.driver == "gpu.nvidia.com"',
+        f'{GPU}.type == "gpu"',
+        f'{GPU}.type != "mig"',
+        f'{GPU}.type in ["gpu", "mig"]',
+        f'device.driver == "gpu.nvidia.com" && {GPU}.type == "gpu"',
+        f'device.driver == "gpu.amd.com" || {GPU}.type == "gpu"',
+        f'!({GPU}.type == "vfio") && device.driver != "gpu.amd.com"',
+    ],
+)
 def test_what_the_class_requires_already_is_no_mistake(expression: str) -> None:
     (finding,) = found(selecting(expression, "gpu.nvidia.com"), "DRA721")
     assert finding.severity == "info"
@@ -63,7 +74,27 @@ def test_what_the_class_requires_already_is_no_mistake(expression: str) -> None:
 
 def test_a_class_of_the_input_counts_before_the_installed_one() -> None:
     own = device_class("gpu.nvidia.com", 'device.driver == "gpu.amd.com"')
-    assert found(documents(own, selecting('device.driver == "gpu.amd.com"', "gpu.nvidia.com")), "DRA721") == []
+    (finding,) = found(documents(own, selecting('device.driver == "gpu.amd.com"', "gpu.nvidia.com")), "DRA721")
+    assert (finding.severity, finding.message) == (
+        "info",
+        "the selector is true for every device of class gpu.nvidia.com",
+    )
+
+
+@pytest.mark.parametrize(
+    ("of_class", "expression", "follows"),
+    [
+        ('device.driver == "gpu.amd.com"', 'device.driver != "gpu.nvidia.com"', True),
+        (f"has({GPU}.uuid)", f"has({GPU}.uuid) || {GPU}.index == 0", True),
+        (f'{GPU}.type == "gpu" && {GPU}.index == 0', f"{GPU}.index != 1", True),
+        (f"has({GPU}.uuid)", f'{GPU}.uuid != ""', False),
+        ('device.driver in ["a", "b"]', 'device.driver != "a"', False),
+        (f'{GPU}.type == "gpu"', f'{GPU}.type == "gpu" && {GPU}.index == 0', False),
+    ],
+)
+def test_what_a_class_of_the_input_requires_already(of_class: str, expression: str, follows: bool) -> None:
+    findings = found(documents(device_class("any", of_class), selecting(expression)), "DRA721")
+    assert [finding.severity for finding in findings] == (["info"] if follows else [])
 
 
 @pytest.mark.parametrize(
@@ -90,7 +121,6 @@ def test_a_selector_that_an_installed_class_excludes() -> None:
 @pytest.mark.parametrize(
     ("of_class", "expression"),
     [
-        ('device.driver == "gpu.amd.com"', 'device.driver != "gpu.nvidia.com"'),
         ('device.driver in ["a", "b"]', 'device.driver != "a"'),
         (f"(!has({GPU}.uuid))", f'{GPU}.type == "gpu"'),
         ('device.driver != "a" && device.driver == "a"', 'device.driver == "b"'),  # the class is at fault
