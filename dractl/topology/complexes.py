@@ -1,6 +1,6 @@
 """NVCX complexes: a GPU and the ConnectX NIC wired to it, in addition to the obvious path in the PCIe tree.
 
-rdma-core's ``rdma_topo`` (kernel-boot/rdma_topo) defines them. On Grace and Vera boards with ConnectX-8, the NIC's
+rdma-core's ``rdma_topo`` (kernel-boot/rdma_topo) defines them. On Grace boards with ConnectX-8, the NIC's
 functions are on one PCIe root, and its *Data Direct* function, through which it reaches the GPU, is on the GPU's. On
 boards with ConnectX switches, the NIC and the GPU are below one upstream port of the NIC's switch. ``rdma_topo``'s
 third kind, all NICs and GPUs of a NUMA node, adds nothing to the NUMA node and is left out.
@@ -21,6 +21,7 @@ MELLANOX, NVIDIA = "0x15b3", "0x10de"
 DATA_DIRECT = "0x2100"
 NICS = frozenset({"0x1021", "0x1023", "0x1025"})
 _SWITCHES = frozenset({"0x197c", "0x1979"})
+_GRACE_PORTS = frozenset({"0x22b1", "0x22b2", "0x22b8"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +49,36 @@ def is_connectx(device: PciDevice) -> bool:
 
 
 def complexes(machine: Machine) -> tuple[Complex, ...]:
-    """The machine's complexes by the address of their NIC: Data Direct ones, or else inline ones, as in rdma_topo."""
-    pairs = tuple(_data_direct(machine)) or tuple(_inline(machine))
+    """The machine's complexes by the address of their NIC.
+
+    As in rdma_topo (PCITopo.__detect_topo_type), inline ones only count on machines without a Data Direct function and
+    without a GPU at a root port: with one, NICs and GPUs belong together by NUMA node.
+    """
+    if any(map(is_data_direct, machine.pci_devices)):
+        pairs = tuple(_data_direct(machine))
+    elif any(len(gpu.bridges) == 1 for gpu in _gpus(machine)):
+        return ()
+    else:
+        pairs = tuple(_inline(machine))
     order = {device.bdf: number for number, device in enumerate(machine.pci_devices)}
     return tuple(sorted(pairs, key=lambda item: (order[item.nics[0]], order[item.gpu])))
 
 
 def _data_direct(machine: Machine) -> Iterator[Complex]:
     """NIC and Data Direct function are paired by the V3 field of their VPD (``PciDevice.data_direct_of``); the GPU is
-    the only one below the function's root port.
+    the only one below the function's root port, which is Grace's. Between the port and the function there is one
+    ConnectX switch, between the port and the GPU a second one below it (rdma_topo, __get_nvcx_complex).
     """
     for function in machine.pci_devices:
-        if not is_data_direct(function) or not function.data_direct_of or not function.bridges:
+        if not is_data_direct(function) or not function.data_direct_of or len(function.bridges) != 3:
             continue
-        gpus = [d for d in _gpus(machine) if d.bridges[:1] == function.bridges[:1] and _same_root(d, function)]
+        above = function.bridges[:2]  # the root port, and the switch's upstream port
+        gpus = [d for d in _gpus(machine) if d.bridges[:1] == above[:1] and _same_root(d, function)]
         nics = tuple(bdf for bdf in function.data_direct_of if bdf in machine.pci)
-        if len(gpus) == 1 and nics:
+        if len(gpus) != 1 or not nics or gpus[0].bridges[:2] != above or len(gpus[0].bridges) != 5:
+            continue
+        switches = {*function.bridges[1:], *gpus[0].bridges[1:]}
+        if _is_port(machine, above[0], NVIDIA, _GRACE_PORTS) and all(_is_switch(machine, port) for port in switches):
             yield Complex("data-direct", gpus[0].bdf, nics, function.bdf)
 
 
@@ -90,5 +105,9 @@ def _same_root(a: PciDevice, b: PciDevice) -> bool:
 
 
 def _is_switch(machine: Machine, bdf: str) -> bool:
+    return _is_port(machine, bdf, MELLANOX, _SWITCHES)
+
+
+def _is_port(machine: Machine, bdf: str, vendor: str, devices: frozenset[str]) -> bool:
     port = machine.pci.get(bdf)
-    return port is not None and port.vendor == MELLANOX and port.device in _SWITCHES
+    return port is not None and port.vendor == vendor and port.device in devices

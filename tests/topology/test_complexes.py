@@ -67,6 +67,27 @@ def test_a_switch_of_another_vendor_makes_no_complex(tmp_path: Path) -> None:
     assert complexes(replace(machine, pci_devices=devices)) == ()
 
 
+@pytest.mark.parametrize("port", ["0009:00:00.0", "0009:01:00.0", "0009:02:00.0", "0009:02:01.0", "0009:05:00.0"])
+def test_a_path_that_rdma_topo_does_not_know_makes_no_complex(grace: Machine, port: str) -> None:
+    """It refuses the whole machine then; the other complex is as it was."""
+    devices = tuple(replace(d, device="0x1234") if d.bdf == port else d for d in grace.pci_devices)
+    assert [found.gpu for found in complexes(replace(grace, pci_devices=devices))] == ["0019:06:00.0"]
+
+
+def test_inline_complexes_count_only_without_data_direct(grace: Machine, tmp_path: Path) -> None:
+    machine = inline(tmp_path)
+    function = next(d for d in grace.pci_devices if d.bdf == "0009:03:00.0")
+    assert complexes(replace(machine, pci_devices=(*machine.pci_devices, replace(function, data_direct_of=())))) == ()
+
+
+def test_a_gpu_at_a_root_port_makes_it_a_matter_of_numa_nodes(tmp_path: Path) -> None:
+    """PCITopo.__detect_topo_type: NUMA-based."""
+    machine = inline(tmp_path)
+    gpu = next(d for d in machine.pci_devices if d.kind == "gpu")
+    other = replace(gpu, bdf="0000:30:00.0", bridges=gpu.bridges[:1])
+    assert complexes(replace(machine, pci_devices=(*machine.pci_devices, other))) == ()
+
+
 def test_complexes_are_in_the_json_of_a_machine(grace: Machine) -> None:
     assert grace.to_json()["complexes"][1] == {
         "kind": "data-direct",
