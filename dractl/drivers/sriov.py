@@ -137,7 +137,7 @@ def _families(machine: Machine, notices: list[str]) -> Iterator[tuple[PciDevice,
     """Physical functions with their interface and their VFs; reports others for which VFs might have been expected."""
     functions: dict[str, list[PciDevice]] = {}
     for pci in machine.pci_devices:
-        if _parent_of(pci) is not None:
+        if pci.sriov is not None and pci.sriov.vf_index is not None:  # GetVFList follows the links virtfnN
             functions.setdefault(str(_parent_of(pci)), []).append(pci)
     for parent in network_functions(machine):
         if _parent_of(parent) is not None:
@@ -164,12 +164,12 @@ def _parent_of(pci: PciDevice) -> str | None:
 def _uplink(parent: PciDevice, machine: Machine) -> NetInterface | None:
     """TryGetPFInterfaceName: the interface of the physical port, else the first of the function.
 
-    It looks into the function's own ``net`` directory, and interfaces of virtio functions are one level below; domains
-    of more than four digits are no addresses to it (sriovnet's pciAddressRe).
+    It looks into the function's own ``net`` directory, and interfaces of virtio and of subfunctions are one level
+    below; domains of more than four digits are no addresses to it (sriovnet's pciAddressRe).
     """
-    if parent.driver == "virtio-pci" or pci_bus_id(parent) is None:
+    if pci_bus_id(parent) is None:
         return None
-    own = [i for i in machine.net_interfaces if i.bdf == parent.bdf and not i.representor]
+    own = [i for i in machine.net_interfaces if i.bdf == parent.bdf and not i.representor and not i.nested]
     return min(own, key=lambda i: (_UPLINK.match(i.port_name or "") is None, i.name), default=None)
 
 

@@ -101,6 +101,7 @@ def _interface(
         sriov_total_vfs=root.integer(f"{base}/device/sriov_totalvfs"),
         sriov_num_vfs=root.integer(f"{base}/device/sriov_numvfs"),
         virtual_function=root.exists(f"{base}/device/physfn"),
+        nested=bdf is not None and not str(found.path).endswith(f"{bdf}/net/{found.name}"),
         uplink=uplink,
         gateway=gateway,
         index=root.integer(f"{base}/ifindex"),

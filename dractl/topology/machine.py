@@ -214,7 +214,8 @@ class NetInterface:
     ...); ``index`` is the kernel's ifindex. ``uplink`` is true for interfaces with the default route of lowest metric
     and for those enslaved to them, ``gateway`` for those with any default route through a gateway. ``mac`` is empty for
     an interface without address. ``sriov_total_vfs``, ``sriov_num_vfs`` and ``virtual_function`` are read from
-    ``/sys/class/net/<name>/device``, as dranet does: with virtio that is not the PCI function.
+    ``/sys/class/net/<name>/device``, as dranet does: with virtio that is not the PCI function. ``nested`` is true for
+    interfaces of a device below the PCI function, such as virtio's, USB's and subfunctions'.
     """
 
     name: str
@@ -234,6 +235,7 @@ class NetInterface:
     sriov_total_vfs: int | None = None
     sriov_num_vfs: int | None = None
     virtual_function: bool = False
+    nested: bool = False
     uplink: bool = False
     gateway: bool = False
     index: int | None = None

@@ -128,13 +128,26 @@ def test_the_eswitch_mode_is_legacy_where_devlink_does_not_answer() -> None:
     [
         replace(X710, net_interfaces=()),  # "should skip devices without interface name"
         replace(X710, net_interfaces=(interface("rep0", "0000:01:00.0", port_name="pf0vf0", representor=True),)),
-        replace(X710, pci_devices=(replace(X710.pci_devices[0], driver="virtio-pci"), *X710.pci_devices[1:])),
+        replace(X710, net_interfaces=(interface("eth0", "0000:01:00.0", nested=True),)),  # of virtio
     ],
 )
 def test_a_physical_function_without_interface(machine: Machine) -> None:
     found = inventory(machine)
     assert found.devices == ()
     assert any(notice.startswith("0000:01:00.0: its VFs are not published") for notice in found.notices)
+
+
+def test_subfunctions_are_not_the_uplink() -> None:
+    """TryGetPFInterfaceName reads net of the function itself, not of devices below it such as mlx5_core.sf.4."""
+    machine = replace(X710, net_interfaces=(interface("en1sf4", "0000:01:00.0", nested=True), *X710.net_interfaces))
+    assert inventory(machine).devices[0]["attributes"][f"{NAME}/PFName"] == {"string": "eth0"}
+
+
+def test_a_function_that_its_parent_does_not_link_to() -> None:
+    """GetVFList follows the links virtfnN."""
+    first, second, third = X710.pci_devices
+    lost = replace(third, sriov=replace(third.sriov, vf_index=None))
+    assert [d["name"] for d in inventory(replace(X710, pci_devices=(first, second, lost))).devices] == ["0000-01-00-1"]
 
 
 def test_domains_of_more_than_four_digits() -> None:

@@ -125,7 +125,8 @@ def test_the_default_route_and_what_is_enslaved_to_it_is_the_uplink(read: dict[s
 def test_an_interface_below_virtio_belongs_to_the_pci_function(read: dict[str, Machine]) -> None:
     machine = read["single-root-vm"]
     (eth0,) = (n for n in machine.net_interfaces if n.name == "eth0")
-    assert (eth0.bdf, eth0.virtual, eth0.uplink) == ("0000:00:03.0", False, True)
+    assert (eth0.bdf, eth0.virtual, eth0.nested, eth0.uplink) == ("0000:00:03.0", False, True, True)
+    assert not any(n.nested for n in read["sriov"].net_interfaces)
     assert machine.pci["0000:00:03.0"].names == ("eth0",)
     assert machine.pci["0000:00:04.0"].names == ("vda",)
     assert (machine.pci["0000:00:06.0"].kind, machine.pci["0000:00:06.0"].names) == ("rdma", ("rdmap0s6",))
