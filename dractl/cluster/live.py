@@ -136,6 +136,7 @@ def read(
     Raises InputError, with what to do, if kubectl is missing, cannot log in, or may not read what is needed.
     """
     tell("reading the cluster")
+    began = time.time()
     calls = [kubectl.get_command(",".join(r.name for r in call.resources), None, *call.options) for call in _CALLS]
     (configured,) = kubectl.run(login, _CONFIGURED, tell=tell)
     own_namespace, _, program = (part.strip() for part in configured.output.decode(errors="replace").partition("\n"))
@@ -163,7 +164,7 @@ def read(
     for resource in dict.fromkeys(filter(None, map(resource_of, reading.kinds.get("Pod", {}).values()))):
         reading.optional(resource, scope, "Workload" if resource.startswith("workloads") else "PodGroup")
     notes = dict.fromkeys((*_notes(rights, partly=partly), *reading.notes))
-    state = ClusterState(reading.kinds, release=_release(version.output), rights=rights, read_at=time.time())
+    state = ClusterState(reading.kinds, release=_release(version.output), rights=rights, read_at=began)
     return Live(state, where, tuple(notes), named)
 
 

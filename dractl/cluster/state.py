@@ -74,7 +74,7 @@ class ClusterState:
     """The objects of a cluster by kind and name. It never changes: :meth:`replace` makes another one.
 
     ``rights`` tells which objects could not be read; those that are missing for that reason may exist. ``read_at``
-    (seconds since 1970) is when the objects of a live cluster were read.
+    (seconds since 1970) is when a live cluster began to be read.
     """
 
     __slots__ = ("_claims_of_pods", "_decoded", "_kinds", "read_at", "release", "rights")
