@@ -108,10 +108,8 @@ def _named(state: ClusterState, kind: str, name: str, namespace: str | None) -> 
 def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
     """The pending pods of a workload; where it has none at all, or cannot create some, the pod that it would make."""
     owned = _pending_first(_owned(state, workload.kind, workload.key))
-    if missing_pods(state, workload.kind, workload.key, workload.value):
+    if missing_pods(state, workload.kind, workload.key, workload.value) or not owned:
         yield from (replace(made, kind=workload.kind) for made in made_pods(workload))
-    elif not owned:
-        yield from made_pods(workload)
     yield from owned
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Exhausted, Features
+from dractl.cluster.idle import idle
 from dractl.cluster.pods import DEFAULT_SCHEDULER, scheduler_name
 from dractl.cluster.state import text_at
 from dractl.explain import placed
@@ -231,6 +232,10 @@ def with_pod(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion, 
     refused = _without_pod(case, conclusion)
     if refused is not None:
         return refused
+    asked = case.question
+    resting = idle(asked.kind, asked.key, case.state.get(asked.kind, asked.key))
+    if resting is not None:
+        return replace(conclusion, headline=f"{resting.why}. If it created one: {conclusion.headline}")
     bug = pods.known_bug(case)
     if bug is not None:
         conclusion = replace(conclusion, headline=case.say(bug), causes=(bug, *conclusion.causes))

@@ -34,7 +34,7 @@ from dractl.explain.fixes import Found, Problem, find_fixes
 from dractl.explain.fixes.candidates import Company
 from dractl.explain.fixes.gangs import of_other_pod
 from dractl.explain.fixes.owners import Owners
-from dractl.explain.next_steps import of_group, of_leaving, of_placed
+from dractl.explain.next_steps import of_group, of_idle, of_leaving, of_placed
 from dractl.explain.rank import rank
 from dractl.explain.refused import refused
 from dractl.explain.unread import blind_to, both, compares_devices, founded, sentences
@@ -136,7 +136,7 @@ class Explainer:
                 found=found,
                 fixes=fixes.fixes,
                 then=fixes.next,
-                steps=of_group(question, group, conclusion.causes, fixes.fixes),
+                steps=of_idle(self.state, question) or of_group(question, group, conclusion.causes, fixes.fixes),
                 notes=(*notes, *conclusion.notes, *fixes.notes),
                 blind=blind,
             ),

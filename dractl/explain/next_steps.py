@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dractl.cluster.idle import idle
 from dractl.cluster.state import key_of, text_at
 from dractl.explain import causes
 from dractl.explain.passing_taints import passing
@@ -14,6 +15,7 @@ from dractl.scheduler.rejection import Untolerated
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from dractl.cluster.state import ClusterState
     from dractl.explain.answer import Fix
     from dractl.explain.ask import Question
     from dractl.explain.causes import Cause
@@ -92,6 +94,15 @@ def of_group(question: Question, group: Group, found: Sequence[Cause], fixes: Se
     if not group.causes or not found or found[0] is not group.causes[0]:
         return ()
     return next_steps(Asked(question.kind, *question.key), found[:1], fixes)
+
+
+def of_idle(state: ClusterState, question: Question) -> tuple[NextStep, ...]:
+    """The next step for a workload that wants no pods now; none for others."""
+    resting = idle(question.kind, question.key, state.get(question.kind, question.key))
+    if resting is None or not resting.resume:
+        return ()
+    text = "see what its queue waits for" if "kueue" in resting.resume else "have it create its pods"
+    return (NextStep(text, resting.resume),)
 
 
 _STEPS: dict[type[Any], Callable[[Any, Asked], Iterator[NextStep]]] = {}

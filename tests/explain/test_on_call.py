@@ -578,3 +578,17 @@ def test_a_cluster_without_templates_is_not_called_an_input() -> None:
     read = ClusterState({"ResourceClaimTemplate": {}, **{kind: found.all(kind) for kind in found.kinds}})
     answer = Explainer(read, Features.for_release("1.37")).explain(find(read, "pod/p", None)[0])
     assert answer.headline.startswith("template ml/t does not exist")
+
+
+def test_a_suspended_job_is_not_explained_by_its_devices() -> None:
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "train", "namespace": "ml", "uid": "j"},
+        "spec": {"suspend": True, "template": {"spec": {"containers": [{"name": "c"}], "resourceClaims": [USES]}}},
+    }
+    answer = explain("job/train", GPU, node("a"), gpus("a", "gpu-0"), ONE, job)
+    assert answer.headline == (
+        "Job ml/train is suspended (spec.suspend) and creates no pods. If it created one: fits on a"
+    )
+    assert answer.next[0].command.startswith("kubectl patch job train -n ml")
