@@ -129,7 +129,9 @@ def _below_exactly(document: Document, path: Path) -> Fix | None:
 def _unwrapped(document: Document, path: Path) -> Fix | None:
     """A field's content in place of the field itself."""
     inside = document.at(path)
-    if not isinstance(inside, dict) or not inside:
+    if not inside:
+        return _removed(document, path)
+    if not isinstance(inside, dict):
         return None
     title = f"remove {path[-1]} around {', '.join(map(str, inside))}"
     key, value = document.locate(path, key=True), document.locate(path)
@@ -152,6 +154,27 @@ def _unwrapped(document: Document, path: Path) -> Fix | None:
     join = Position(key.file, key.line, key.column, first.line, first.column)
     edits = [Edit(join, ""), *(Edit(_line_start(key, line, shift), "") for line in dedented)]
     return Fix(title, tuple(edits), safe=True)
+
+
+def _removed(document: Document, path: Path) -> Fix | None:
+    """A field without content, up to the next of its map; the last one with what separates it from the one before."""
+    holder = document.at(path[:-1])
+    key, names = document.locate(path, key=True), list(holder) if isinstance(holder, dict) else []
+    if len(names) < 2 or document.at(path) not in ({}, None):
+        return None
+    at = names.index(path[-1])
+    if at + 1 < len(names):
+        after = document.locate((*path[:-1], names[at + 1]), key=True)
+        span = Position(key.file, key.line, key.column, after.line, after.column)
+    else:
+        before = document.locate((*path[:-1], names[at - 1]))
+        value = document.locate(path) if document.at(path) == {} else None
+        line = document.line(key.line)
+        ends = (value.end_line, value.end_column) if value else (key.line, line.find(":", key.column - 1) + 2)
+        span = Position(key.file, before.end_line, before.end_column, *ends)
+    if any("#" in document.line(line) for line in range(span.line, span.end_line + 1)):
+        return None  # a comment may be about it
+    return Fix(f"remove {path[-1]}", (Edit(span, ""),), safe=True)
 
 
 def _in_flow(document: Document, path: Path) -> bool:

@@ -339,6 +339,77 @@ def test_an_api_version_is_only_replaced_for_a_release_that_was_named(here: Path
     assert path.read_text() == head + "".join(line[2:] for line in tail.splitlines(keepends=True))
 
 
+EMPTY_BASIC = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: s}
+spec:
+  driver: gpu.example.com
+  nodeName: node-1
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  devices:
+  - name: a
+    basic: {}
+  - name: b
+    basic:
+  - basic: {}
+    name: c
+  - {name: d, basic: {}}
+  - {basic: {}, name: e}
+"""
+
+
+def test_fix_removes_a_wrapper_without_content(here: Path) -> None:
+    path = here / "slice.yaml"
+    path.write_text(EMPTY_BASIC)
+    assert main(["lint", "slice.yaml", "--fix"]) == 0
+    devices = "  - name: a\n  - name: b\n  - name: c\n  - {name: d}\n  - {name: e}\n"
+    assert path.read_text() == EMPTY_BASIC.partition("  - name")[0] + devices
+    commented = EMPTY_BASIC.replace("    basic: {}\n", "    # none yet\n    basic: {}\n")
+    path.write_text(commented)
+    assert main(["lint", "slice.yaml", "--fix"]) == 1
+    assert path.read_text() == commented
+
+
+LITERALS = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: c}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: SELECTOR
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "safe"),
+    [
+        ('CAPACITY.compareTo(quantity("80GiB")) > 0', 'CAPACITY.compareTo(quantity("80Gi")) > 0', True),
+        ('CAPACITY.compareTo(quantity("80 gi")) > 0', 'CAPACITY.compareTo(quantity("80Gi")) > 0', False),
+        ('VERSION.isLessThan(semver("580.65.06"))', 'VERSION.isLessThan(semver("580.65.6"))', True),
+        ('VERSION == "580.65.06"', 'VERSION.compareTo(semver("580.65.6")) == 0', False),
+    ],
+)
+def test_fix_of_literals(here: Path, before: str, after: str, safe: bool) -> None:
+    def written(selector: str) -> str:
+        selector = selector.replace("CAPACITY", 'device.capacity["gpu.nvidia.com"].memory')
+        selector = selector.replace("VERSION", 'device.attributes["gpu.nvidia.com"].driverVersion')
+        return LITERALS.replace("SELECTOR", selector)
+
+    path = here / "claim.yaml"
+    path.write_text(written(before))
+    main(["lint", "claim.yaml", "--fix"])
+    assert path.read_text() == written(after if safe else before)
+    assert main(["lint", "claim.yaml", "--fix", "--unsafe-fixes"]) == 0
+    assert path.read_text() == written(after)
+
+
 CLASSIC = """\
 apiVersion: resource.k8s.io/v1alpha2
 kind: ResourceClaim

@@ -53,12 +53,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cel.conditions import first_arguments
-from dractl.lint.advice import Advice
+from dractl.lint.advice import Advice, Replacement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.lint.model import Run
+    from dractl.manifests.documents import Path
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -82,15 +83,31 @@ def check(run: Run) -> Iterator[Advice]:
                     help=_hint(literal.text),
                     offset=literal.start,
                     end=literal.end,
+                    fix=_fix(literal.text, expression.path, literal.start, literal.end),
                 )
 
 
+def _fix(text: str, path: Path, start: int, end: int) -> Replacement | None:
+    """The right spelling; another unit than the one that is written, such as 80g for 80G, is not safe."""
+    meant = _meant(text)
+    if meant is None:
+        return None
+    return Replacement(f"write {meant}", path, meant, start=start, end=end, safe=meant == text.rstrip("B"))
+
+
 def _hint(text: str) -> str:
+    meant = _meant(text)
+    if meant is None:
+        return "a quantity is a number with a suffix such as k, M, G, Ki, Mi, Gi"
+    return f"write {meant}; units have no B, and quantities contain no spaces"
+
+
+def _meant(text: str) -> str | None:
     import re
 
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([kKmMgGtTpPeE])(i?)[bB]?)?\s*", text)
     if not match:
-        return "a quantity is a number with a suffix such as k, M, G, Ki, Mi, Gi"
+        return None
     letter, binary = match[2] or "", match[3] or ""
     unit = "k" if letter in ("k", "K") and not binary else letter.upper() + binary
-    return f"write {match[1]}{unit}; units have no B, and quantities contain no spaces"
+    return f"{match[1]}{unit}"

@@ -54,7 +54,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cel.conditions import first_arguments
-from dractl.lint.advice import Advice
+from dractl.lint.advice import Advice, Replacement
 from dractl.model import Version
 
 if TYPE_CHECKING:
@@ -81,14 +81,20 @@ def check(run: Run) -> Iterator[Advice]:
                     subject,
                     expression.path,
                     f'"{literal.text}" is not a semantic version: {error}',
-                    help=_hint(literal.text),
+                    help=f"write {meant}"
+                    if (meant := _meant(literal.text))
+                    else "a version has three numbers without leading zeros: 550.8.1",
                     offset=literal.start,
                     end=literal.end,
+                    fix=Replacement(f"write {meant}", expression.path, meant, start=literal.start, end=literal.end)
+                    if meant
+                    else None,
                 )
 
 
-def _hint(text: str) -> str:
+def _meant(text: str) -> str | None:
+    """The version that semver's normalizing makes of it, as NVIDIA's driver does of its own: 580.65.06 is 580.65.6."""
     try:
-        return f"write {Version.parse_tolerant(text).text}"
+        return Version.parse_tolerant(text).text
     except ValueError:
-        return "a version has three numbers without leading zeros: 550.8.1"
+        return None

@@ -55,6 +55,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.cel import EvalError
+from dractl.lint.advice import Replacement
 from dractl.lint.published import reads
 from dractl.model import Device
 
@@ -92,7 +93,7 @@ def check(run: Run) -> Iterator[Advice]:
             effect = "never true" if result is False else f"an error on every device ({result})"
             yield read.advice(
                 f"{row.name} has type {row.type}: this comparison is {effect}", help=_help(row, found)
-            )._replace(offset=found.start, end=found.end)
+            )._replace(offset=found.start, end=found.end, fix=_fix(read, row, found))
 
 
 def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
@@ -144,6 +145,22 @@ def _as(row: Row, value: Any) -> Any:
     if row.type == "bool":
         return {"true": True, "false": False}.get(str(value).lower())
     return str(value) if row.type == "string" else None
+
+
+def _fix(read: Read, row: Row, found: Comparison) -> Replacement | None:
+    """A literal of the attribute's type in place of the one that is written."""
+    if len(found.literals) > 1:
+        return None
+    literal = found.literals[0]
+    value = _as(row, literal.value) if row.type in ("int", "bool") and literal.kind == "string" else None
+    if value is not None:
+        text = str(value).lower()
+        path = read.expression.path
+        return Replacement(f"write {text}", path, text, start=literal.start, end=literal.end, safe=False)
+    if row.type == "version" and found.lookup is not None and found.operator == "==" and found.default is None:
+        text = _help(row, found).removeprefix("write ")
+        return Replacement(f"write {text}", read.expression.path, text, start=found.start, end=found.end, safe=False)
+    return None
 
 
 def _help(row: Row, found: Comparison) -> str:
