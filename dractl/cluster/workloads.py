@@ -87,10 +87,11 @@ def refusal(state: ClusterState, namespace: str, name: str) -> tuple[str, str] |
 
 def refused_owners(state: ClusterState) -> set[tuple[str, Key]]:
     """Kind and key of the topmost workload behind each refusal to create a pod."""
-    return {_topmost(state, kind, key) for key, kind, _, _ in _refusals(state)}
+    return {topmost(state, kind, key) for key, kind, _, _ in _refusals(state)}
 
 
-def _topmost(state: ClusterState, kind: str, key: Key) -> tuple[str, Key]:
+def topmost(state: ClusterState, kind: str, key: Key) -> tuple[str, Key]:
+    """Kind and key of the workload above all others that own one, as far as the input has them."""
     seen: set[tuple[str, Key]] = set()
     while (kind, key) not in seen:
         seen.add((kind, key))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.podgroups import object_of
 from dractl.cluster.pods import is_pending
 from dractl.cluster.state import at, map_at, maps_at, text_at
-from dractl.cluster.workloads import workload
+from dractl.cluster.workloads import topmost, workload
 from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Subject
 from dractl.explain.causes import NoConsumer
@@ -30,6 +30,20 @@ _LABELS = (
     "batch.kubernetes.io/job-completion-index",
     "controller-revision-hash",
     "statefulset.kubernetes.io/pod-name",
+)
+# The same for the parts of one workload, unless the pods choose nodes by other pods' labels.
+_LABELS_OF_PARTS = (
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-name",
+    "controller-uid",
+    "job-name",
+    "jobset.sigs.k8s.io/job-global-index",
+    "jobset.sigs.k8s.io/job-group-index",
+    "jobset.sigs.k8s.io/job-index",
+    "jobset.sigs.k8s.io/job-key",
+    "leaderworkerset.sigs.k8s.io/group-index",
+    "leaderworkerset.sigs.k8s.io/group-key",
+    "leaderworkerset.sigs.k8s.io/worker-index",
 )
 
 
@@ -57,7 +71,7 @@ def explain_each(
         answer = _safely(explainer, group[0])
         names = tuple(question.key[1] for question in group[1:])
         if names:
-            kind, name = _together(group[0].value) or ("", "")
+            kind, name = _together(explainer.state, group[0]) or ("", "")
             answer = replace(answer, alike=names, workload=f"{kind.lower()} {group[0].key[0]}/{name}")
         answers.append(answer)
     if not alike:
@@ -84,10 +98,13 @@ def _called(question: Question) -> str:
     return f"{question.kind.lower()} {'/'.join(part for part in question.key if part)}"
 
 
-def _together(pod: Raw) -> tuple[str, str] | None:
-    """Kind and name of the workload of a pod, or else of its PodGroup."""
-    found = object_of(pod)
-    return workload(pod) or (None if found is None else (found[0], found[1][1]))
+def _together(state: ClusterState, question: Question) -> tuple[str, str] | None:
+    """Kind and name of the topmost workload of a pod, or else of its PodGroup."""
+    own, group = workload(question.value), object_of(question.value)
+    if own is None:
+        return None if group is None else (group[0], group[1][1])
+    kind, (_, name) = topmost(state, own[0], (question.key[0], own[1]))
+    return kind, name
 
 
 def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
@@ -123,7 +140,7 @@ def _safely(explainer: Explainer, question: Question) -> Explanation:
 def _likeness(state: ClusterState, question: Question) -> Hashable:
     """Equal for pending pods of one workload that differ in nothing that matters; None for what stands alone."""
     pod = question.value
-    owner = _together(pod)
+    owner = _together(state, question)
     if question.kind != "Pod" or owner is None or not is_pending(pod):
         return None
     claims = []
@@ -137,6 +154,12 @@ def _likeness(state: ClusterState, question: Question) -> Hashable:
         deleted = text_at(claim, "metadata", "deletionTimestamp")
         claims.append((claim is None, bool(deleted), repr(at(claim, "spec")), repr(reference)))
     spec = {key: value for key, value in map_at(pod, "spec").items() if key not in _OF_ONE}
-    labels = {key: value for key, value in map_at(pod, "metadata", "labels").items() if key not in _LABELS}
+    own = _LABELS if _looks_at_pods(spec) else (*_LABELS, *_LABELS_OF_PARTS)
+    labels = {key: value for key, value in map_at(pod, "metadata", "labels").items() if key not in own}
     tried = any(condition.get("type") == "PodScheduled" for condition in maps_at(pod, "status", "conditions"))
     return (question.key[0], owner, repr(spec), repr(labels), tuple(claims), tried)
+
+
+def _looks_at_pods(spec: Raw) -> bool:
+    affinity = map_at(spec, "affinity")
+    return bool(affinity.get("podAffinity") or affinity.get("podAntiAffinity") or spec.get("topologySpreadConstraints"))

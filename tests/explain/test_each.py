@@ -115,6 +115,35 @@ def test_a_fix_that_several_workloads_wait_for_is_counted_over_all() -> None:
     assert found == {Relief(fits=3, of=3)}
 
 
+def of_job_set(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """Two Jobs of a JobSet, with a pod each."""
+    template = {"spec": {"template": {"spec": {"containers": [{"name": "main"}]}}}}
+    whole = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "spec": {"replicatedJobs": [{"template": template}]},
+    }
+    objects: list[dict[str, Any]] = [{**whole, "metadata": {"name": "set", "namespace": "ml", "uid": "u-set"}}]
+    for number in range(2):
+        above = [{"kind": "JobSet", "name": "set", "controller": True}]
+        metadata = {"name": f"set-{number}", "namespace": "ml", "ownerReferences": above}
+        made, own = replica(f"p{number}", **spec)
+        made["metadata"]["ownerReferences"] = [{"kind": "Job", "name": f"set-{number}", "controller": True}]
+        made["metadata"]["labels"] = {"job-name": f"set-{number}", "jobset.sigs.k8s.io/job-index": str(number)}
+        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {**metadata, "uid": f"u-{number}"}, **template}
+        objects += [job, made, own]
+    return objects
+
+
+def test_pods_of_the_jobs_of_a_job_set_have_one_answer() -> None:
+    (answer,) = four_in_use(*((each,) for each in of_job_set({})))
+    assert answer.title == "jobset ml/set (2 pods)"
+    spread = {
+        "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
+    }
+    assert len(four_in_use(*((each,) for each in of_job_set(spread)))) == 2
+
+
 def test_nothing_is_counted_for_one_pod() -> None:
     (answer,) = four_in_use(replica("a", count=1))
     assert answer.fixes
