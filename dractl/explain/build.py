@@ -82,7 +82,7 @@ def build(
         scheduler_message=conclusion.scheduler_message,
         reasons=tuple(map(reason, conclusion.causes)),
         nodes=answers,
-        funnel=funnel(devices, whole(surveyed), case.names.request, having(surveyed)) if case else (),
+        funnel=funnel(devices, whole(surveyed), case.names.request, case.false_part, having(surveyed)) if case else (),
         conflict=conflict,
         fixes=parts.fixes,
         next=(

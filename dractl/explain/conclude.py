@@ -37,6 +37,7 @@ from dractl.explain.diagnose.nodes import everywhere
 from dractl.explain.rank import dominates
 from dractl.explain.unread import sentences
 from dractl.explain.wording import Scope, first, whose
+from dractl.model.nearest import nearest
 from dractl.records import record, replace
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.wording import of_nodes, unchecked
@@ -126,7 +127,8 @@ def _headline(
     told = _own(ranked[0], found) if near else ranked[0] if ranked else None
     why = ""
     if told is not None:
-        why = case.say(told, scope, brief=True) + (whose(told) if holders else "") + _besides(case, ranked[0], found)
+        why = case.say(told, scope, brief=True) + (whose(told) if holders else "")
+        why += _alternatives(case, ranked) + _besides(case, ranked[0], found)
     if attempt.fatal is not None:
         return f"the scheduler's attempt ends in an error: {why}"
     if attempt.late is not None:
@@ -160,6 +162,20 @@ def _of_one_node(cause: Cause, found: Sequence[NodeFindings], total: int) -> boo
     if isinstance(cause, DeviceInUse) and not cause.free:
         return not everywhere(cause, found)
     return any(not any(cause.same_as(other) for other in node.causes) for node in found)
+
+
+def _alternatives(case: Case, ranked: Sequence[Cause]) -> str:
+    """What keeps the other alternatives of the request that the first cause is about."""
+    refs = ranked[0].about
+    if len(refs) != 1 or refs[0].alternative is None:
+        return ""
+    others: dict[str, str] = {}
+    for cause in ranked[1:]:
+        ref = cause.about[0] if len(cause.about) == 1 else None
+        if ref is not None and ref[:2] == refs[0][:2] and ref.alternative not in (None, refs[0].alternative):
+            scope = Scope.ALL if len(case.attempt.nodes) > 1 else Scope.ONE
+            others.setdefault(str(ref.alternative), case.say(cause, scope, brief=True))
+    return "".join(f"; and {text}" for text in list(others.values())[:2])
 
 
 def _besides(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> str:
@@ -273,9 +289,10 @@ def _of_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None
     scheduler = scheduler_name(case.question.value)
     if scheduler == DEFAULT_SCHEDULER:
         return None
+    meant = f"; did you mean {DEFAULT_SCHEDULER}?" if nearest(scheduler, [DEFAULT_SCHEDULER]) else ""
     return Conclusion(
         "blocked",
-        f"kube-scheduler ignores the pod: its spec.schedulerName is {scheduler}",
+        f"kube-scheduler ignores the pod: its spec.schedulerName is {scheduler}{meant}",
         (OtherScheduler(plugin=scheduler, schedulers=(scheduler,)), *conclusion.causes),
         case.attempt.message if case.attempt.stopped else None,
         conclusion.notes,

@@ -220,7 +220,9 @@ class Explainer:
         fixes = Found()
         unprepared = placed.unprepared(self.state, pod, claims, allocated)
         if waiting and not ended(pod):
-            cause = PlacedByHand(pod_claim=waiting[0].name, claim=waiting[0].full_name, nodes=(node,))
+            exists = not self.state.has("Node") or self.state.get("Node", ("", node)) is not None
+            first = waiting[0]
+            cause = PlacedByHand(pod_claim=first.name, claim=first.full_name, nodes=(node,), exists=exists)
             conclusion = Conclusion("blocked", say(cause, Names()), (cause,))
             fixes = self._let_start(question, cause)
         elif unprepared is not None:

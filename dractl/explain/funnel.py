@@ -34,10 +34,12 @@ def funnel(
     devices: Devices,
     requests: Iterable[RequestSurvey],
     heading: Callable[[RequestRef], str],
+    false_part: Callable[[str, Sequence[DeviceID]], str | None],
     nodes: Mapping[tuple[int, str], int] = _NO_NODES,
 ) -> tuple[FunnelStage, ...]:
     """A line for each request, with its class, and one for each stage that loses something or is a selector.
-    ``nodes``: on how many nodes the devices of the class are, as :func:`having` counts them."""
+    ``false_part`` says which part of a selector devices do not meet; ``nodes``: on how many nodes the devices of the
+    class are, as :func:`having` counts them."""
     lines: list[FunnelStage] = []
     for request in requests:
         kept = len(_of_class(request))
@@ -52,7 +54,7 @@ def funnel(
         for stage in request.stages:
             if stage.name == "request-selector" or (stage.lost and stage.name != "class-selector"):
                 of = len(stage.kept) + len(stage.lost)
-                detail = _detail(devices, stage)
+                detail = _detail(devices, stage, false_part)
                 kept = len(stage.kept)
                 lines.append(FunnelStage(request.request, _name(stage), kept, of, detail, named, claim=request.claim))
     return tuple(lines)
@@ -129,13 +131,14 @@ def _name(stage: Stage) -> str:
     return _NAMES.get(stage.name, stage.name)
 
 
-def _detail(devices: Devices, stage: Stage) -> str:
+def _detail(devices: Devices, stage: Stage, false_part: Callable[[str, Sequence[DeviceID]], str | None]) -> str:
     lost: list[DeviceID] = [loss.device for loss in stage.lost]
     if not lost:
         return ""
     match stage.name:
         case "request-selector":
-            return instead(selectors.misfit(devices, stage.expression or "", lost))
+            expression = stage.expression or ""
+            return instead(selectors.misfit(devices, false_part(expression, lost) or expression, lost))
         case "in-use":
             return f"{len(lost)} held: {held_by(devices.holders(dict.fromkeys(lost)), 2)}"
         case "taints":

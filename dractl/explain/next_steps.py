@@ -9,6 +9,7 @@ from dractl.cluster.idle import idle
 from dractl.cluster.state import key_of, text_at
 from dractl.explain import causes
 from dractl.explain.passing_taints import passing
+from dractl.patterns import pattern
 from dractl.records import record
 from dractl.scheduler.rejection import Untolerated
 
@@ -29,6 +30,8 @@ _MOST = 3  # steps that an answer has
 _DENIALS = ("denied the request: ", "denied request: ")
 # kubernetes plugin/pkg/admission/serviceaccount
 _ACCOUNT = "error looking up service account "
+# k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
+_QUOTA = pattern(r"exceeded quota: ([^,\s]+), requested: (.*?), used: .*?, limited: (\S+)")
 _DAEMONSETS = "kubectl get daemonsets -A"
 # kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin/device_state.go
 _DOMAIN_NOT_READY = "asserting ComputeDomain Ready"
@@ -121,6 +124,7 @@ _BESIDE_FIXES = (
     causes.ClaimNotCreated,
     causes.BindingFailed,
     causes.PublishedTwice,
+    causes.QuotaExceeded,
 )
 
 
@@ -159,6 +163,27 @@ def _no_slices(cause: causes.NoSlicesForDriver, asked: Asked) -> Iterator[NextSt
         yield NextStep("add a node that has the hardware, or scale up its node pool", "kubectl get nodes --show-labels")
     driver = f"driver {cause.driver}" if cause.driver else "a DRA driver"
     yield NextStep(f"see whether {driver} is installed and running", _DAEMONSETS)
+
+
+@_for(causes.SelectorFalse, causes.SelectorError)
+def _selector(cause: causes.OfRequest, asked: Asked) -> Iterator[NextStep]:
+    if isinstance(cause, causes.SelectorFalse) and cause.of_class:
+        yield NextStep(
+            f"correct the selector of class {cause.device_class}, or add devices that it matches",
+            f"kubectl edit deviceclass {cause.device_class}",
+        )
+    yield NextStep("compare the selector with what the devices publish", "kubectl get resourceslices -o yaml")
+
+
+@_for(causes.SliceNodeMismatch)
+def _elsewhere(cause: causes.SliceNodeMismatch, asked: Asked) -> Iterator[NextStep]:
+    if cause.slice is None:
+        return
+    keys = f" -L {','.join(cause.keys)}" if cause.keys else ""
+    yield NextStep(
+        f"see which nodes slice {cause.slice} is for: add such a node, or let its driver name these",
+        f"kubectl get nodes{keys}",
+    )
 
 
 @_for(causes.NoSlicesOnNode)
@@ -220,7 +245,11 @@ def _ended(cause: causes.HoldersEnded, asked: Asked) -> Iterator[NextStep]:
 
 @_for(causes.LostNodes)
 def _lost_nodes(cause: causes.LostNodes, asked: Asked) -> Iterator[NextStep]:
-    yield NextStep(f"see what became of node {cause.places[0]}", f"kubectl get node {cause.places[0]} -o wide")
+    node = cause.places[0]
+    if cause.unready:
+        yield NextStep(f"see why node {node} does not answer", f"kubectl describe node {node}")
+    else:
+        yield NextStep(f"see which nodes there are: {node} is gone", "kubectl get nodes -o wide")
 
 
 def _soon(new: bool) -> str:
@@ -327,7 +356,15 @@ def _filtered(cause: causes.NodeFilter, asked: Asked) -> Iterator[NextStep]:
             "add a node that the pod's nodeSelector and affinity want, or scale up its node pool",
             "kubectl get nodes --show-labels",
         )
+    elif cause.plugin == "NodePorts" and cause.nodes:
+        yield NextStep(
+            "let the pods use different ports, or run each on a node of its own: a node has every host port once, and "
+            "with hostNetwork all ports of a container are host ports",
+            _on(cause.nodes[0]),
+        )
     elif cause.plugin == "NodeResourcesFit" and "/" in (cause.resource or ""):
+        if not cause.users:
+            yield NextStep(f"see whether the device plugin that offers {cause.resource} runs", _DAEMONSETS)
         yield NextStep(
             f"if a claim of the pod provides the device already, remove {cause.resource} from the container's "
             "resources.limits and requests",
@@ -366,6 +403,12 @@ def _unchecked(cause: causes.Unchecked, asked: Asked) -> Iterator[NextStep]:
 def _volumes(volumes: Sequence[tuple[str, str]], namespace: str) -> Iterator[NextStep]:
     """Claims that are not bound, and where the volumes of the others are."""
     for name, state in volumes:
+        if state in ("missing", "not in the input"):
+            yield NextStep(
+                f"create PersistentVolumeClaim {name}, or name one that exists where the pod is written",
+                f"kubectl get pvc -n {namespace}",
+            )
+            continue
         text = f"see why PersistentVolumeClaim {name} is {state}"
         if state == "Bound":
             text = f"see in which zone or on which node the volume of PersistentVolumeClaim {name} is"
@@ -453,7 +496,11 @@ def _other_scheduler(cause: causes.OtherScheduler, asked: Asked) -> Iterator[Nex
 
 @_for(causes.QuotaExceeded)
 def _quota(cause: causes.QuotaExceeded, asked: Asked) -> Iterator[NextStep]:
-    yield NextStep("see what uses the quota", f"kubectl describe resourcequota -n {asked.namespace}")
+    name = cause.quotas[0].rpartition("/")[2] if cause.quotas else ""
+    yield NextStep(
+        "see what uses the quota: raise it, or lower the replicas of a workload in the namespace to what it allows",
+        f"kubectl describe resourcequota {name}".rstrip() + f" -n {asked.namespace}",
+    )
 
 
 @_for(causes.PodsNotCreated)
@@ -463,6 +510,12 @@ def _pods_not_created(cause: causes.PodsNotCreated, asked: Asked) -> Iterator[Ne
         yield NextStep(
             f"create ServiceAccount {account}, or correct serviceAccountName where the pods are written",
             f"kubectl get serviceaccounts -n {asked.namespace}",
+        )
+    quota = _QUOTA.search(cause.event)
+    if quota is not None:
+        yield NextStep(
+            f"raise quota {quota[1]}, or lower what the pods ask for (requested: {quota[2]}; limited: {quota[3]})",
+            f"kubectl edit resourcequota {quota[1]} -n {asked.namespace}",
         )
     yield NextStep(
         "see why the pods are refused", f"kubectl get events -n {asked.namespace} --field-selector reason=FailedCreate"

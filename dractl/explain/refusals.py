@@ -131,13 +131,17 @@ def _sentence(wanted: Unmet) -> str:
             return f"{resource}: wants {want}, free {free} of {total}"
         case rejection.NoDomain(key):
             return f"the node has no label {key}"
-        case rejection.Skewed(key, domain, here, least, max_skew):
-            return f"{key}={domain} has {here} matching pods, another has {least}; maxSkew is {max_skew}"
+        case rejection.Skewed(key, domain, here, least, max_skew, emptiest):
+            pods = f"{here} matching pod{'' if here == 1 else 's'}"
+            return f"{key}={domain} has {pods}, {emptiest or 'another'} has {least}; maxSkew is {max_skew}"
         case rejection.TooFewDomains(key, domain, here, domains, least):
             return f"{key}={domain} has {here} matching pods; minDomains is {least}, there are {domains}"
-        case rejection.PodAffinityUnmet(key, friend):
-            why = f"no pod in this {key} matches the required pod affinity"
-            return why if friend is None else f"{why}; the first that does is {friend[0]} on {friend[1]}"
+        case rejection.PodAffinityUnmet(key, friend, wants):
+            labels = f" ({', '.join(f'{k}={v}' for k, v in wants)})" if wants else ""
+            if friend is None:
+                return f"the required pod affinity wants a pod{labels} in the same {key}, and there is no such pod"
+            why = f"no pod in this {key} matches the required pod affinity{labels}"
+            return f"{why}; the first that does is {friend[0]} on {friend[1]}"
         case rejection.Repelled(pod, theirs):
             return f"pod {pod} has anti-affinity against this pod" if theirs else f"anti-affinity to pod {pod}"
         case rejection.ClaimTaken(claim, pod):

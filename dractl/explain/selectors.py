@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from dractl.allocation import DeviceID
     from dractl.cel.lookups import Lookup
+    from dractl.cel.program import Program
     from dractl.cluster.devices import Devices
 
 MOST = 4  # values that a message names
@@ -89,7 +90,8 @@ class Misfit:
 
     ``values`` has each value and how many devices have it; empty if none has one, and then ``nearest`` is the published
     name that was probably meant; ``in_other_map``: a capacity was looked up among the attributes, or the
-    reverse. Without a ``reference`` the condition is about ``device.driver``.
+    reverse. ``kinds`` are the type that the devices have it with, and that of the literal, where these differ. Without
+    a ``reference`` the condition is about ``device.driver``.
     """
 
     reference: Lookup | None
@@ -97,6 +99,7 @@ class Misfit:
     devices: int = 0
     nearest: str | None = None
     in_other_map: bool = False
+    kinds: tuple[str, str] | None = None
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -119,7 +122,8 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
     for reference in program.lookups:
         there = Counter(value for d in lost if (value := value_of(devices, d, reference)) is not None)
         if reference.name and there:
-            misfits.append(Misfit(reference, tuple(there.items()), len(lost)))
+            kinds = _kinds(devices, program, reference, lost)
+            misfits.append(Misfit(reference, tuple(there.items()), len(lost), kinds=kinds))
             continue
         published = _names(devices, lost, reference.kind)
         if reference.name or not any(name.startswith(reference.domain + "/") for name in published):
@@ -131,6 +135,25 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
     if any(found.lookup is None for found in program.comparisons):
         return Misfit(None, tuple(Counter(device.driver for device in lost).items()), len(lost))
     return Misfit(None)
+
+
+_LITERALS = {"string": "string", "int": "int", "bool": "bool", "semver": "version"}
+_NOUNS = {"string": "a string", "int": "an int", "bool": "a bool", "version": "a version"}
+
+
+def _kinds(devices: Devices, program: Program, reference: Lookup, lost: Sequence[DeviceID]) -> tuple[str, str] | None:
+    """The type of an attribute on the devices, and that of the literal that it is compared with, where CEL does not
+    convert one to the other."""
+    if reference.kind != "attributes":
+        return None
+    attributes = (devices.attribute(device, reference.full_name) for device in lost)
+    own = next((a.type for a in attributes if a is not None), None)
+    compared = (f.literals[0].kind for f in program.comparisons if f.lookup == reference and f.operator != "in")
+    other = _LITERALS.get(next(compared, ""))
+    if own is None or other is None or own == other:
+        return None
+    listed = own.removesuffix("s") in _NOUNS and own not in _NOUNS
+    return (f"a list of {own}" if listed else _NOUNS.get(own, own)), _NOUNS[other]
 
 
 def _names(devices: Devices, lost: Sequence[DeviceID], kind: str) -> dict[str, int]:

@@ -159,7 +159,8 @@ def instead(misfit: Misfit) -> str:
         return f"driver: {tally(dict(misfit.values))}" if misfit.values else ""
     if misfit.values:
         lacking = f", not published by {misfit.missing}" if misfit.missing else ""
-        return f"{reference.name}: {tally(dict(misfit.values))}{lacking}"
+        kinds = f"; {reference.name} is {misfit.kinds[0]}, not {misfit.kinds[1]}" if misfit.kinds else ""
+        return f"{reference.name}: {tally(dict(misfit.values))}{lacking}{kinds}"
     kind = "attribute" if reference.kind == "attributes" else "capacity"
     name = f"{kind} {reference.full_name}" if reference.name else f"domain {reference.domain}"
     near = f"; there is {misfit.nearest}" if misfit.nearest else ""
@@ -281,7 +282,10 @@ def _claim_unset_source(cause: causes.ClaimUnsetSource, names: Names, scope: Sco
 
 @_says(causes.SchedulingGated)
 def _scheduling_gated(cause: causes.SchedulingGated, names: Names, scope: Scope) -> str:
-    return f"scheduling is held back by the pod's scheduling gates: {', '.join(cause.gates)}"
+    gates = ", ".join(cause.gates)
+    if cause.queue and any("kueue" in gate for gate in cause.gates):
+        return f"Kueue has not admitted the pod to LocalQueue {cause.queue} yet: scheduling gate {gates} holds it back"
+    return f"scheduling is held back by the pod's scheduling gates: {gates}"
 
 
 @_says(causes.GangTooSmall)
@@ -537,10 +541,11 @@ def _all_needs_free(cause: causes.AllNeedsFree, names: Names, scope: Scope) -> s
 @_says(causes.Tainted)
 def _tainted(cause: causes.Tainted, names: Names, scope: Scope) -> str:
     number = sum(number for _, number in cause.taints)
-    why = (
-        f"{_lead(cause, names)}{plural(number, 'device')} {'has' if number == 1 else 'have'} a taint that is not "
-        f"tolerated: {_taints(cause)}"
-    )
+    has = "has" if number == 1 else "have"
+    of = f"{number} of {number + cause.have} devices {has}" if cause.have else f"{plural(number, 'device')} {has}"
+    why = f"{_lead(cause, names)}{of} a taint that is not tolerated: {_taints(cause)}"
+    if cause.have and (cause.want or 0) > cause.have:
+        why += f"; {cause.want} wanted"
     return f"{why}; the request tolerates {', '.join(cause.tolerates)}" if cause.tolerates else why
 
 
@@ -628,12 +633,16 @@ def _attribute_type(cause: causes.AttributeType, names: Names, scope: Scope) -> 
 def _constraint_conflict(cause: causes.ConstraintConflict, names: Names, scope: Scope) -> str:
     if cause.want is not None:
         over = names.among(cause.requests)
-        return f"{cause.constraint} over {over}: {cause.want} different values wanted, there are {cause.have}"
+        there = f"there {'is' if cause.have == 1 else 'are'} {cause.have}"
+        return f"{cause.constraint} over {over}: {cause.want} different values wanted, {there}"
     short = (cause.attribute or "").rpartition("/")[2]
     wants = " and ".join(f"{number} {request}" for request, number in cause.counts) or names.among(cause.requests)
+    # A PCIe root or a NUMA node is a place that has devices; other attributes are values that devices share.
+    place = (cause.attribute or "").startswith("resource.kubernetes.io/")
+    why = f"no {short} has {wants}" if place else f"no value of {short} is shared by {wants}"
     if not cause.devices:
-        return f"no {short} has {wants}"
-    return f"no {short} has {wants} that are free" if cause.exists else f"no {short} has {wants}, in use or not"
+        return why
+    return f"{why} that are free" if cause.exists else f"{why}, in use or not"
 
 
 @_says(causes.AllUnderConstraint)
@@ -705,8 +714,9 @@ def _other_scheduler(cause: causes.OtherScheduler, names: Names, scope: Scope) -
 
 @_says(causes.PlacedByHand)
 def _placed_by_hand(cause: causes.PlacedByHand, names: Names, scope: Scope) -> str:
+    where = ", ".join(cause.nodes) + ("" if cause.exists else ", which does not exist,")
     return (
-        f"the pod was put on node {', '.join(cause.nodes)} without the scheduler having allocated claim {cause.claim}: "
+        f"the pod was put on node {where} without the scheduler having allocated claim {cause.claim}: "
         "spec.nodeName was set by hand or by another controller"
     )
 

@@ -289,7 +289,8 @@ def _topology_spread(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
         if constraint.max_skew is not None and here + own - least > constraint.max_skew:
             text = "node(s) didn't match pod topology spread constraints"
             domain = node.labels[key]
-            unmet: Unmet = Skewed(key, domain, here, least, constraint.max_skew)
+            emptiest = min((name for name, count in counts.items() if count == least), default="")
+            unmet: Unmet = Skewed(key, domain, here, least, constraint.max_skew, emptiest)
             if few:
                 unmet = TooFewDomains(key, domain, here, len(counts), constraint.min_domains or 0)
             return Rejection("PodTopologySpread", (text,), False, (unmet,))
@@ -307,7 +308,8 @@ def _pod_affinity(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
         text = "node(s) didn't match pod affinity rules"
         friends = (entry for entry in filters.placed if filters.all_select(filters.pod.affinity, entry[1]))
         friend = next(((pod.full_name, there.name) for there, pod in friends), None)
-        return Rejection("InterPodAffinity", (text,), True, (PodAffinityUnmet(term.topology_key, friend),))
+        wants = tuple(term.selector.match_labels.items()) if term.selector is not None else ()
+        return Rejection("InterPodAffinity", (text,), True, (PodAffinityUnmet(term.topology_key, friend, wants),))
     for term, domains in filters.enemies if filters.pod.anti_affinity else ():
         other = domains.get(node.labels.get(term.topology_key, ""))
         if other is not None and term.topology_key in node.labels:

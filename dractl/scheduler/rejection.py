@@ -89,13 +89,15 @@ class NoDomain:
 
 @record
 class Skewed:
-    """A copy here would exceed a spread constraint's ``maxSkew``: matching pods of this domain and of the least."""
+    """A copy here would exceed a spread constraint's ``maxSkew``: matching pods of this domain and of the least, which
+    is ``emptiest``."""
 
     key: str
     domain: str
     here: int
     least: int
     max_skew: int
+    emptiest: str = ""
 
 
 @record
@@ -112,10 +114,11 @@ class TooFewDomains:
 @record
 class PodAffinityUnmet:
     """No pod of the node's domain matches the required pod affinity; ``friend`` (pod, node) is the first that does
-    elsewhere."""
+    elsewhere. ``wants`` are the labels that it asks for."""
 
     key: str
     friend: tuple[str, str] | None
+    wants: tuple[tuple[str, str], ...] = ()
 
 
 @record

@@ -127,7 +127,7 @@ class ClaimUnsetSource(OfClaim):
 
 @value
 class SchedulingGated(Cause):
-    """The pod has scheduling gates."""
+    """The pod has scheduling gates. ``queue`` (``namespace/name``) is Kueue's LocalQueue that the pod is for."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "scheduling-gated",
@@ -140,6 +140,7 @@ class SchedulingGated(Cause):
     shown: ClassVar[Mapping[str, str]] = {"gates": "found"}
 
     gates: tuple[str, ...] = ()
+    queue: str = ""
 
 
 @value

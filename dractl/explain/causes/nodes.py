@@ -105,9 +105,11 @@ class OtherScheduler(Cause):
 
 @value
 class PlacedByHand(OfClaim):
-    """``spec.nodeName`` was set without the scheduler having allocated the claim."""
+    """``spec.nodeName`` was set without the scheduler having allocated the claim. ``exists``: there is such a node."""
 
     page: ClassVar[ReasonPage] = OtherScheduler.page
+
+    exists: bool = True
 
 
 @value

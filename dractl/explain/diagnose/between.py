@@ -75,7 +75,10 @@ def spanning(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause])
         _apart,
         _added,
     )
-    return tuple(cause for make in makers for cause in make(case, found, ranked))
+    causes = tuple(cause for make in makers for cause in make(case, found, ranked))
+    if any(isinstance(cause, EvictionLoop) for cause in causes):  # its pods come and go
+        return tuple(cause for cause in causes if not isinstance(cause, HoldersTerminating | OwnReplicas))
+    return causes
 
 
 # -- holders --

@@ -84,7 +84,7 @@ def _node(case: Case, verdict: NodeVerdict) -> NodeFindings:
     before = (a for c in case.attempt.claims if c.allocated for a in allocation_of(c.value, c.full_name))
     allocation = (*before, *_allocation(case, verdict))
     survey = case.surveys.get(verdict.name)
-    stages = funnel(case.devices, survey.requests, case.names.request) if survey is not None else ()
+    stages = funnel(case.devices, survey.requests, case.names.request, case.false_part) if survey is not None else ()
     if verdict.fits:
         return NodeFindings(verdict.name, "allocatable", (), stages, allocation)
     causes: list[Cause] = []

@@ -57,7 +57,8 @@ def of_stop(stop: Stop, case: Case) -> Cause:
     state = case.state
     match stop:
         case stops.Gated(gates):
-            return SchedulingGated(gates=gates)
+            queue = text_at(case.question.value, "metadata", "labels", _QUEUE)
+            return SchedulingGated(gates=gates, queue=f"{case.question.key[0]}/{queue}" if queue else "")
         case stops.UnnamedClaim(name, old_form):
             return ClaimUnsetSource(pod_claim=name, old_form=old_form)
         case stops.NoSuchClaim():
@@ -149,6 +150,7 @@ def _mentions_admin(state: ClusterState) -> bool:
 
 
 _CREATING = "create ResourceClaim :"  # kubernetes pkg/controller/resourceclaim: the claim has no name yet
+_QUEUE = "kueue.x-k8s.io/queue-name"  # kubernetes-sigs/kueue apis/kueue/v1beta1
 _NO_ANSWER = 'failed calling webhook "'  # k8s.io/apiserver pkg/admission/plugin/webhook
 
 

@@ -60,8 +60,8 @@ def relax(problem: Problem) -> Iterator[Candidate]:
 
 def _nearest(problem: Problem, attribute: str) -> list[str]:
     """The published names that a constraint's attribute was probably meant to be."""
-    causes = (c for c in problem.causes if isinstance(c, AttributeMissing))
-    return [c.nearest for c in causes if c.attribute == attribute and c.nearest]
+    missing = [c for c in problem.causes if isinstance(c, AttributeMissing) and c.attribute == attribute]
+    return [c.nearest for c in missing if c.nearest and all(o.nearest in (c.nearest, None) for o in missing)]
 
 
 def _others(problem: Problem, attribute: str) -> Iterator[str]:

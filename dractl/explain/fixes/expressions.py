@@ -83,11 +83,17 @@ def class_repairs(problem: Problem) -> Iterator[Candidate]:
         for index, selector in enumerate(selectors_of(value or {}) if name not in matched else ()):
             slot = Slot(Topic.SELECTOR, f"class {name} {index}")
             for edit in _edits(problem, selector.text, lost):
-                if not edit.corrects:
+                if not edit.corrects or not _published(problem, edit.text):
                     continue
                 change = {"op": "replace", "path": pointer(*selector.path), "value": edit.text}
                 patch = Patch(f"DeviceClass/{name}", (change,))
                 yield _candidate(edit, f"class {name}", slot, patch, "for every claim of the class")
+
+
+def _published(problem: Problem, text: str) -> bool:
+    """True unless an expression names drivers none of which publishes a device."""
+    named = reading(text).drivers
+    return not named or bool(named & problem.case.drivers)
 
 
 def _candidate(edit: Edit, where: str, slot: Slot, patch: Patch, effect: str = "") -> Candidate:

@@ -146,7 +146,8 @@ class Owners:
         gone = _deletions(f"{key[0]}/{text_at(p, 'metadata', 'name')}" for p in order[:fewer])
         title = f"scale {kind} {'/'.join(key)} from {len(order)} to {left} replica{'s' if left != 1 else ''}"
         if marked:
-            title += f", pod {', '.join(text_at(p, 'metadata', 'name') for p in marked)} first"
+            those = ", ".join(text_at(p, "metadata", "name") for p in marked)
+            title += f", {'pods' if len(marked) > 1 else 'pod'} {those} first"
         return Ending(title, (*(_cheaper(key[0], p) for p in marked), patch), gone)
 
 

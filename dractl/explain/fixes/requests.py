@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Patch, pointer
@@ -103,7 +104,7 @@ def narrower_all(problem: Problem) -> Iterator[Candidate]:
                     f"limit {problem.called(survey.ref)} to {name} {value}",
                     (patch,),
                     Slot(Topic.ALL_MODE, f"{survey.ref!r} {name}"),
-                    Preference.ADAPT,
+                    Preference.RELAX,
                     effect=f"on {verdict.name}",
                 )
 
@@ -118,7 +119,7 @@ def other_class(problem: Problem, cause: ClassMissing | SelectorFalse | NoSlices
     meant = None
     if isinstance(cause, ClassMissing):
         meant = cause.nearest
-        names = [meant] if meant else [n for n in cause.known if not cause.driver or cause.driver in drivers(n)]
+        names = [meant] if meant else [n for n in cause.known if _stands_in(problem, cause, n)]
     elif cause is not problem.first:
         return
     elif isinstance(cause, SelectorFalse):
@@ -132,12 +133,26 @@ def other_class(problem: Problem, cause: ClassMissing | SelectorFalse | NoSlices
     for position, name in enumerate(names[:4]):
         title = f"change the class of {problem.called(cause.request)} from {cause.device_class} to {name}"
         patch = written.put("deviceClassName", value=name)
-        preference = Preference.CORRECT if missing else Preference.ADAPT
+        preference = Preference.CORRECT if name == meant else Preference.ADAPT
         yield Candidate(title, (patch,), slot, preference, degree=position, corrects=name == meant)
         if written.part.selectors and not missing:
             removed = {"op": "remove", "path": pointer(*written.part.path, "selectors")}
             both = Patch(patch.target, (*patch.operations, removed))
             yield Candidate(f"{title}, and remove its selectors", (both,), slot, Preference.DROP)
+
+
+_EVERYWHERE = {"com", "org", "io", "net", "ai", "dev", "example", "k8s", "class"}
+
+
+def _stands_in(problem: Problem, cause: ClassMissing, name: str) -> bool:
+    """True if a class may be meant by a missing one: it is of the driver that installs that, or both names share a word
+    that says what they are of (``gpu.amd.com`` and ``gpu.nvidia.com``)."""
+    if cause.driver or len(cause.known) == 1:
+        return not cause.driver or cause.driver in problem.case.drivers_of(name)
+    first, second = (
+        set(re.findall(r"[a-z0-9]+", text.lower())) - _EVERYWHERE for text in (cause.device_class or "", name)
+    )
+    return bool(first & second)
 
 
 def _class_takes_none(problem: Problem, cause: SelectorFalse) -> bool:

@@ -145,7 +145,7 @@ def _one_after_the_other(problem: Problem, corrections: Sequence[Candidate], exp
         first = written(problem, correction)
         then = _after(problem, correction, explain, fixes=1)
         rest = next((fix for fix in then.fixes if fix.changes), None) if then is not None else None
-        if first is None or rest is None:
+        if first is None or rest is None or _undoes(rest.changes, first):
             continue
         changes = (*first, *rest.changes)
         tried = (*correction.trial, *(rest.tried or rest.changes))
@@ -162,6 +162,20 @@ def _one_after_the_other(problem: Problem, corrections: Sequence[Candidate], exp
             ),
         )
     return ()
+
+
+def _undoes(later: Sequence[Change], earlier: Sequence[Change]) -> bool:
+    """True if later changes remove the very part that earlier ones correct."""
+    removed = {
+        (c.target, str(o["path"])) for c in later if isinstance(c, Patch) for o in c.operations if o["op"] == "remove"
+    }
+    return any(
+        target == c.target and str(o["path"]).startswith(f"{path}/")
+        for c in earlier
+        if isinstance(c, Patch)
+        for o in c.operations
+        for target, path in removed
+    )
 
 
 def _besides(problem: Problem, explain: Explain) -> tuple[str, ...]:
@@ -216,7 +230,10 @@ def _of_workload(problem: Problem, state: ClusterState) -> Mapping[str, Any] | N
 def _two_at_once(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Fix, ...]:
     """The smallest pair of changes that works, if no single change does."""
     single = (c for c in reversed(candidates) if c.changes and c.features is None and not c.reluctant)
-    firsts = {c.slot.topic if c.slot.topic is Topic.ENDING else c.slot: c for c in single}
+    firsts: dict[object, Candidate] = {}
+    for c in single:
+        every = c.title if c.slot.topic is Topic.COUNT else ""  # of smaller numbers the largest is not always enough
+        firsts[c.slot.topic if c.slot.topic is Topic.ENDING else (c.slot, every)] = c
     ordered = sorted(firsts.values(), key=lambda c: c.size)[:_PAIRED]
     for pair in combinations(ordered, 2):
         a, b = own_first(pair)

@@ -244,6 +244,7 @@ def publish(problem: Problem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
             (),
             Slot(Topic.POOL, cause.driver),
             Preference.CLUSTER if cause.nearest else Preference.RESTORE,
+            unless=(Topic.SELECTOR,),
             effect="is it installed and running? devices were tried on one node, whether or not it has the hardware",
             tried=(_made(problem, wanted, cause.driver, node),),
         )
@@ -253,7 +254,8 @@ def publish(problem: Problem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
 def siblings(problem: Problem, cause: DriverAbsent) -> Iterator[Candidate]:
     """A driver on nodes that publish nothing, although they look like nodes that do."""
     nodes = [v.name for v in problem.attempt.nodes if v.name in cause.nodes and v.rejection is None]
-    effect = f"like {cause.like[0]} they have {cause.label}; " if cause.like else ""
+    have = "it has" if len(nodes) == 1 else "they have"
+    effect = f"like {cause.like[0]} {have} {cause.label}; " if cause.like else ""
     yield from _on_nodes(problem, cause.driver, nodes, effect)
 
 
@@ -267,7 +269,8 @@ def asked_node(problem: Problem, cause: NoSlicesOnNode) -> Iterator[Candidate]:
 def _on_nodes(problem: Problem, driver: str, nodes: list[str], effect: str) -> Iterator[Candidate]:
     causes = (c for c in problem.causes if isinstance(c, NoSlicesOnNode) and c.driver == driver)
     wanted = next((w for w in (_wanted(problem, c) for c in causes) if w is not None), None)
-    if wanted is None or not nodes:
+    misnamed = any(isinstance(c, UnknownNodes) and c.driver == driver and c.nearest in nodes for c in problem.causes)
+    if wanted is None or not nodes or misnamed:
         return
     names = ", ".join(nodes[:_SHOWN]) + (f" +{len(nodes) - _SHOWN}" if len(nodes) > _SHOWN else "")
     yield Candidate(
