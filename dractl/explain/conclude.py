@@ -400,7 +400,7 @@ def _held_back(
     nodes = tuple(n.name for n in fitting)
     cause = Unchecked(plugin=plugin, quotes=quotes, fitting=total, nodes=nodes, volumes=volumes)
     where = fitting[0].name + (f" and {total - 1} more" if total > 1 else "")
-    headline = f"would fit on {where}, but for something that is not checked here: {'; '.join(quotes)}"
+    headline = f"the scheduler says: {'; '.join(quotes)}; without that it would fit on {where}"
     return Conclusion("blocked", headline, (cause,))
 
 

@@ -158,5 +158,5 @@ def _sentence(wanted: Unmet) -> str:
             return f"class {storage_class} of PersistentVolumeClaim {claim} provisions no volume in this topology"
         case rejection.VolumeInZone(volume, key, values):
             return f"volume {volume} is in {key} {', '.join(values)}"
-        case rejection.VolumeClaim(claim):
-            return f"PersistentVolumeClaim {claim}"
+        case rejection.VolumeClaim(claim, why):
+            return f"PersistentVolumeClaim {claim}" + (f": {why}" if why else "")

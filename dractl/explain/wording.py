@@ -682,7 +682,10 @@ def _pinned_node(cause: causes.PinnedNode, names: Names, scope: Scope) -> str:
 @_says(causes.NodeFilter)
 def _node_filter(cause: causes.NodeFilter, names: Names, scope: Scope) -> str:
     used = f"mostly used by {first(cause.users)}" if cause.users else ""
-    details = "; ".join(filter(None, (unmet(cause.unmet), labels_text(cause.labels, len(cause.nodes) < 2), used)))
+    near = f"there is {cause.nearest}" if cause.nearest else ""
+    tolerates = f"the pod tolerates {', '.join(cause.tolerates)}" if cause.tolerates else ""
+    labels = labels_text(cause.labels, len(cause.nodes) < 2)
+    details = "; ".join(filter(None, (unmet(cause.unmet), labels, near, tolerates, used)))
     upstream = "; ".join(cause.texts)
     if not details or not upstream:
         return details or upstream
@@ -798,6 +801,8 @@ def _own_replicas(cause: causes.OwnReplicas, names: Names, scope: Scope) -> str:
     if cause.earlier:
         return f"Job {cause.earlier}, an earlier run of {cause.owner}, still holds the devices"
     held = f"{plural(len(cause.pods), 'other pod')} of {cause.owner} {'hold' if len(cause.pods) > 1 else 'holds'}"
+    if cause.together:
+        return f"{held} the devices; this one gets its turn only if they end without it"
     if cause.ends:
         return f"nothing is wrong: {held} the devices, and this one waits its turn"
     return f"{held} the devices ({first([name.rpartition('/')[2] for name in cause.pods])})"

@@ -187,9 +187,10 @@ class VolumeInZone:
 
 @record
 class VolumeClaim:
-    """The PersistentVolumeClaim (``namespace/name``) that the plugin's sentence is about."""
+    """The PersistentVolumeClaim (``namespace/name``) that the plugin's sentence is about, and why it is so."""
 
     claim: str
+    why: str = ""
 
 
 Unmet = (

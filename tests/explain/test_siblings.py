@@ -171,3 +171,133 @@ def test_a_pod_whose_claim_is_reserved_for_it_has_been_tried() -> None:
     own = claim("p-g", request("r", DRIVER), metadata=OWN, status=status)
     answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, own, seen())
     assert "is kube-scheduler running?" not in said(answer)
+
+
+# -- second causes, near misses, next steps --
+
+
+def test_a_pod_bound_to_a_node_that_does_not_exist() -> None:
+    own = claim("p-g", request("r", DRIVER), metadata=OWN)
+    answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, own, seen(spec={"nodeName": "b"}))
+    assert "the pod was put on node b, which does not exist, without the scheduler" in answer.headline
+
+
+def test_the_type_of_an_attribute_is_told_from_that_of_a_literal() -> None:
+    version = {"name": "gpu-0", "attributes": {"driverVersion": {"version": "580.82.7"}, "type": {"string": "gpu"}}}
+    wanted = template("t", selecting(f"device.attributes['{DRIVER}'].driverVersion >= '570'"))
+    answer = explain("pod/p", GPU, node("a"), slice_of(DRIVER, "a", version), wanted, waiting())
+    assert "driverVersion is a version, not a string" in answer.headline
+
+
+def test_the_funnel_shows_the_part_of_a_selector_that_is_false() -> None:
+    gpu = device("gpu-0", type="gpu", architecture="Hopper", brand="Nvidia")
+    text = " && ".join(f"device.attributes['{DRIVER}'].{a}" for a in ("architecture == 'Hopper'", "brand == 'NVIDIA'"))
+    answer = explain("pod/p", GPU, node("a"), slice_of(DRIVER, "a", gpu), template("t", selecting(text)), waiting())
+    assert [stage.detail for stage in answer.funnel if stage.detail] == ["brand: Nvidia"]
+
+
+def test_the_domain_that_a_spread_constraint_fills_first() -> None:
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    web = {"labels": {"app": "web"}}
+    there = pod("there", spec={"nodeName": "a"}, status={"phase": "Running"}, metadata=web)
+    subject = waiting(spec={"topologySpreadConstraints": [spread]}, metadata=web)
+    answer = explain("pod/p", GPU, node("a"), node("cpu"), gpus("a", "gpu-0"), ONE, there, subject)
+    assert "kubernetes.io/hostname=a has 1 matching pod, cpu has 0; maxSkew is 1" in answer.headline
+
+
+def test_the_pods_that_a_pod_affinity_asks_for() -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "cache"}}, "topologyKey": "kubernetes.io/hostname"}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, waiting(spec={"affinity": affinity}))
+    assert "wants a pod (app=cache) in the same kubernetes.io/hostname, and there is no such pod" in answer.headline
+
+
+def test_the_label_that_a_node_selector_means_is_in_the_headline() -> None:
+    labelled = node("a", labels={"example.com/pool": "train"})
+    subject = waiting(spec={"nodeSelector": {"example.com/pools": "train"}})
+    answer = explain("pod/p", GPU, labelled, gpus("a", "gpu-0"), ONE, subject)
+    assert "there is example.com/pool=train" in answer.headline
+
+
+def test_a_zone_is_no_typing_error_for_another() -> None:
+    labelled = node("a", labels={"topology.kubernetes.io/zone": "us-east-1a"})
+    subject = waiting(spec={"nodeSelector": {"topology.kubernetes.io/zone": "us-east-1c"}})
+    answer = explain("pod/p", GPU, labelled, gpus("a", "gpu-0"), ONE, subject)
+    assert not any("to us-east-1a" in title for title in titles(answer))
+
+
+def test_a_toleration_that_looks_like_the_taint_of_a_node() -> None:
+    tainted = node("a", taints=[{"key": "team", "value": "llm", "effect": "NoSchedule"}])
+    written = {"key": "team", "operator": "Equal", "value": "LLM", "effect": "NoSchedule"}
+    answer = explain("pod/p", GPU, tainted, gpus("a", "gpu-0"), ONE, waiting(spec={"tolerations": [written]}))
+    assert "taint team=llm:NoSchedule is not tolerated; the pod tolerates team=LLM:NoSchedule" in answer.headline
+
+
+def test_three_causes_are_corrected_at_once() -> None:
+    tainted = node("a", taints=[{"key": "team", "effect": "NoSchedule"}])
+    four = template("t", request("r", DRIVER, 4))
+    answer = explain("pod/p", GPU, tainted, gpus("a", "gpu-0", "gpu-1"), four, waiting(requests={"cpu": "100"}))
+    title = answer.fixes[0].title
+    assert all(part in title for part in ("request r from 4 to 2", "cpu from 100 to 8", "a toleration for team"))
+
+
+def test_pods_of_an_indexed_job_may_need_each_other() -> None:
+    spec = {"parallelism": 2, "completions": 2, "completionMode": "Indexed", "template": {"spec": waiting()["spec"]}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train", "namespace": "ml"}, "spec": spec}
+    owner = owned_by("Job", "train")
+    answer = explain(
+        "pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, job, *held("a", "train-0", **owner), waiting(metadata=owner)
+    )
+    assert "nothing is wrong" not in said(answer)
+    assert "this one gets its turn only if they end without it" in answer.headline
+
+
+def test_a_quota_that_refuses_pods_is_named_in_the_next_step() -> None:
+    spec = {"replicas": 1, "selector": {}, "template": {"metadata": {}, "spec": waiting()["spec"]}}
+    metadata = {"name": "web", "namespace": "ml", "uid": "w"}
+    workload = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec}
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "ml"},
+        "involvedObject": {"kind": "ReplicaSet", "namespace": "ml", "name": "web"},
+        "reason": "FailedCreate",
+        "message": 'pods "web-x" is forbidden: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2',
+    }
+    answer = explain("replicaset/web", GPU, node("a"), gpus("a", "gpu-0"), ONE, workload, event)
+    assert answer.next[0].text.startswith("raise quota few, or lower what the pods ask for (requested: pods=1")
+    assert answer.next[0].command == "kubectl edit resourcequota few -n ml"
+
+
+def test_a_storage_class_that_does_not_exist() -> None:
+    volume = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
+    pvc = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "ml"},
+        "spec": {"storageClassName": "fast-ssdd"},
+        "status": {"phase": "Pending"},
+    }
+    storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast-ssd"}}
+    objects = GPU, node("a"), gpus("a", "gpu-0"), ONE, pvc, storage
+    answer = explain("pod/p", *objects, waiting(spec={"volumes": [volume]}))
+    assert "ml/data: its StorageClass fast-ssdd does not exist; there is fast-ssd" in answer.headline
+
+
+def test_a_driver_is_not_made_up_where_the_class_has_a_typing_error() -> None:
+    wrong = device_class(DRIVER, "device.driver == 'gpu.nvdia.com'")
+    answer = explain("pod/p", wrong, node("a"), gpus("a", "gpu-0"), ONE, waiting())
+    assert titles(answer)[0] == f"change driver gpu.nvdia.com to {DRIVER} in class {DRIVER}"
+    assert not any(title.startswith("make driver") for title in titles(answer))
+
+
+def test_a_class_of_another_kind_of_device_is_not_offered() -> None:
+    nics = slice_of("nic.example.com", "a", device("nic-0"))
+    others = device_class("nic", "device.driver == 'nic.example.com'"), device_class("fast", "true")
+    answer = explain("pod/p", GPU, *others, node("a"), nics, template("t", request("r", "fpga")), waiting())
+    assert not any(title.startswith("change the class") for title in titles(answer))

@@ -36,7 +36,7 @@ class OldReplicas(Cause):
 @value
 class OwnReplicas(Cause):
     """Other ``pods`` of the same workload hold the devices. ``ends``: such pods end by themselves (a Job's), so that
-    waiting is the answer."""
+    waiting is the answer; ``together``: unless they wait for each other, as those of a JobSet or an Indexed Job may."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "own-replicas",
@@ -52,6 +52,7 @@ class OwnReplicas(Cause):
     owner: str
     pods: tuple[str, ...] = ()
     ends: bool = False
+    together: bool = False
     earlier: str = ""  # the run of the same CronJob that holds them
 
 

@@ -37,7 +37,8 @@ class PinnedNode(OfClaim):
 class NodeFilter(Cause):
     """A filter of the scheduler refuses the node. ``texts`` are the plugin's own words; ``unmet`` is what the pod
     wants, ``labels`` what the nodes have instead. ``pods`` (``namespace/name``) stand in the way;
-    ``final``: to end pods would not help. ``users`` use most of ``resource``."""
+    ``final``: to end pods would not help. ``users`` use most of ``resource``. ``nearest`` is the label (``key=value``)
+    that was probably meant, ``tolerates`` are tolerations that look like the taint and do not match."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "node-filter",
@@ -61,6 +62,8 @@ class NodeFilter(Cause):
     free: str | None = None
     pods: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
+    nearest: str | None = None
+    tolerates: tuple[str, ...] = ()
 
 
 @value

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from dractl.cluster.devices import Holder
+    from dractl.cluster.state import Key
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
     from dractl.explain.diagnose.nodes import NodeFindings
@@ -136,7 +137,8 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
         yield OldReplicas(owner=named, pods=older, surge=surge, unavailable=unavailable)
     elif pods and 2 * len(pods) >= len(holding):  # not one among many that hold devices
         yield from _sharing(case, pod)
-        yield OwnReplicas(owner=named, pods=pods, ends=owner[0] == "Job")
+        ends = owner[0] == "Job"
+        yield OwnReplicas(owner=named, pods=pods, ends=ends, together=ends and _together(case, (namespace, owner[1])))
     elif owner[0] == "Job":
         cron = _cron(case, namespace, owner[1])
         runs = [text_at(controller(p), "name") for _, p in theirs if cron and _cron_of(case, p) == cron]
@@ -172,6 +174,16 @@ def siblings(case: Case) -> Iterator[str]:
         f"{len(older)} old replica{'s hold' if len(older) > 1 else ' holds'} devices while Deployment {owner[1]} is "
         f"updated{f' ({settings})' if settings else ''}: if devices are short, the rolling update waits for itself"
     )
+
+
+def _together(case: Case, key: Key) -> bool:
+    """True if the pods of a Job may need each other: all of an Indexed Job run at once, or another controller than a
+    CronJob made the Job."""
+    value = case.state.get("Job", key)
+    makers = (o for o in maps_at(value, "metadata", "ownerReferences") if o.get("controller") is True)
+    at_once = at(value, "spec", "parallelism") == at(value, "spec", "completions")
+    indexed = at_once and text_at(value, "spec", "completionMode") == "Indexed"
+    return indexed or any(o.get("kind") != "CronJob" for o in makers)
 
 
 def _cron(case: Case, namespace: str, job: str) -> str:

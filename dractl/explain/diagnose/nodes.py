@@ -28,7 +28,7 @@ from dractl.model.nearest import nearest
 from dractl.records import record, replace
 from dractl.scheduler.binding import failure
 from dractl.scheduler.extended import provided
-from dractl.scheduler.rejection import NodeLabel
+from dractl.scheduler.rejection import LabelUnmet, NodeLabel, Untolerated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -199,7 +199,32 @@ def _filtered(case: Case, verdict: NodeVerdict, refused: Rejection) -> Cause:
         free=refused.free,
         pods=refused.pods,
         users=_users(case, verdict.name, refused),
+        nearest=_near_label(verdict, refused),
+        tolerates=_near_tolerations(case, refused),
         nodes=(verdict.name,),
+    )
+
+
+def _near_label(verdict: NodeVerdict, refused: Rejection) -> str | None:
+    """A label of the node with the value that a nodeSelector wants, under a key that looks like the wanted one."""
+    wanted = next((one for one in refused.unmet if isinstance(one, LabelUnmet)), None)
+    labels = map_at(verdict.node, "metadata", "labels")
+    if wanted is None or wanted.key in labels:
+        return None
+    near = nearest(wanted.key, [key for key, value in labels.items() if value == wanted.wanted], 0.8)
+    return f"{near}={wanted.wanted}" if near else None
+
+
+def _near_tolerations(case: Case, refused: Rejection) -> tuple[str, ...]:
+    """Tolerations of the pod for the key of a taint, in whatever case, that do not tolerate it."""
+    keys = {(one.taint.key or "").lower() for one in refused.unmet if isinstance(one, Untolerated)}
+    written = maps_at(case.question.value, "spec", "tolerations") if keys else []
+    near = [t for t in written if text_at(t, "key") and text_at(t, "key").lower() in keys]
+    return tuple(
+        text_at(t, "key")
+        + f"={text_at(t, 'value')}" * bool(t.get("value"))
+        + f":{text_at(t, 'effect')}" * bool(t.get("effect"))
+        for t in near
     )
 
 

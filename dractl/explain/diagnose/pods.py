@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cluster.pods import event_about
 from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import refusal
 from dractl.explain.causes import (
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from dractl.cluster.state import ClusterState
+    from dractl.cluster.state import ClusterState, Key
     from dractl.explain.case import Case
     from dractl.explain.causes import Cause
     from dractl.model import Quantity
@@ -104,10 +105,32 @@ def of_stop(stop: Stop, case: Case) -> Cause:
         case stops.NoSuchClass(_, request, wanted):
             return _missing_class(case, request, wanted)
         case stops.VolumeUnusable(plugin, (namespace, volume_claim), text):
-            about = (VolumeClaim(f"{namespace}/{volume_claim}"),)
+            about = (VolumeClaim(f"{namespace}/{volume_claim}", _why_unbound(case, (namespace, volume_claim))),)
             return NodeFilter(plugin=plugin, texts=(text,), unmet=about)
         case stops.NoNodes():
             return NoNodes()
+
+
+def _why_unbound(case: Case, key: Key) -> str:
+    """Why a PersistentVolumeClaim cannot be used: no such claim or StorageClass, or what its provisioner says."""
+    value = case.state.get("PersistentVolumeClaim", key)
+    if value is None:
+        near = nearest(key[1], [name for where, name in case.state.all("PersistentVolumeClaim") if where == key[0]])
+        return f"there is {near}" if near else ""
+    if text_at(value, "status", "phase") == "Bound":
+        return ""
+    name = text_at(value, "spec", "storageClassName")
+    if not name:
+        return ""
+    known = [known for _, known in case.state.all("StorageClass")]
+    if known and name not in known:
+        near = nearest(name, known)
+        return f"its StorageClass {name} does not exist" + (f"; there is {near}" if near else "")
+    said = event_about(case.state, value, "ProvisioningFailed")
+    provisioner = text_at(case.state.get("StorageClass", ("", name)), "provisioner")
+    if said:
+        return said
+    return f"{provisioner} has not provisioned a volume of class {name}" if provisioner else ""
 
 
 def _number(amount: Quantity) -> int | str:

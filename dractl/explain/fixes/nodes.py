@@ -267,7 +267,7 @@ def _near_labels(
         path = ("spec", "nodeSelector")
         right = nearest(str(value), [str(labels[key])], 0.75) if key in labels else None
         other = nearest(key, [k for k in labels if labels[k] == value], 0.8) if key not in there else None
-        if right is not None and not _other_number(str(value), right):
+        if right is not None and not _other_number(str(value), right) and not _other_place(key, str(value), right):
             change = {"op": "replace", "path": pointer(*path, key), "value": right}
             yield _label_fix(f"change nodeSelector {key}={value} to {right}", Patch(pod, (change,)), key)
         elif other is not None:
@@ -281,13 +281,22 @@ def _near_labels(
             key, values = text_at(expression, "key"), [str(v) for v in list_at(expression, "values")]
             if expression.get("operator") != "In" or key not in labels or labels[key] in values:
                 continue
-            typed = [v for v in values if (key, v) not in there and not _other_number(v, labels[key])]
-            near = [v for v in typed if nearest(v, [str(labels[key])], 0.75)]
+            here = str(labels[key])
+            typed = [v for v in values if (key, v) not in there and not _other_number(v, here)]
+            typed = [v for v in typed if not _other_place(key, v, here)]
+            near = [v for v in typed if nearest(v, [here], 0.75)]
             if near:
                 new = [labels[key] if v in near else v for v in values]
                 where = pointer(*_REQUIRED, "nodeSelectorTerms", t, "matchExpressions", e, "values")
                 replaced: Mapping[str, Any] = {"op": "replace", "path": where, "value": new}
                 yield _label_fix(f"change node affinity {key}={near[0]} to {labels[key]}", Patch(pod, (replaced,)), key)
+
+
+def _other_place(key: str, one: str, other: str) -> bool:
+    """True for zones and regions that differ in their last letter: ``us-east-1a`` is not a typing error for
+    ``us-east-1c``."""
+    same = one[:-1].lower() == other[:-1].lower() and one[-1:].lower() != other[-1:].lower()
+    return same and key.rpartition("/")[2] in ("zone", "region")
 
 
 def _other_number(one: str, other: object) -> bool:
@@ -395,7 +404,7 @@ def _without(problem: Problem, pod: str, resource: str) -> Candidate:
         (Patch(pod, operations),),
         Slot(Topic.AMOUNT, resource),
         Preference.RELAX,
-        effect="or set huge pages aside on the node (kernel parameter hugepages)",
+        effect="or set huge pages aside on the node, by the kernel parameter hugepages",
     )
 
 

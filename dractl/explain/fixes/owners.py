@@ -130,6 +130,7 @@ class Owners:
         if kind == "Job":
             patch = Patch(target, ({"op": "add", "path": "/spec/suspend", "value": True},))
             effect = f"ends its {len(keys)} pods" if len(keys) > 1 else "ends its pod"
+            effect += "; or wait until it is done"
             return Ending(f"suspend Job {'/'.join(key)}", (patch,), _deletions("/".join(k) for k in keys), effect)
         if kind not in SCALED or len({text_at(controller(p), "name") for p in active}) > 1:
             return None  # a DaemonSet, somebody else's kind; or a rollout is under way

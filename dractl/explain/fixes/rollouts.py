@@ -127,11 +127,11 @@ def turn(problem: Problem, cause: OwnReplicas) -> Iterator[Candidate]:
             title,
             (),
             Slot(Topic.WAIT),
-            Preference.AGAIN,
-            effect=effect,
+            Preference.ADAPT if cause.together else Preference.AGAIN,
+            effect=f"if its pods do not need each other; {effect}" if cause.together else effect,
             degree=position,
             tried=tuple(Delete(f"Pod/{pod}") for pod in gone),
-            corrects=True,
+            corrects=not cause.together,
         )
 
 
