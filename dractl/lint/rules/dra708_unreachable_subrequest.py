@@ -2,7 +2,8 @@
 
 ## What it does
 
-Compares the subrequests of `firstAvailable`: same class, no additional selector, no more devices.
+Compares the subrequests of `firstAvailable`: no additional selector, no more devices, and the same class, or one whose
+selectors require nothing that those of the later subrequest and its class do not require.
 
 ## Why is this bad
 
@@ -50,10 +51,10 @@ from typing import TYPE_CHECKING
 from dractl.lint.advice import Advice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dractl.lint.model import Run
-    from dractl.objects import Request
+    from dractl.objects import Expression, Request
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -66,7 +67,7 @@ def check(run: Run) -> Iterator[Advice]:
             continue  # they may fit the later alternative only
         for group in claim.requests:
             for at, later in enumerate(group):
-                earlier = next((request for request in group[:at] if _covers(request, later)), None)
+                earlier = next((request for request in group[:at] if _covers(run, request, later)), None)
                 if earlier:
                     yield Advice(
                         claim.subject,
@@ -77,13 +78,21 @@ def check(run: Run) -> Iterator[Advice]:
                     )
 
 
-def _covers(earlier: Request, later: Request) -> bool:
+def _covers(run: Run, earlier: Request, later: Request) -> bool:
     plain = {"name", "deviceClassName", "selectors", "count", "allocationMode"}
     if earlier.takes_all or later.takes_all or (earlier.fields.keys() | later.fields.keys()) - plain:
         return False
-    wanted = {selector.text for selector in later.selectors}
-    return (
-        earlier.device_class == later.device_class
-        and earlier.amount <= later.amount
-        and all(selector.text in wanted for selector in earlier.selectors)
-    )
+    if earlier.amount > later.amount:
+        return False
+    if earlier.device_class == later.device_class:
+        return _conditions(run, earlier.selectors) <= _conditions(run, later.selectors)
+    wide, narrow = run.device_class(earlier.device_class), run.device_class(later.device_class)
+    if wide is None or narrow is None or not wide.selectors:
+        return False
+    required = _conditions(run, (*wide.selectors, *earlier.selectors))
+    return required <= _conditions(run, (*narrow.selectors, *later.selectors))
+
+
+def _conditions(run: Run, selectors: Iterable[Expression]) -> frozenset[str]:
+    """The conditions that selectors require, without the layout."""
+    return frozenset(" ".join(part.text.split()) for item in selectors for part in run.program(item).conjuncts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lint.written import API, ROOT, found
+from tests.lint.written import API, ROOT, device_class, documents, found
 
 
 def alternatives(*fields: str, rest: str = "") -> str:
@@ -34,3 +34,22 @@ def test_an_alternative_behind_one_that_always_fits(earlier: str, later: str, un
 
 def test_a_constraint_may_fit_the_later_one_only() -> None:
     assert found(alternatives("deviceClassName: gpu", "deviceClassName: gpu", rest=ROOT), "DRA708") == []
+
+
+DRIVER = "device.driver == 'd'"
+MODEL = "device.attributes['d'].model == 'h100'"
+CLASSES = (
+    device_class("any", f'"{DRIVER}"'),
+    device_class("l4", f'"{DRIVER}"'),
+    device_class("h100", f'"{MODEL} && {DRIVER}"'),
+    device_class("wide", '"true"'),
+)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "unreachable"),
+    [("any", "l4", True), ("any", "h100", True), ("h100", "any", False), ("wide", "l4", False), ("any", "else", False)],
+)
+def test_a_class_that_requires_nothing_more(earlier: str, later: str, unreachable: bool) -> None:
+    text = documents(*CLASSES, alternatives(f"deviceClassName: {earlier}", f"deviceClassName: {later}"))
+    assert bool(found(text, "DRA708")) == unreachable
