@@ -89,14 +89,14 @@ def _unlisted(document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]
     """Containers of values (maps by name, such as those of a HelmRelease) that name a claim that no list has."""
     from dractl.objects.chart_values import chart_pods
 
-    inside = [path for path, _ in specs]
+    inside = {tuple(path) for path, _ in specs}
     for pod in chart_pods(document, document.value):
-        inside.append(pod.path)
+        inside.add(pod.path)
         yield from _without_claim(pod.uses, {_name(claim) for _, claim in pod.claims})
     listed = {_name(claim) for _, spec in specs for claim in items(spec.get("resourceClaims"))} - {""}
     if listed:
         for path, claims in _lists_of_claims(document.value):
-            if not any(path[: len(spec)] == spec for spec in inside):
+            if not any(path[:length] in inside for length in range(len(path))):
                 yield from _without_claim((((*path, at), claim) for at, claim in enumerate(claims)), listed)
 
 

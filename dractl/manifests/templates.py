@@ -10,7 +10,7 @@ _BLOCK_HEADER = r"(?:^|[\s:\-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$"
 _STRING_OR_COMMENT = r"""(?<![^\s:,\[{(=-])"(?:\\.|[^"\\])*"|(?<![^\s:,\[{(=-])'(?:''|[^'])*'|(?:(?<=\s)|^)\#.*"""
 
 _YTT = (
-    r"(?m)^\s*#@(?:(?:overlay|schema|data|yaml|library)/|[ \t]+(?:load\(|if\b|for\b|def\b|end\b))"
+    r"(?m)^[ \t]*#@(?:(?:overlay|schema|data|yaml|library)/|[ \t]+(?:load\(|if\b|for\b|def\b|end\b))"
     r"|^[^#\n]*[:\-][ \t]+#@[ \t]"
 )
 

@@ -112,7 +112,11 @@ def _unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool) -> Ite
     named = set(_drivers(run, referenced(run, pod, claim)))
     if any(_NETWORK.search(word.lower()) for word in (*map(text, claim.values()), *named)):
         return
-    of = f" of {' and '.join(str(pod.path[-1]) for pod in pods)}" if pod.places is not None else ""
+    of = ""
+    if pod.places is not None:
+        names = [str(pod.path[-1]) for pod in pods]
+        of = f" of controller{'s' * (len(names) > 1)} {' and '.join(names[:3])}"
+        of += f" and {len(names) - 3} more" if len(names) > 3 else ""
     yield Advice(
         pod.subject,
         (*path, "name"),

@@ -50,16 +50,16 @@ def test_each_controller_of_a_chart_has_a_pod() -> None:
     text = documents(claim("gpu gpu.nvidia.com"), RELEASE.replace("CLAIM", "gpu"))
     (finding,) = found(text, "DRA421")
     assert (finding.path, finding.severity) == ("spec.values.defaultPodOptions.resourceClaims[0].name", "warning")
-    assert finding.message.startswith("no container of server uses the claim gpu")
+    assert finding.message.startswith("no container of controller server uses the claim gpu")
     assert "only in the controllers that use it" in (finding.help or "")
 
 
 def test_one_finding_for_a_list_that_several_controllers_share() -> None:
     text = documents(claim("gpu gpu.nvidia.com"), RELEASE.replace("CLAIM", "gpus"))
     (finding,) = found(text, "DRA421")
-    assert finding.message.startswith("no container of server and learning uses the claim gpu")
+    assert finding.message.startswith("no container of controllers server and learning uses the claim gpu")
 
 
 def test_a_placeholder_may_be_the_name_of_the_claim() -> None:
     (finding,) = found(RELEASE.replace("CLAIM", "'${NAME}'"), "DRA421")
-    assert finding.message.startswith("no container of server uses")
+    assert finding.message.startswith("no container of controller server uses")
