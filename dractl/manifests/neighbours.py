@@ -1,37 +1,61 @@
-"""Manifests in the folder of a linted file that are not part of the run: a hook passes changed files only."""
+"""Manifests of a linted file's repository that are not part of the run: a hook passes changed files only."""
 
 from __future__ import annotations
 
 import os
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from dractl.manifests.files import MANIFEST_SUFFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _MAX_SIZE = 1024 * 1024
+_MAX_FILES = 5000
+_PASSED_OVER = frozenset({".git", ".hg", ".svn", "node_modules"})
 
 
 def defined_beside(path: str, kind: str, name: str, read: Iterable[str]) -> bool:
-    """True if a manifest in the folder of ``path`` that is not among the files ``read`` seems to define an object.
+    """True if a manifest of the repository of ``path`` that is not among the files ``read`` seems to define an object.
 
-    It is searched, not parsed: the question is only whether the object may exist.
+    The files are searched, the nearest first, not parsed: the question is only whether the object may exist. Of a file
+    in no repository those below the working directory count, or else those in its folder.
     """
     known = {os.path.abspath(file) for file in read}
-    folder = os.path.dirname(os.path.abspath(path))
     defined = re.compile(rb"""\bname["']?\s*:\s*["']?%s["'\s,}]""" % re.escape(name.encode()))
+    others = islice((file for file in _around(os.path.abspath(path)) if file not in known), _MAX_FILES)
+    return any(kind.encode() in data and defined.search(data + b"\n") for data in map(_start, others))
+
+
+def _around(path: str) -> Iterator[str]:
+    """The manifests in a file's folder, then the others of its repository."""
+    folder = os.path.dirname(path)
+    yield from _in_folder(folder)
+    for below, folders, _ in os.walk(_top(folder)):
+        folders[:] = sorted(name for name in folders if name not in _PASSED_OVER)
+        if below != folder:
+            yield from _in_folder(below)
+
+
+def _top(folder: str) -> str:
+    top = folder
+    while not os.path.exists(os.path.join(top, ".git")):
+        parent = os.path.dirname(top)
+        if parent == top:
+            here = os.getcwd()
+            return here if folder.startswith(os.path.join(here, "")) else folder
+        top = parent
+    return top
+
+
+def _in_folder(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as listing:
-            others = [
-                entry.path
-                for entry in listing
-                if entry.name.endswith(MANIFEST_SUFFIXES) and entry.path not in known and entry.is_file()
-            ]
+            return sorted(entry.path for entry in listing if entry.name.endswith(MANIFEST_SUFFIXES) and entry.is_file())
     except OSError:
-        return False  # standard input, or part of an archive
-    return any(kind.encode() in data and defined.search(data + b"\n") for data in map(_start, others))
+        return []  # standard input, or part of an archive
 
 
 def manifests_in(folder: str) -> list[tuple[str, int, int]]:

@@ -9,7 +9,7 @@ import pytest
 from dractl.lint import lint
 from dractl.manifests import load
 from dractl.model import Target
-from tests.lint.written import ONE, documents, found, pod, template
+from tests.lint.written import ONE, claim, device_class, documents, found, pod, template
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,4 +41,22 @@ def test_a_file_beside_those_that_a_hook_names_may_have_the_right_one(tmp_path: 
 
     assert "DRA423" in codes()
     (tmp_path / "aligned.yaml").write_text(aligned)
+    assert "DRA423" not in codes()
+
+
+def test_another_folder_of_the_repository_may_have_the_right_one(tmp_path: Path) -> None:
+    # sympozium-ai/llmfit-dra: examples/ use classes of deploy/
+    one, other = (device_class(name, '"true"') for name in ("gpu.vendor.example", "gpu-any.vendor.example"))
+    for folder in (".git", "deploy", "examples", "node_modules"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "examples" / "claim.yaml").write_text(claim("gpu gpu.vendor.example"))
+    (tmp_path / "examples" / "class.yaml").write_text(other)
+
+    def codes() -> set[str]:
+        named = [str(tmp_path / "examples" / name) for name in ("claim.yaml", "class.yaml")]
+        return {finding.code for finding in lint(load(named), Target.of("1.37")).findings}
+
+    (tmp_path / "node_modules" / "class.yaml").write_text(one)
+    assert "DRA423" in codes()
+    (tmp_path / "deploy" / "class.yaml").write_text(one)
     assert "DRA423" not in codes()
