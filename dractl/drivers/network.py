@@ -78,7 +78,7 @@ def read(path: str, target: Target) -> Network:
 
 def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[dict[str, Any]]:
     from dractl.drivers.rendering import drop_fields, slice_name
-    from dractl.validation import rules
+    from dractl.validation import validate
 
     pool = document.value
     _known_keys(document, (), pool, _KEYS, "a pool")
@@ -89,11 +89,12 @@ def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[
     if not isinstance(devices, list) or not devices:
         raise _error(document, ("devices",), "devices must be a list such as [{name: camera-1, attributes: {zoom: 4}}]")
     held = [_device(document, number, item) for number, item in enumerate(devices)]
-    seen: dict[Any, int] = {}
+    seen: set[str] = set()
     for number, device in enumerate(held):
-        if device.get("name") in seen:
-            raise _error(document, ("devices", number, "name"), f"two devices are named {device['name']}")
-        seen[device.get("name")] = number
+        name_of = str(device.get("name"))
+        if name_of in seen:
+            raise _error(document, ("devices", number, "name"), f"two devices are named {name_of}")
+        seen.add(name_of)
     where = _nodes(document, pool, held)
     most = _MOST_TAINTED if any("taints" in device for device in held) else _MOST
     parts = [held[start : start + most] for start in range(0, len(held), most)]
@@ -115,8 +116,9 @@ def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[
             "metadata": {"name": slice_name(number, driver, name.replace("/", "-"))},
             "spec": spec,
         }
-        for violation in rules.check(item, target, namespaces={}):
-            raise _refused(document, violation, number * most)
+        for violation in validate(item, target):
+            if violation.type is not None:  # the server reports it
+                raise _refused(document, violation, number * most)
         yield item
 
 
