@@ -85,6 +85,8 @@ def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[
     driver, name = pool.get("driver"), str(pool.get("pool", "network"))
     if not isinstance(driver, str) or not _DRIVER.match(driver):
         raise _error(document, ("driver",), "driver must be a DRA driver's name, such as camera.example.com")
+    if "pool" in pool and not isinstance(pool["pool"], str):
+        raise _error(document, ("pool",), "pool must be a name, such as building-7")
     devices = pool.get("devices")
     if not isinstance(devices, list) or not devices:
         raise _error(document, ("devices",), "devices must be a list such as [{name: camera-1, attributes: {zoom: 4}}]")
@@ -210,4 +212,6 @@ def _refused(document: Document, violation: Violation, first: int) -> InputError
     path = violation.path[1:] if violation.path[:1] == ("spec",) else ()
     if path[:1] == ("devices",) and len(path) > 1 and isinstance(path[1], int):
         path = ("devices", path[1] + first, *path[2:])
-    return _error(document, path, f"an API server refuses this: {violation.field}: {violation.message}")
+    named = violation.message.startswith(str(violation.field))
+    text = violation.message if named else f"{violation.field}: {violation.message}"
+    return _error(document, path, f"an API server refuses this: {text}")

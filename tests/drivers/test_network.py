@@ -111,10 +111,15 @@ def test_binding_conditions_are_of_releases_that_keep_them(tmp_path: Path) -> No
         ("camera-2", "camera-2\n  allNodes: true", 8, "the pool already sets the nodes"),
         ("- name: camera-2", "- camera-2", 8, "a device must be a map"),
         ("name: camera-2", "name: {a: b}", 8, "an API server refuses this"),
-        ("camera-2", "camera-2\n  bindsToNode: maybe", 9, "bindsToNode: must be true or false, not a string"),
+        (
+            "camera-2",
+            "camera-2\n  bindsToNode: maybe",
+            9,
+            "refuses this: spec.devices[1].bindsToNode must be a boolean",
+        ),
         ("camera-2", "camera-2\n  bindingConditions: {a: b}", 9, "an API server refuses this"),
         ("camera-2", "camera-2\n  bindingConditions: [[a]]", 9, "an API server refuses this"),
-        ("yard", "[a]", 2, "an API server refuses this"),
+        ("yard", "[a]", 2, "pool must be a name"),
         ("capacity: {", "capacitys: {", 7, "did you mean capacity?"),
     ],
 )
