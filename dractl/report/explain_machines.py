@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dractl.report.canvas import Canvas
 
 SCHEMA = "dractl/explain-machines/v1"
+_NAMED = 6  # machines in one line
 
 
 def to_json(comparisons: Sequence[Comparison]) -> str:
@@ -78,8 +79,12 @@ def _conditions(answers: Sequence[Answer]) -> Iterator[str]:
             for label, component in answer.set_by.items():
                 found.setdefault(f"only on nodes where {component} sets {label}", []).append(answer.machine)
             unjudged |= dict.fromkeys(answer.unjudged)
+    served = sum(answer.explanation.fits for answer in answers)
     for condition, machines in found.items():
-        yield printable(f"{', '.join(machines)}: {condition}")
+        several = len(machines) > _NAMED
+        more = f" and {len(machines) - _NAMED} more" if several else ""
+        who = "each of them" if several and len(machines) == served else f"{', '.join(machines[:_NAMED])}{more}"
+        yield printable(f"{who}: {condition}")
     if unjudged:
         yield f"not judged: {', '.join(unjudged)}"
 

@@ -27,11 +27,12 @@ def to_json() -> str:
 
 
 def _machine(name: str) -> dict[str, Any]:
-    from dractl.drivers.hardware import described, names
+    from dractl.drivers.hardware import described, labels_of, names
 
     layout = described.load(name)
     evidence = [{"of": item.of, "sure": item.sure, "source": item.source} for item in layout.evidence]
-    return {"name": name, "title": layout.title, "aliases": list(names.aliases(name)), "evidence": evidence}
+    known = {"name": name, "title": layout.title, "aliases": list(names.aliases(name))}
+    return {**known, "labels": labels_of(name), "evidence": evidence}
 
 
 def to_text(canvas: Canvas) -> str:

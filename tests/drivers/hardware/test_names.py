@@ -227,6 +227,8 @@ def test_the_list_says_what_is_derived(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["render", "--list-hardware", "-o", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {item["name"] for item in found["machines"]} == set(machines.every())
+    (p4,) = (item for item in found["machines"] if item["name"] == "p4d.24xlarge")
+    assert p4["labels"]["karpenter.k8s.aws/instance-gpu-name"] == "a100"
 
 
 def test_what_is_derived_is_said_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
