@@ -140,18 +140,27 @@ def command(
         raise Exit(1)
 
 
-def _questions(cluster: Cluster, selector: str | None) -> list[Question]:
-    """The named or labelled subjects, or everything that is pending."""
+def _questions(cluster: Cluster, selector: str | None) -> tuple[list[Question], list[InputError]]:
+    """The named or labelled subjects, or everything that is pending; and the names, of several, that nothing has."""
     from dractl.explain import everything, find, labelled
 
     state, names = cluster.state, cluster.sources.names
     if selector is not None:
         from dractl.cluster.labels import parse
 
-        return labelled(state, names, parse(selector), cluster.namespace, cluster.kinds)
-    if names:
-        return [question for name in names for question in find(state, name, cluster.namespace, cluster.kinds)]
-    return everything(state, cluster.namespace, cluster.files)
+        return labelled(state, names, parse(selector), cluster.namespace, cluster.kinds), []
+    if not names:
+        return everything(state, cluster.namespace, cluster.files), []
+    found: list[Question] = []
+    missing: list[InputError] = []
+    for name in names:
+        try:
+            found += find(state, name, cluster.namespace, cluster.kinds)
+        except InputError as error:
+            missing.append(error)
+    if missing and not found:
+        raise missing[0]
+    return found, missing
 
 
 def _answer(
@@ -171,7 +180,7 @@ def _answer(
     from dractl.explain.each import without_question
 
     state, sources = cluster.state, cluster.sources
-    questions = _questions(cluster, selector)
+    questions, missing = _questions(cluster, selector)
     if not questions:
         return _quiet(cluster, selector, output, patch=patch), True
     _tell_what_is_missing(cluster)
@@ -194,7 +203,12 @@ def _answer(
             terminal.notice("explain KIND/NAME -n NAMESPACE shows one of them in full, -v each")
     else:
         text = _render(explanations, groups, output, listed=listed)
-    return text, all(e.fits for e in explanations) and all(g.complete for g in groups)
+    for error in missing:
+        if output == "text" and not patch:
+            text += f"\n{error}\n"
+        else:
+            terminal.notice(str(error))
+    return text, not missing and all(e.fits for e in explanations) and all(g.complete for g in groups)
 
 
 def _groups(explainer: Explainer, cluster: Cluster) -> list[Group]:

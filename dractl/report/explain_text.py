@@ -74,7 +74,7 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
         lines.append(_row_of_fix(e.fixes[0], same + 1, canvas, cut=cut))
         same = 0
     most = _of_most(answers)
-    lines += [f"  most pods fit: {_row_of_fix(most, 1, canvas, cut=cut).strip()}"] if most is not None else []
+    lines += [_row_of_fix(most, 1, canvas, cut=cut, most=True)] if most is not None else []
     counts: Counter[str] = Counter()
     for e in answers:
         counts["fit" if e.fits else e.verdict] += 1 + len(e.alike)
@@ -98,11 +98,12 @@ def _by_fix(answers: Sequence[Explanation]) -> list[Explanation]:
     return [e for those in together.values() for e in those]
 
 
-def _row_of_fix(fix: Fix, subjects: int, canvas: Canvas, *, cut: bool) -> str:
-    """A first fix, with the pods that fit after it where several wait for it, or the number of subjects above."""
+def _row_of_fix(fix: Fix, subjects: int, canvas: Canvas, *, cut: bool, most: bool = False) -> str:
+    """A fix, with the pods that fit after it where several wait for it (``most``: more than after any other), or the
+    number of subjects above that have it first."""
     whom = f" for {'both' if subjects == 2 else f'all {subjects}'}" if subjects > 1 else ""
     if fix.relief is not None:
-        whom = f" for {fix.relief.fits} of {plural(fix.relief.of, 'pod')}"
+        whom = f" for {'most, ' if most else ''}{fix.relief.fits} of {plural(fix.relief.of, 'pod')}"
     text = _clean(fix.title + (f" ({fix.effect})" if fix.effect else ""), canvas)
     left = f"    fix{whom}: "
     return left + (canvas.cut(text, canvas.width - len(left)) if cut else text)

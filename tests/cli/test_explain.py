@@ -278,6 +278,19 @@ def test_what_cannot_be_answered_is_one_message(
     assert "Traceback" not in err
 
 
+def test_a_name_that_nothing_has_leaves_the_others_their_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = dump(tmp_path, CLASS, node("node-1"), claim("there", request("r", "gpu.example.com")))
+    code, out, _ = run(capsys, "-f", path, "claim/there", "pod/gone", "-n", "ml")
+    assert code == 1
+    assert "claim ml/there" in out
+    assert out.endswith("no pod gone in namespace ml\n")
+    code, out, err = run(capsys, "-f", path, "claim/there", "pod/gone", "-n", "ml", "-o", "json")
+    assert [subject["subject"]["name"] for subject in json.loads(out)["subjects"]] == ["there"]
+    assert "no pod gone" in err
+
+
 def test_a_file_that_is_missing_or_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "-f", str(tmp_path / "none.yaml"))
     assert code == 3

@@ -196,7 +196,7 @@ def test_what_lets_most_pods_start_is_said_even_if_it_comes_first_for_none() -> 
     answer = replace(waiting("ring", lower, 8), fixes=(lower, end))
     lines = explain_text.table([answer, waiting("a", Fix("wait", ()))], Canvas()).splitlines()
     assert lines[2] == "    fix for 1 of 8 pods: lower count"
-    assert lines[5] == "  most pods fit: fix for 7 of 8 pods: delete pod ml/x"
+    assert lines[5] == "    fix for most, 7 of 8 pods: delete pod ml/x"
 
 
 @pytest.mark.parametrize("screen", [11, 12])
