@@ -153,17 +153,18 @@ def _of_machine(
 
 
 def nodes(source: str, target: Target) -> ClusterState:
-    """Nodes to add: the slices of a file, or those that drivers would publish for a snapshot or for hardware by its
-    name."""
+    """Nodes to add: the slices of a file, or those that drivers would publish for a snapshot; or for a described
+    machine, with the labels that its node certainly has."""
     from pathlib import Path
 
     from dractl.cluster import sources
     from dractl.drivers import Options, render
-    from dractl.drivers.hardware import machine
+    from dractl.drivers.hardware import labels_of, machine
 
     if Path(source).exists():
         return read(source, target)
     rendering = render(machine(source), Options("node-1", target), device_classes=True)
     if not rendering.slices:
         raise InputError(f"--add {source}: no known driver would publish a device there")
-    return sources.of_objects(rendering.objects)
+    metadata = {"name": "node-1", "labels": labels_of(source)}
+    return sources.of_objects([*rendering.objects, {"apiVersion": "v1", "kind": "Node", "metadata": metadata}])
