@@ -60,7 +60,7 @@ class Answer:
 
     ``program`` is compiled as kube-apiserver does when the expression is created, ``stored`` as kube-scheduler does.
     ``trials`` cover the devices that were ``asked`` about, if any; devices of the drivers ``untried`` are not among
-    them.
+    them. ``remarks`` are what else is to be said of it: code, message and help.
     """
 
     release: str
@@ -70,6 +70,7 @@ class Answer:
     trials: tuple[Trial, ...] = ()
     asked: bool = False
     untried: tuple[str, ...] = ()
+    remarks: tuple[tuple[str, str, str | None], ...] = ()
 
     @property
     def fails(self) -> bool:

@@ -143,6 +143,24 @@ def _answer(
         tried(stored, chosen) if stored.ok else (),
         asked=bool(states),
         untried=tuple(sorted({device.driver for device in found} - {device.driver for device in chosen})),
+        remarks=_remarks(text, target),
+    )
+
+
+def _remarks(text: str, target: Target) -> tuple[tuple[str, str, str | None], ...]:
+    """What lint reports of the expression beyond the API server's verdict, such as names that no driver publishes."""
+    import json
+
+    from dractl.lint import lint
+    from dractl.manifests import load
+
+    spec = {"selectors": [{"cel": {"expression": text}}]}
+    device_class = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "c"}, "spec": spec}
+    found = lint(load(["-"], stdin=json.dumps(device_class).encode()), target).findings
+    return tuple(
+        (finding.code, finding.message, finding.help)
+        for finding in found
+        if finding.api is None and finding.severity != "info" and finding.code.startswith(("DRA6", "DRA7"))
     )
 
 

@@ -90,6 +90,8 @@ def _compiling(written: str, issues: Sequence[Issue], target: Target) -> str | N
     later = _later(written, target)
     if later is None and undeclared is None and any(issue.undefined for issue in issues):
         return f"a device has {', '.join(_DEVICE[:3])}"
+    if later is None and undeclared and f"{undeclared}(" not in written:
+        return f'put strings in quotes: "{undeclared}"; the only variable is device'
     return later
 
 

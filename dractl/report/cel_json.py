@@ -37,6 +37,7 @@ def to_json(answer: Answer) -> dict[str, Any]:
         "evaluable": answer.stored.ok,
         "drivers": sorted(program.drivers),
         "reads": _reads(program),
+        "remarks": [{"code": code, "message": text, "help": help_} for code, text, help_ in answer.remarks],
     }
     if answer.asked:
         document["results"] = [_trial(trial) for trial in answer.trials]

@@ -52,6 +52,11 @@ def _verdict(answer: Answer, canvas: Canvas) -> Iterator[str]:
     if answer.help:
         yield ""
         yield f"  help: {canvas.plain(answer.help)}"
+    for code, message, help_ in answer.remarks:
+        yield ""
+        yield f"  {canvas.paint(f'warning[{code}]', '33')} {canvas.plain(message)}"
+        if help_:
+            yield f"  help: {canvas.plain(help_)}"
     if not program.ok and answer.stored.ok:
         yield ""
         yield "  kube-scheduler evaluates it where it is already stored"

@@ -73,6 +73,29 @@ def test_an_expression_that_does_not_compile_has_its_places(capsys: pytest.Captu
     assert lines[line + 1].index("^") == lines[line].index("devce")
 
 
+@pytest.mark.parametrize(
+    ("expression", "code", "said"),
+    [
+        ('device.attributes["gpu.nvidia.com"].architectur == "x"', "DRA713", "did you mean architecture?"),
+        ('device.attributes["gpu.nvidia.com"].memory == 1', "DRA713", 'write device.capacity["gpu.nvidia.com"].memory'),
+        ('device.attributes["nvidia.com/gpu"].memory == 1', "DRA604", "no device has a domain"),
+    ],
+)
+def test_what_lint_reports_is_shown(expression: str, code: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cel", expression]) == 0
+    shown = capsys.readouterr().out
+    assert f"warning[{code}]" in shown
+    assert said in shown
+    main(["cel", expression, "-o", "json"])
+    (remark,) = json.loads(capsys.readouterr().out)["remarks"]
+    assert remark["code"] == code
+
+
+def test_a_string_without_quotes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cel", 'device.attributes["gpu.nvidia.com"].architecture == Hopper']) == 1
+    assert 'help: put strings in quotes: "Hopper"; the only variable is device' in capsys.readouterr().out
+
+
 def test_cost_and_length_have_limits(capsys: pytest.CaptureFixture[str]) -> None:
     attributes = 'device.attributes["a.b"]'
     loop = f"{attributes}.all(k, {attributes}.all(j, {attributes}.all(l, {attributes}.all(m, k == j || l == m))))"

@@ -70,7 +70,8 @@ def check(run: Run) -> Iterator[Advice]:
         for found in run.program(expression).lookups:
             domain, slash, name = found.domain.partition("/")
             if slash:
-                driver = driver_at(run, subject, expression)
+                turned = f"{name.partition('-')[0]}.{domain}"  # nvidia.com/gpu, the resource of the device plugin
+                driver = driver_at(run, subject, expression) or (turned if in_domain(turned) else None)
                 yield Advice(
                     subject,
                     expression.path,
