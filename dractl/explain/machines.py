@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer
 from dractl.explain.unlabelled import Needed, of_pod, of_slices, with_needed
 from dractl.records import field, record
-from dractl.scheduler.snapshot import REQUIRED
+from dractl.scheduler.extended import provided
+from dractl.scheduler.snapshot import REQUIRED, pod_requests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from dractl.allocation import Features
     from dractl.cluster import ClusterState
@@ -37,8 +39,8 @@ class Described:
 @record
 class Answer:
     """The answer for one machine. ``needs`` are labels that the node must have for it, which are not known; ``set_by``
-    are the components that set known labels that it relies on. ``unjudged`` are the pod's wishes about other nodes and
-    pods, which were left out."""
+    are the components that set known labels that it relies on. ``unjudged`` are the pod's wishes that were left out:
+    resources of which a node's amount is not known, and what is about other nodes and pods."""
 
     machine: str
     explanation: Explanation
@@ -96,6 +98,7 @@ class _Machine:
             found, needs = self._assuming(question, ())
             return Answer(self.name, found, needs)
         question, unjudged = _by_itself(question)
+        unjudged = (*_other_resources(question.value, provided(self.state.classes)), *unjudged)
         found, needs = self._assuming(question, of_pod(question.value, self.described.labels))
         return Answer(self.name, found, needs, self._set_by(question.value), unjudged)
 
@@ -145,6 +148,12 @@ def _agreeing(wanted: Iterable[tuple[Needed, ...]]) -> tuple[Needed, ...]:
             values |= {each.key: each.value for each in needs}
             found += needs
     return tuple(found)
+
+
+def _other_resources(pod: Raw, devices: Container[str]) -> list[str]:
+    """The resources that a pod requests of its node, without those that are devices: how much a node has is unknown."""
+    asked = pod_requests(map_at(pod, "spec"))
+    return sorted(name for name in asked if name not in devices and not name.startswith(IMPLICIT_PREFIX))
 
 
 def _by_itself(question: Question) -> tuple[Question, tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.allocation.nodes import label_matches
 from dractl.records import record
 
 if TYPE_CHECKING:
@@ -228,12 +229,12 @@ class NodeLabel:
 
 
 def instead(wanted: NodeSelector, labels: Mapping[str, str]) -> tuple[NodeLabel, ...]:
-    """The values of a node with ``labels`` for those of which a selector wants certain values."""
+    """The values of a node with ``labels`` for those of which a selector wants certain values, or numbers."""
     unmet = (
         each.key
         for term in wanted.node_selector_terms
         for each in term.match_expressions
-        if each.operator == "In" and labels.get(each.key) not in each.values
+        if each.operator in ("In", "Gt", "Lt") and not label_matches(each, labels)
     )
     return tuple(NodeLabel(key, labels.get(key)) for key in dict.fromkeys(unmet))
 

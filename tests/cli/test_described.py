@@ -297,6 +297,15 @@ def test_what_a_pod_asks_of_others_is_not_judged(tmp_path: Path, capsys: pytest.
     assert served(tmp_path / "pod.yaml", text, "dgx-h100", capsys) == {"dgx-h100": ([], {}, ["podAffinity"])}
 
 
+def test_resources_of_the_node_are_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """How much of them a node has left is not a fact of the machine; devices are."""
+    asked = "resources: {requests: {cpu: 500}, limits: {nvidia.com/gpu: 1}, claims: [{name: gpu}]}"
+    text = POD.replace("nodeSelector: {SELECTOR}", "tolerations: []").replace(
+        "resources: {claims: [{name: gpu}]}", asked
+    )
+    assert served(tmp_path / "pod.yaml", text, "dgx-h100", capsys) == {"dgx-h100": ([], {}, ["cpu"])}
+
+
 def test_pools_for_some_nodes_are_assumed_to_be_for_this_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
