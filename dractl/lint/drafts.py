@@ -72,6 +72,7 @@ class Draft:
             _WrittenPlaces(self, self._document),
             origin=self._document.origin,
             rendered=self._document.rendered,
+            derived=self._document.derived,
         )
 
     def misses(self, violation: Violation) -> bool:

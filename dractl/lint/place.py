@@ -84,7 +84,7 @@ def from_violation(document: Document, remark: Remark, target: Target) -> Placed
         related=related,
         api=api if remark.server else None,
         origin=document.origin or document.rendered,
-        fix=None if document.rendered else for_violation(document, violation),
+        fix=for_violation(document, violation) if document.editable else None,
         excerpt=document.line(position.line),
         key_line=document.locate(violation.path, key=True).line,
     )
@@ -160,7 +160,7 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Placed:
         help=advice.help,
         related=tuple(Related(what, there.document.locate(path)) for what, there, path in advice.related),
         origin=document.origin or document.rendered,
-        fix=replacement(document, advice.fix) if advice.fix and not document.rendered else None,
+        fix=replacement(document, advice.fix) if advice.fix and document.editable else None,
         excerpt=document.line(position.line),
         key_line=document.locate(advice.path, key=True).line,
     )

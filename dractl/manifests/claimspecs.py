@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dractl.manifests.documents import Document
 
@@ -19,14 +20,16 @@ _SELECTORS = ("exactly", "selectors")
 def claim_specs(document: Document) -> Iterator[Document]:
     """The templates that a controller makes of a custom resource, without metadata; places are those in the file."""
     maker = _MAKERS.get(((document.api_version or "").partition("/")[0], document.kind or ""))
-    for path, value, outward in maker(document) if maker else ():
+    for path, value, outward, derived in maker(document) if maker else ():
         made = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "spec": value}
-        places = _Places(document, path, outward)
-        yield Document(document.file, document.index, made, places, origin=document.origin, rendered=document.rendered)
+        places = _Places(document, path, outward, derived=derived)
+        origin, rendered = document.origin, document.rendered
+        yield Document(document.file, document.index, made, places, origin=origin, rendered=rendered, derived=derived)
 
 
-_Made = tuple["Path", Any, "Callable[[Path], Path]"]
-"""Where a claim is described, the template's spec, and where a path in the template is below that place."""
+_Made = tuple["Path", Any, "Callable[[Path], Path]", bool]
+"""Where a claim is described, the template's spec, where a path in the template is below that place, and whether the
+controller writes selectors of its own."""
 
 
 def _of_grove(document: Document) -> Iterator[_Made]:
@@ -34,7 +37,7 @@ def _of_grove(document: Document) -> Iterator[_Made]:
     ResourceClaimTemplateConfig)."""
     for path, entry in _entries(document, ("spec", "template", "resourceClaimTemplates")):
         if isinstance(entry.get("templateSpec"), dict):
-            yield (*path, "templateSpec"), entry["templateSpec"], lambda inside: inside[1:]
+            yield (*path, "templateSpec"), entry["templateSpec"], lambda inside: inside[1:], False
 
 
 def _of_nim(document: Document) -> Iterator[_Made]:
@@ -46,28 +49,90 @@ def _of_nim(document: Document) -> Iterator[_Made]:
         for path, _ in _entries(document, resources):
             devices = [entry for _, entry in _entries(document, (*path, "claimCreationSpec", "devices"))]
             if devices and len(devices) == len(document.at((*path, "claimCreationSpec", "devices"))):
-                requests = [_nim_request(device) for device in devices]
-                yield (*path, "claimCreationSpec"), {"spec": {"devices": {"requests": requests}}}, _nim_path
+                selectors = [_nim_selectors(device) for device in devices]
+                requests = [_nim_request(device, found) for device, found in zip(devices, selectors, strict=True)]
+                places = [[place for place, _ in found] for found in selectors]
+                value = {"spec": {"devices": {"requests": requests}}}
+                derived = any(len(place) > 2 for found in places for place in found)
+                yield (*path, "claimCreationSpec"), value, partial(_nim_path, places), derived
 
 
-def _nim_request(device: dict[str, Any]) -> dict[str, Any]:
+def _nim_selectors(device: dict[str, Any]) -> list[tuple[Path, str]]:
+    """Expressions and where they are described: as they are, or as the operator writes them (internal/shared/
+    resourceclaims.go GetDRADeviceCELExpressions, internal/k8sutil/cel/cel.go BuildExpr)."""
+    expressions = device.get("celExpressions")
+    if isinstance(expressions, list):
+        whole = all(isinstance(text, str) for text in expressions)
+        return [(("celExpressions", at), text) for at, text in enumerate(expressions)] if whole else []
+    driver = device.get("driverName", "gpu.nvidia.com")
+    made: list[tuple[Path, str]] = []
+    for field, kind in (("attributeSelectors", "attributes"), ("capacitySelectors", "capacity")):
+        listed = device.get(field)
+        for at, item in enumerate(listed if isinstance(listed, list) else ()):
+            text = _nim_expression(item, kind, driver) if isinstance(item, dict) else None
+            if text is not None:
+                made.append(((field, at, "key"), text))
+    return made
+
+
+_OPERATORS = {
+    "Equal": "==",
+    "NotEqual": "!=",
+    "GreaterThan": ">",
+    "GreaterThanOrEqual": ">=",
+    "LessThan": "<",
+    "LessThanOrEqual": "<=",
+}
+
+
+def _nim_expression(item: dict[str, Any], kind: str, driver: object) -> str | None:
+    """One selector in CEL; None for one that the operator refuses."""
+    import json
+
+    key, operator, value = item.get("key"), _OPERATORS.get(item.get("op", "Equal")), item.get("value")
+    if not isinstance(key, str) or not isinstance(driver, str) or operator is None:
+        return None
+    domain, _, name = key.rpartition("/")
+    operand = f"device.{kind}[{json.dumps(domain or driver)}].{name}"
+    if kind == "capacity":
+        amount = isinstance(value, str | int | float) and not isinstance(value, bool)
+        return f"({operand}).compareTo(quantity({json.dumps(str(value))})) {operator} 0" if amount else None
+    values = value.items() if _is_map(value) else ()
+    match next(((name, found) for name, found in values if found is not None), None):
+        case ("boolValue", bool(found)) if operator in ("==", "!="):
+            return f"{operand} {operator} {str(found).lower()}"
+        case ("intValue", int(found)) if not isinstance(found, bool):
+            return f"{operand} {operator} {found}"
+        case ("stringValue", str(found)) if operator in ("==", "!="):
+            return f"{operand} {operator} {json.dumps(found)}"
+        case ("versionValue", str(found)):
+            return f"({operand}).compareTo(semver({json.dumps(found)})) {operator} 0"
+    return None
+
+
+def _is_map(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def _nim_request(device: dict[str, Any], selectors: list[tuple[Path, str]]) -> dict[str, Any]:
     exactly = {
         "deviceClassName": device.get("deviceClassName", "gpu.nvidia.com"),
         "allocationMode": "ExactCount",
         "count": device.get("count", 1),
     }
-    expressions = device.get("celExpressions")
-    if isinstance(expressions, list) and all(isinstance(text, str) for text in expressions):
-        exactly["selectors"] = [{"cel": {"expression": text}} for text in expressions]
+    if selectors:
+        exactly["selectors"] = [{"cel": {"expression": text}} for _, text in selectors]
     return {"name": device.get("name"), "exactly": exactly}
 
 
-def _nim_path(path: Path) -> Path:
+def _nim_path(selectors: list[list[Path]], path: Path) -> Path:
     if path[: len(_REQUESTS)] != _REQUESTS:
         return ("devices",) if path else ()
     at, inside = path[len(_REQUESTS) : len(_REQUESTS) + 1], path[len(_REQUESTS) + 1 :]
     if inside[:2] == _SELECTORS:
-        return ("devices", *at, "celExpressions", *inside[2:3])
+        request, number = (*at, 0)[0], (*inside, 0)[2]
+        place = selectors[request][number] if isinstance(request, int) and isinstance(number, int) else ()
+        return ("devices", *at, *place)
     return ("devices", *at, *(inside[1:] if inside[:1] == ("exactly",) else inside))
 
 
@@ -88,14 +153,15 @@ _MAKERS: dict[tuple[str, str], Callable[[Document], Iterator[_Made]]] = {
 class _Places:
     """Finds the values of a template in the custom resource that describes it."""
 
-    def __init__(self, outer: Document, path: Path, outward: Callable[[Path], Path]) -> None:
+    def __init__(self, outer: Document, path: Path, outward: Callable[[Path], Path], *, derived: bool) -> None:
         self._outer = outer
         self._path = path
         self._outward = outward
+        self._derived = derived
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
         inside = self._outward(path) if path[:1] == ("spec",) else ()
-        return self._outer.locate((*self._path, *inside), key=key, offset=offset)
+        return self._outer.locate((*self._path, *inside), key=key, offset=None if self._derived else offset)
 
     def faults(self) -> Sequence[Fault]:
         return ()

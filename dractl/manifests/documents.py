@@ -68,10 +68,10 @@ class Document:
     sigs.k8s.io/yaml; it may share parts (YAML aliases) and must not be changed. ``index`` counts the documents of the
     file from 0; the items of a List have that of the List. ``origin`` is the template named by Helm's ``# Source:``.
     ``rendered``: the chart or the kustomization that it was rendered from; the file is then the source template or
-    resource, whose text differs.
+    resource, whose text differs. ``derived``: values are made of others in the file, and cannot be edited there.
     """
 
-    __slots__ = ("_locator", "_prefix", "file", "index", "origin", "rendered", "value")
+    __slots__ = ("_locator", "_prefix", "derived", "file", "index", "origin", "rendered", "value")
 
     def __init__(
         self,
@@ -83,8 +83,10 @@ class Document:
         prefix: Path = (),
         origin: str | None = None,
         rendered: str | None = None,
+        derived: bool = False,
     ) -> None:
         self.rendered = rendered
+        self.derived = derived
         self.file = file
         self.index = index
         self.value = value
@@ -102,6 +104,11 @@ class Document:
     def built(self) -> bool:
         """True for an object as a kustomization makes it, whose file has it as it was before."""
         return self.rendered is not None and self.origin is None
+
+    @property
+    def editable(self) -> bool:
+        """True if the file has its values as they are."""
+        return self.rendered is None and not self.derived
 
     @property
     def api_version(self) -> str | None:
@@ -139,6 +146,7 @@ class Document:
             prefix=prefix,
             origin=self.origin,
             rendered=self.rendered,
+            derived=self.derived,
         )
 
     def at(self, path: Path) -> Any:

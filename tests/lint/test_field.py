@@ -308,6 +308,35 @@ def test_claims_described_by_custom_resources_are_judged(tmp_path: Path) -> None
         assert errors == [("DRA116", 11), ("DRA113", 13), ("DRA103", 14)]
 
 
+def test_selectors_that_an_operator_writes(tmp_path: Path) -> None:
+    # NVIDIA/k8s-nim-operator internal/shared/resourceclaims.go GetDRADeviceCELExpressions
+    nim = """\
+    apiVersion: apps.nvidia.com/v1alpha1
+    kind: NIMService
+    metadata: {name: a}
+    spec:
+      draResources:
+      - claimCreationSpec:
+          devices:
+          - name: gpu
+            attributeSelectors:
+            - {key: architecture, value: {stringValue: hopper}}
+            - {key: gpu.nvidia.com/productNam, op: NotEqual, value: {stringValue: x}}
+            - {key: driverVersion, op: LessThan, value: {versionValue: 580.65.06}}
+            - {key: brand, op: LessThan, value: {stringValue: refused}}
+            - {key: uuid, op: Equal, value: {intValue: 0}}
+            - {key: architecture, value: {stringValue: Hopper}}
+            capacitySelectors:
+            - {key: memory, op: GreaterThan, value: "80"}
+            - {key: memory, op: GreaterThan, value: 40Gi}
+    """
+    (tmp_path / "a.yaml").write_text(dedent(nim))
+    findings = lint(load_readable([str(tmp_path)]), Target.of("1.37")).findings
+    expected = [("DRA719", 10), ("DRA713", 11), ("DRA602", 12), ("DRA718", 14), ("DRA606", 15), ("DRA727", 17)]
+    assert [(f.code, f.position.line) for f in findings] == expected
+    assert [f.fix for f in findings] == [None] * len(expected)  # the file has no expression to edit
+
+
 def test_raw_resources_hold_the_fields_of_an_object_in_spec(found) -> None:
     # bjw-s-labs/helm-charts charts/library/common/templates/classes/_rawResource.tpl, before `manifest` (values.yaml:
     # "Configure the contents of the resource that should be added")
