@@ -144,6 +144,9 @@ def _of_machine(
     rendering = render(machine, options, drivers, device_classes=True)
     for notice in rendering.remarks:
         terminal.notice(notice)
+    if rendering.unpublished and not rendering.slices:
+        silent = "; ".join(f"{driver} publishes nothing here: {why}" for driver, why in rendering.unpublished.items())
+        raise InputError(f"{option}: {silent}")
     for driver, why in rendering.unpublished.items():
         terminal.notice(f"{driver} publishes nothing here: {why}")
     if not rendering.slices:

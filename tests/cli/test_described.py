@@ -349,3 +349,10 @@ def test_every_alternative_has_its_reason(tmp_path: Path, capsys: pytest.Capture
     (row,) = [line for line in capsys.readouterr().out.splitlines() if "dgx-h100" in line]
     assert "request r0/big: driver gpu.amd.com publishes no ResourceSlice" in row
     assert "request r0/small: driver gpu.intel.com publishes no ResourceSlice" in row
+
+
+def test_a_machine_whose_drivers_are_silent_says_why(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [claim, "--hardware", "p5.48xlarge,8xTPU-v6e"]
+    assert explain(*arguments) == 3
+    assert "--hardware 8xTPU-v6e: tpu.google.com publishes nothing here: the accelerator" in capsys.readouterr().err
+    assert explain(*arguments, "--driver-option", "tpu.google.com:accelerator=tpu-v6e-slice") == 0
