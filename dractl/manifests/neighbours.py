@@ -18,14 +18,23 @@ _PASSED_OVER = frozenset({".git", ".hg", ".svn", "node_modules"})
 
 
 def defined_beside(path: str, kind: str, name: str, read: Iterable[str]) -> bool:
-    """True if a manifest of the repository of ``path`` that is not among the files ``read`` seems to define an object.
+    """True if a manifest in the folder of ``path`` that is not among the files ``read`` seems to define an object.
 
-    The files are searched, the nearest first, not parsed: the question is only whether the object may exist. Of a file
-    in no repository those below the working directory count, or else those in its folder.
+    It is searched, not parsed: the question is only whether the object may exist.
     """
+    return _defines(_in_folder(os.path.dirname(os.path.abspath(path))), kind, name, read)
+
+
+def defined_around(path: str, kind: str, name: str, read: Iterable[str]) -> bool:
+    """As :func:`defined_beside`, of the manifests of the repository of ``path``; of a file in none, of those below the
+    working directory, or else in its folder."""
+    return _defines(_around(os.path.abspath(path)), kind, name, read)
+
+
+def _defines(files: Iterable[str], kind: str, name: str, read: Iterable[str]) -> bool:
     known = {os.path.abspath(file) for file in read}
     defined = re.compile(rb"""\bname["']?\s*:\s*["']?%s["'\s,}]""" % re.escape(name.encode()))
-    others = islice((file for file in _around(os.path.abspath(path)) if file not in known), _MAX_FILES)
+    others = islice((file for file in files if file not in known), _MAX_FILES)
     return any(kind.encode() in data and defined.search(data + b"\n") for data in map(_start, others))
 
 

@@ -74,7 +74,7 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.references import closeness, may_share_namespace, named, namespace_of
-from dractl.manifests.neighbours import defined_beside
+from dractl.manifests.neighbours import defined_around, defined_beside
 from dractl.objects import mapping, text
 
 if TYPE_CHECKING:
@@ -94,7 +94,9 @@ _FIELDS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": "R
 def check(run: Run) -> Iterator[Advice]:
     read = {subject.document.file for subject in run.subjects}
     for advice, kind, name in _unknown(run):
-        if not defined_beside(advice.subject.document.file, kind, name, read):
+        # A class may be in any folder; claims and templates of that name in others are those of other pods.
+        defined = defined_around if kind == "DeviceClass" else defined_beside
+        if not defined(advice.subject.document.file, kind, name, read):
             yield advice
 
 

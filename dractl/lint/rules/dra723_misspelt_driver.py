@@ -4,8 +4,9 @@
 
 Compares the drivers in selectors and configurations with the known ones and with those mentioned in the files: a name
 that is nearly one of them, the domain of its vendor alone (`nvidia.com`), or a name that no driver can have
-(`nvidia.com/gpu`). Also reports configurations that name a different driver than that of the request's class, if a
-driver installs that class (for classes in the files: DRA709).
+(`nvidia.com/gpu`). Where the class does not tell the driver, the domains of attributes are compared too. Also reports
+configurations that name a different driver than that of the request's class, if a driver installs that class (for
+classes in the files: DRA709).
 
 ## Why is this bad
 
@@ -61,15 +62,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
-from dractl.lint.published import CLASSES, drivers, wanted
+from dractl.lint.published import CLASSES, driver_at, drivers, in_domain, wanted
 from dractl.model.nearest import nearest_names
 from dractl.objects import items, mapping, text
 from dractl.validation.formats import subdomain_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from dractl.lint.model import Run
+    from dractl.cel import Program
+    from dractl.lint.model import Run, Subject
+    from dractl.objects import Expression
+    from dractl.validation.violation import Path
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -80,28 +84,58 @@ _MAX = 63  # DriverNameMaxLength
 def check(run: Run) -> Iterator[Advice]:
     real = {subject.slice.driver for subject in run.of("ResourceSlice")}
     for subject, expression in run.expressions:
-        for found in run.program(expression).comparisons:
+        program = run.program(expression)
+        for found in program.comparisons:
             for literal in found.literals if found.lookup is None and found.operator in ("==", "in") else ():
                 name = str(literal.value)
                 meant = _meant(name, real)
-                if not meant and _is_name(name):
-                    continue
-                start, end = literal.start + 1, literal.end - 1
-                one = meant[0] if len(meant) == 1 else None
-                yield Advice(
-                    subject,
-                    expression.path,
-                    (f"unknown driver {name}" if _is_name(name) else f'no driver can have the name "{name}"')
-                    + (f"; did you mean {' or '.join(meant)}?" if meant else ""),
-                    help="device.driver is the name of the driver, as in the ResourceSlices",
-                    offset=literal.start,
-                    end=literal.end,
-                    confidence="likely",
-                    fix=Replacement(f"replace by {one}", expression.path, one, start=start, end=end, safe=False)
-                    if one
-                    else None,
-                )
+                if meant or not _is_name(name):
+                    what = f"unknown driver {name}" if _is_name(name) else f'no driver can have the name "{name}"'
+                    advice = _unknown(subject, expression.path, what, meant, (literal.start + 1, literal.end - 1))
+                    yield advice._replace(
+                        offset=literal.start,
+                        end=literal.end,
+                        help="device.driver is the name of the driver, as in the ResourceSlices",
+                    )
+        if driver_at(run, subject, expression) is None and all(_meant(name, real) for name in program.drivers):
+            yield from _domains(subject, expression, program, real)
     yield from _configurations(run, real)
+    for subject in run.of("DeviceClass"):
+        for at, item in enumerate(items(subject.spec.get("config"))):
+            name = text(mapping(mapping(item).get("opaque")).get("driver"))
+            if _is_name(name) and (meant := _meant(name, real)):  # else DRA127
+                yield _unknown(subject, ("spec", "config", at, "opaque", "driver"), f"unknown driver {name}", meant)
+
+
+def _domains(subject: Subject, expression: Expression, program: Program, real: set[str]) -> Iterator[Advice]:
+    """Domains of attributes that no driver is known to use, where the class does not tell the driver."""
+    said = set()
+    for lookup in program.lookups:
+        if lookup.domain in said or "/" in lookup.domain:  # DRA604
+            continue
+        said.add(lookup.domain)
+        if meant := _meant(lookup.domain, real):
+            meant = [name for name in meant if lookup.name in in_domain(name)[lookup.kind]] or meant
+            place = lookup.domain_start, lookup.domain_end
+            advice = _unknown(subject, expression.path, f"unknown domain {lookup.domain}", meant, place)
+            yield advice._replace(help="attributes are in the domain of the driver, unless they have another one")
+
+
+def _unknown(
+    subject: Subject, path: Path, what: str, meant: Sequence[str], place: tuple[int, int] | None = None
+) -> Advice:
+    """Advice on a name at ``path``, or in the part of it at ``place``; with a fix if it is clear which is meant."""
+    start, end = place or (None, None)
+    one = meant[0] if len(meant) == 1 else None
+    return Advice(
+        subject,
+        path,
+        what + (f"; did you mean {' or '.join(meant)}?" if meant else ""),
+        offset=start,
+        end=end,
+        confidence="likely",
+        fix=Replacement(f"replace by {one}", path, one, start=start, end=end, safe=False) if one else None,
+    )
 
 
 def _configurations(run: Run, real: set[str]) -> Iterator[Advice]:
@@ -125,9 +159,7 @@ def _configurations(run: Run, real: set[str]) -> Iterator[Advice]:
                     fix=Replacement(f"replace by {meant}", path, meant, safe=False) if meant else None,
                 )
             elif _is_name(name) and (near := _meant(name, real)):  # else DRA127
-                fix = Replacement(f"replace by {near[0]}", path, near[0], safe=False) if len(near) == 1 else None
-                message = f"unknown driver {name}; did you mean {' or '.join(near)}?"
-                yield Advice(claim.subject, path, message, confidence="likely", fix=fix)
+                yield _unknown(claim.subject, path, f"unknown driver {name}", near)
 
 
 def _meant(name: str, real: set[str]) -> list[str]:
@@ -139,7 +171,7 @@ def _meant(name: str, real: set[str]) -> list[str]:
 
         return list(drivers_of(name))
     near = nearest_names(name, drivers(), 0.9, 2)[:1]
-    return near or [known for known in drivers() if "." in name and known.endswith(f".{name}")]
+    return near or [known for known in drivers() if name.count(".") == 1 and known.endswith(f".{name}")]
 
 
 def _is_name(name: str) -> bool:

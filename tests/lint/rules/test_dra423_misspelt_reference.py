@@ -60,3 +60,14 @@ def test_another_folder_of_the_repository_may_have_the_right_one(tmp_path: Path)
     assert "DRA423" in codes()
     (tmp_path / "deploy" / "class.yaml").write_text(one)
     assert "DRA423" not in codes()
+
+
+def test_a_template_of_another_folder_is_not_that_of_the_pod(tmp_path: Path) -> None:
+    # NVIDIA/k8s-dra-driver-gpu demo/specs/quickstart/v1beta1/gpu-test-vfiopci.yaml
+    for folder in (".git", "v1", "v1beta1"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "v1" / "a.yaml").write_text(template(ONE))
+    there, here = template(ONE).replace("{name", "{namespace: there, name"), pod("a:gpu")
+    (tmp_path / "v1beta1" / "a.yaml").write_text(documents(there, here.replace("{name: p", "{namespace: here, name: p")))
+    codes = {finding.code for finding in lint(load([str(tmp_path / "v1beta1" / "a.yaml")]), Target.of("1.37")).findings}
+    assert "DRA423" in codes

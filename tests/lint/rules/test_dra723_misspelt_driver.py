@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lint.written import claim, documents, found, marked, published, selecting
+from tests.lint.written import claim, device_class, documents, found, marked, published, selecting
 
 PARAMETERS = "parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig}"
 
@@ -61,3 +61,31 @@ def test_several_drivers_of_a_vendor() -> None:
     (finding,) = found(selecting('device.driver == "nvidia.com"'), "DRA723")
     assert "gpu.nvidia.com or compute-domain.nvidia.com" in finding.message
     assert finding.fix is None
+
+
+def test_the_configuration_of_a_class() -> None:
+    text = device_class("mine", "device.driver == 'gpu.vendor.example'", config="nvidia.com")
+    (finding,) = found(text, "DRA723")
+    assert finding.path == "spec.config[0].opaque.driver"
+    assert found(text.replace("nvidia.com", "gpu.vendor.example"), "DRA723") == []
+
+
+@pytest.mark.parametrize(
+    ("domain", "said"),
+    [
+        ("nvidia.com", "unknown domain nvidia.com; did you mean gpu.nvidia.com?"),  # the one with a productName
+        ("gpu.nvida.com", "unknown domain gpu.nvida.com; did you mean gpu.nvidia.com?"),
+    ],
+)
+def test_domains_of_attributes(domain: str, said: str) -> None:
+    selector = f'device.attributes["{domain}"].productName == "NVIDIA L4"'
+    (finding,) = found(selecting(selector, "mine"), "DRA723")
+    assert (finding.message, marked(finding)) == (said, domain)
+    own = device_class("mine", "device.driver == 'gpu.vendor.example'")
+    assert found(documents(own, selecting(selector, "mine")), "DRA723") == []  # it may use any domain
+    assert found(selecting(selector, "gpu.nvidia.com"), "DRA723") == []  # DRA717
+
+
+def test_domains_of_drivers_that_a_selector_names() -> None:
+    selector = 'device.driver == "gpu.vendor.example" && device.attributes["nvidia.com"].x == "y"'
+    assert found(selecting(selector, "mine"), "DRA723") == []
