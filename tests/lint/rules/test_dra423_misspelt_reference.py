@@ -68,6 +68,8 @@ def test_a_template_of_another_folder_is_not_that_of_the_pod(tmp_path: Path) -> 
         (tmp_path / folder).mkdir()
     (tmp_path / "v1" / "a.yaml").write_text(template(ONE))
     there, here = template(ONE).replace("{name", "{namespace: there, name"), pod("a:gpu")
-    (tmp_path / "v1beta1" / "a.yaml").write_text(documents(there, here.replace("{name: p", "{namespace: here, name: p")))
+    (tmp_path / "v1beta1" / "a.yaml").write_text(
+        documents(there, here.replace("{name: p", "{namespace: here, name: p"))
+    )
     codes = {finding.code for finding in lint(load([str(tmp_path / "v1beta1" / "a.yaml")]), Target.of("1.37")).findings}
     assert "DRA423" in codes
