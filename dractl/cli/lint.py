@@ -592,6 +592,7 @@ def _render(report: Report, output: _Output) -> str:
     from dractl.cli import terminal
     from dractl.report import lint_summary
     from dractl.report.canvas import Canvas
+    from dractl.report.plain import wrap
 
     color = terminal.use_color(sys.stdout) and output.file is None
     canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), color)
@@ -599,5 +600,6 @@ def _render(report: Report, output: _Output) -> str:
     if output.statistics:
         blocks.append(lint_summary.statistics(report))
     if output.format == "full" and not output.quiet:
+        blocks.append("\n".join(wrap(module.explained(report), canvas.width, "  ")))
         blocks.append(lint_summary.summary(report, canvas))
     return "\n\n".join(block for block in blocks if block)

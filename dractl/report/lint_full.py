@@ -21,6 +21,14 @@ def render(report: Report, canvas: Canvas) -> str:
     return "\n\n".join(_finding(finding, canvas) for finding in report.findings)
 
 
+def explained(report: Report) -> str:
+    """Where rules are explained whose page has no address; empty if there are none."""
+    codes = sorted({finding.code for finding in report.findings if not registry.rules()[finding.code].page})
+    if len(codes) < 2:
+        return f"`dractl rule {codes[0]}` explains the rule" if codes else ""
+    return f"`dractl rule CODE` explains a rule: {', '.join(codes)}"
+
+
 def _finding(finding: Finding, canvas: Canvas) -> str:
     head = f"{finding.severity}[{finding.code}]"
     style = STYLES[finding.severity]

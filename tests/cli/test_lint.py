@@ -940,3 +940,17 @@ def test_described_machines_are_devices_to_try_selectors_on(tmp_path: Path, caps
     assert json.loads(capsys.readouterr().out)["findings"] == []
     assert main(["lint", str(claim), "--hardware", "dgx-h1000"]) == 2
     assert main(["lint", str(claim), "--hardware", "dgx-h100", "--kubernetes-version", "1.33"]) == 3
+
+
+@pytest.mark.parametrize("site", ["", "https://docs.example.com"])
+def test_without_an_address_the_rule_is_explained_locally(
+    site: str, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dractl.lint.registry.documentation_site", lambda: site)
+    (here / "slice.yaml").write_text(EMPTY_BASIC)
+    main(["lint", "slice.yaml"])
+    shown = capsys.readouterr().out
+    assert ("\n`dractl rule DRA003` explains the rule\n" in shown) == (not site)
+    assert ("page: https://docs.example.com/rules/DRA003/" in shown) == bool(site)
+    main(["lint", "slice.yaml", "-q"])
+    assert "explains the rule" not in capsys.readouterr().out
