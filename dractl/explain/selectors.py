@@ -127,7 +127,9 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
             continue
         published = _names(devices, lost, reference.kind)
         if reference.name or not any(name.startswith(reference.domain + "/") for name in published):
-            near = nearest_name(reference.domain, reference.name, published)
+            near = nearest_name(reference.domain, reference.name, published) or _of_value(
+                devices, program, reference, lost
+            )
             other = bool(reference.name) and reference.full_name in _names(devices, lost, _OTHER[reference.kind])
             misfits.append(Misfit(reference, (), len(lost), None if other else near, other))
     if misfits:
@@ -135,6 +137,28 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
     if any(found.lookup is None for found in program.comparisons):
         return Misfit(None, tuple(Counter(device.driver for device in lost).items()), len(lost))
     return Misfit(None)
+
+
+def _of_value(devices: Devices, program: Program, reference: Lookup, lost: Sequence[DeviceID]) -> str | None:
+    """The only attribute that has, on one of the devices, the string with which an unknown one is compared: drivers
+    rename attributes."""
+    if reference.kind != "attributes":
+        return None
+    values = {
+        str(literal.value)
+        for found in program.comparisons
+        if found.lookup == reference
+        for literal in found.literals
+        if literal.kind == "string" and len(str(literal.value)) > _SHORTEST
+    }
+    names = {
+        name if "/" in name else f"{device.driver}/{name}"
+        for device in lost
+        if (found := devices.get(device)) is not None
+        for name, attribute in found.attributes.items()
+        if attribute.value in values
+    }
+    return next(iter(names)) if len(names) == 1 else None
 
 
 _LITERALS = {"string": "string", "int": "int", "bool": "bool", "semver": "version"}

@@ -301,3 +301,46 @@ def test_a_class_of_another_kind_of_device_is_not_offered() -> None:
     others = device_class("nic", "device.driver == 'nic.example.com'"), device_class("fast", "true")
     answer = explain("pod/p", GPU, *others, node("a"), nics, template("t", request("r", "fpga")), waiting())
     assert not any(title.startswith("change the class") for title in titles(answer))
+
+
+def test_the_tolerations_that_every_pod_has_are_no_near_misses() -> None:
+    """Admission adds them for NoExecute (kubernetes plugin/pkg/admission/defaulttolerationseconds)."""
+    key = "node.kubernetes.io/unreachable"
+    tainted = node("a", taints=[{"key": key, "effect": "NoSchedule"}])
+    written = {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+    answer = explain("pod/p", GPU, tainted, gpus("a", "gpu-0"), ONE, waiting(spec={"tolerations": [written]}))
+    assert "tolerates" not in answer.headline
+
+
+def test_an_attribute_is_found_again_by_its_value() -> None:
+    """AMD's driver has published pciBusID instead of pciAddr since 2026."""
+    gpu = {"name": "gpu-0", "attributes": {"resource.kubernetes.io/pciBusID": {"string": "0000:03:00.0"}}}
+    wanted = template("t", selecting(f"device.attributes['{DRIVER}'].pciAddr == '0000:03:00.0'"))
+    answer = explain("pod/p", ANY, node("a"), slice_of(DRIVER, "a", gpu), wanted, waiting())
+    assert answer.fixes[0].title.startswith(f"change {DRIVER}/pciAddr to resource.kubernetes.io/pciBusID")
+
+
+def test_a_value_that_begins_as_what_was_written_comes_before_one_that_looks_alike() -> None:
+    profiles = [device(f"mig-{n}", type="gpu", profile=p) for n, p in enumerate(("1g.5gb+me", "1g.10gb"))]
+    wanted = template("t", selecting(f"device.attributes['{DRIVER}'].profile == '1g.10gb+me'"))
+    answer = explain("pod/p", GPU, node("a"), slice_of(DRIVER, "a", *profiles), wanted, waiting())
+    assert answer.fixes[0].title == "change profile == '1g.10gb+me' to '1g.10gb' in request r"
+
+
+def test_other_pods_with_claims_of_the_earlier_template_are_counted() -> None:
+    old = request("r", DRIVER, 8)
+    first = claim("p-g", old, metadata=OWN)
+    second = claim("q-g", old, metadata={"uid": "d", "ownerReferences": [{"kind": "Pod", "name": "q", "uid": "q"}]})
+    other = pod("q", {"name": "g", "resourceClaimTemplateName": "t"}, metadata={"uid": "q"})
+    other["status"]["resourceClaimStatuses"] = [{"name": "g", "resourceClaimName": "q-g"}]
+    answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, first, second, other, seen())
+    assert answer.fixes[0].title == "recreate pod ml/p"
+    assert answer.fixes[0].effect.endswith("an earlier version of template t, like that of 1 more pending pod")
+
+
+def test_a_request_that_a_limit_range_adds_is_set_where_there_is_none() -> None:
+    noted = {"annotations": {"kubernetes.io/limit-ranger": "LimitRanger plugin set: cpu request for container main"}}
+    subject = waiting(requests={"cpu": "96"}, metadata=noted)
+    answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, subject)
+    assert answer.fixes[0].title == "set the pod's request for cpu to 8"
+    assert answer.fixes[0].effect.startswith("it names none, and a LimitRange makes that 96")

@@ -353,7 +353,7 @@ WORKLOADS = [
         ],
         "ml/pod/ring-1",
         [["1 of 4"], ["ring"]],
-        [["2"], ["all 2", "for all", "replica"]],
+        [["2"], ["both", "for all", "replica"]],
     ),
     Story(
         "60-quota-refuses-the-pods",

@@ -24,6 +24,7 @@ from dractl.explain.diagnose.pools import unusable
 from dractl.explain.diagnose.requests import alone, of_stage
 from dractl.explain.diagnose.together import together, too_many
 from dractl.explain.funnel import funnel, whole
+from dractl.explain.passing_taints import passing
 from dractl.model.nearest import nearest
 from dractl.records import record, replace
 from dractl.scheduler.binding import failure
@@ -216,8 +217,9 @@ def _near_label(verdict: NodeVerdict, refused: Rejection) -> str | None:
 
 
 def _near_tolerations(case: Case, refused: Rejection) -> tuple[str, ...]:
-    """Tolerations of the pod for the key of a taint, in whatever case, that do not tolerate it."""
-    keys = {(one.taint.key or "").lower() for one in refused.unmet if isinstance(one, Untolerated)}
+    """Tolerations of the pod for the key of a taint that people set, in whatever case, that do not tolerate it."""
+    taints = (one.taint.key or "" for one in refused.unmet if isinstance(one, Untolerated))
+    keys = {key.lower() for key in taints if passing(key) is None}
     written = maps_at(case.question.value, "spec", "tolerations") if keys else []
     near = [t for t in written if text_at(t, "key") and text_at(t, "key").lower() in keys]
     return tuple(

@@ -26,6 +26,7 @@ _PROFILE = pattern(r"(\d+)g\.(\d+)gb")
 _DEFAULTS = {"int": "-1", "bool": "false", "string": "''", "version": "semver('0.0.0')"}
 _LISTS = ("bools", "ints", "strings", "versions")
 _MOST = 3  # values that are tried
+_SHORT = 3  # letters and digits of a value that is too short to be the beginning of another
 
 
 @record
@@ -354,6 +355,7 @@ def _alike(written: str, known: Sequence[str], kind: str | None) -> list[str]:
         or [value for value in known if set(_words(value)) == words]
         or [value for value in known if plain and plain in _plain(value)]
         or [value for value in known if words and words <= set(_words(value))]
+        or sorted((v for v in known if len(_plain(v)) > _SHORT and plain.startswith(_plain(v))), key=len)[-1:]
         or [value for value in [nearest(written, known, 0.8)] if value is not None]
     )
 

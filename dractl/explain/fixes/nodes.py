@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.changes import Create, Patch, parse_target, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.causes import Cause, NoNodes, PlacedByHand, SliceNodeMismatch
+from dractl.explain.causes import AddedByAdmission, Cause, NoNodes, PlacedByHand, SliceNodeMismatch
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic, own_first
 from dractl.explain.fixes.edits import append, drop, put
 from dractl.explain.fixes.registry import fix_for, fix_once_for
@@ -432,11 +432,14 @@ def _ask_less(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> I
         {"op": "replace", "path": pointer("spec", "containers", index, "resources", f, resource), "value": str(left)}
         for f in fields
     )
+    added = any(isinstance(c, AddedByAdmission) and c.what.startswith(f"{resource} ") for c in problem.causes)
+    title = f"lower the pod's request for {resource} from {amounts[index]} to {left}"
     yield Candidate(
-        f"lower the pod's request for {resource} from {amounts[index]} to {left}",
+        f"set the pod's request for {resource} to {left}" if added else title,
         (Patch(pod, operations),),
         Slot(Topic.AMOUNT, resource),
         Preference.LESS,
+        effect=f"it names none, and a LimitRange makes that {amounts[index]}" if added else "",
     )
 
 

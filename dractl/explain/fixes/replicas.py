@@ -50,9 +50,9 @@ def equal_counts(problem: Problem) -> Iterator[Candidate]:
             if not _all_fit(problem, changes, [problem.question.key, *users]):
                 continue
             kind, _, name = owner.partition("/")
+            every = "both" if len(users) == 1 else f"all {len(users) + 1}"
             yield Candidate(
-                f"lower count of {problem.called(ref)} from {count} to {left} in all {len(users) + 1} pods of {kind} "
-                f"{name}",
+                f"lower count of {problem.called(ref)} from {count} to {left} in {every} pods of {kind} {name}",
                 changes,
                 equal(ref),
                 Preference.LESS,

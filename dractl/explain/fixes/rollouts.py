@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
-from dractl.cluster.pods import ended
+from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.causes import (
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     Raw = Mapping[str, Any]
 
+_TEMPLATE, _CLAIM = "resourceClaimTemplateName", "resourceClaimName"
+
 
 @fix_for(OldTemplate, ClaimMissing)
 def recreate(problem: Problem, cause: OldTemplate | ClaimMissing) -> Iterator[Candidate]:
@@ -46,6 +48,10 @@ def recreate(problem: Problem, cause: OldTemplate | ClaimMissing) -> Iterator[Ca
         why = f"if claim {claim} is gone from the cluster, too: the input has no ResourceClaim at all"
     if isinstance(cause, OldTemplate):
         why = f"its claim {claim} was made from an earlier version of template {template}"
+        others = _with_old_claims(problem, template)
+        if others:
+            also = "that of 1 more pending pod" if others == 1 else f"those of {others} more pending pods"
+            why += f", like {also}"
     yield Candidate(
         f"recreate pod {'/'.join(problem.question.key)}",
         recreated(problem),
@@ -54,6 +60,25 @@ def recreate(problem: Problem, cause: OldTemplate | ClaimMissing) -> Iterator[Ca
         effect=why,
         corrects=isinstance(cause, OldTemplate) or not cause.none_known,
     )
+
+
+def _with_old_claims(problem: Problem, template: str) -> int:
+    """The number of other pending pods whose claims, not allocated yet, differ from the template."""
+    namespace = problem.question.key[0]
+    spec = at(problem.state.get("ResourceClaimTemplate", (namespace, template)), "spec", "spec")
+    number = 0
+    for key, pod in problem.state.all("Pod").items():
+        if key[0] != namespace or key == problem.question.key or not is_pending(pod):
+            continue
+        named = {
+            text_at(r, "name") for r in maps_at(pod, "spec", "resourceClaims") if template == text_at(r, _TEMPLATE)
+        }
+        made = (
+            text_at(s, _CLAIM) for s in maps_at(pod, "status", "resourceClaimStatuses") if text_at(s, "name") in named
+        )
+        claims = (problem.state.get("ResourceClaim", (namespace, name)) for name in made)
+        number += any(c is not None and at(c, "spec") != spec for c in claims)
+    return number
 
 
 @fix_for(OldRevision)
