@@ -22,7 +22,7 @@ DriverVersion = Annotated[
 ]
 DriverOption = Annotated[
     list[str] | None,
-    Option("--driver-option", metavar="DRIVER:NAME=VALUE", help="Option of a driver; `dractl rule DRIVER` lists them."),
+    Option("--driver-option", metavar="DRIVER:NAME=VALUE", help="Option of a driver; `rule DRIVER` lists them."),
 ]
 
 
