@@ -127,6 +127,37 @@ def test_taken(driver: str, parameters: dict) -> None:
             {"interface": {"dhcp": "yes"}},
             OpaqueFault(("interface", "dhcp"), 'must be true or false, not "yes"'),
         ),
+        (
+            "sriovnetwork.k8snetworkplumbingwg.io",
+            {"apiVersion": "sriovnetwork.k8snetworkplumbingwg.io/v1alpha1", "kind": "VfConfig", "ifname": "net1"},
+            OpaqueFault(("ifname",), 'unknown field "ifname"', key=True, nearest="ifName"),
+        ),
+        (
+            "gpu.amd.com",
+            {
+                "apiVersion": "gpu.resource.amd.com/v1alpha1",
+                "kind": "VfioDeviceConfig",
+                "iommu": {"backendPolicy": "X"},
+            },
+            OpaqueFault(("iommu", "backendPolicy"), 'must be one of LegacyOnly, PreferIommuFD, not "X"'),
+        ),
+        (
+            "gpu.nvidia.com",
+            {**GPU, "sharing": {"strategy": "MPS", "timeSlicingConfig": {"interval": "Long"}}},
+            OpaqueFault(
+                ("sharing", "timeSlicingConfig"),
+                '"timeSlicingConfig" cannot be used with the strategy MPS',
+                key=True,
+            ),
+        ),
+        (
+            "gpu.nvidia.com",
+            {**GPU, "sharing": {"strategy": "MPS", "mpsConfig": {"defaultPinnedDeviceMemoryLimit": "10GB"}}},
+            OpaqueFault(
+                ("sharing", "mpsConfig", "defaultPinnedDeviceMemoryLimit"),
+                'must be a quantity such as 10Gi, not "10GB"',
+            ),
+        ),
         ("dra.cpu", {"apiVersion": "v1alpha1", "cpuConfig": {}}, OpaqueFault(("cpuConfig",), '"cpuset" is required')),
     ],
 )
