@@ -14,6 +14,7 @@ from dractl.resources import data_dir
 if TYPE_CHECKING:
     from pathlib import Path
 
+AMD = "gpu.resource.amd.com/v1alpha1"
 GPU = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig"}
 CHANNEL = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "ComputeDomainChannelConfig"}
 EXAMPLE = {"apiVersion": "gpu.resource.example.com/v1alpha1", "kind": "GpuConfig"}
