@@ -23,13 +23,8 @@ def probe(root: SysRoot, note: Callable[[str, str], None]) -> Cpus:
         return Cpus(model=_model(root))
     online = _online(root)
     packages: dict[int, set[int]] = {}
-    cores: dict[frozenset[int], Core] = {}
+    threads: dict[tuple[int, int, frozenset[int]], list[int]] = {}
     without = []
-    types = {
-        "p-core": _members(root, "sys/devices/cpu_core/cpus"),
-        "e-core": _members(root, "sys/devices/cpu_atom/cpus"),
-    }
-    nodes = _nodes(root)
     for cpu in sorted(online):
         topology = f"{_CPU}/cpu{cpu}/topology"
         package, core = root.integer(f"{topology}/physical_package_id"), root.integer(f"{topology}/core_id")
@@ -38,23 +33,8 @@ def probe(root: SysRoot, note: Callable[[str, str], None]) -> Cpus:
             continue
         packages.setdefault(package, set()).add(cpu)
         siblings = _shared(root, f"{topology}/core_cpus") or _shared(root, f"{topology}/thread_siblings")
-        group = (siblings & online) | {cpu}
-        kind = (
-            next((name for name, members in types.items() if cpu in members), "standard")
-            if types["e-core"]
-            else "standard"
-        )
-        cores.setdefault(
-            group,
-            Core(
-                package=package,
-                id=core,
-                cpus=cpulist.show(group),
-                numa_node=nodes.get(cpu),
-                type=kind,
-                cluster=_cluster(root, topology),
-            ),
-        )
+        # The cores of an old AMD module are siblings, each with its own core_id.
+        threads.setdefault((package, core, (siblings & online) | {cpu}), []).append(cpu)
     if without:
         note("cpu", f"CPUs {cpulist.show(without)} show no topology: their cores and sockets are unknown")
     control = root.text(f"{_CPU}/smt/control")
@@ -65,9 +45,27 @@ def probe(root: SysRoot, note: Callable[[str, str], None]) -> Cpus:
         smt=None if control is None else control == "on",
         smt_control=control,
         packages=tuple(Package(number, cpulist.show(members)) for number, members in sorted(packages.items())),
-        cores=tuple(cores[group] for group in sorted(cores, key=min)),
+        cores=_cores(root, threads),
         l3=_l3(root, online),
         uncached=cpulist.show(cpu for cpu in online if not root.is_directory(f"{_CPU}/cpu{cpu}/cache")) or None,
+    )
+
+
+def _cores(root: SysRoot, threads: dict[tuple[int, int, frozenset[int]], list[int]]) -> tuple[Core, ...]:
+    """Cores in the order of their first CPU; ``threads`` are the CPUs of each package, core_id and set of siblings."""
+    listed = _listed_nodes(root)
+    hybrid = root.exists("sys/devices/cpu_atom/cpus")
+    slow = _members(root, "sys/devices/cpu_atom/cpus")
+    return tuple(
+        Core(
+            package=package,
+            id=core,
+            cpus=cpulist.show(cpus),
+            numa_node=_node(root, cpus[0], listed),
+            type="standard" if not hybrid else "e-core" if cpus[0] in slow else "p-core",
+            cluster=_cluster(root, f"{_CPU}/cpu{cpus[0]}/topology"),
+        )
+        for (package, core, _), cpus in sorted(threads.items(), key=lambda item: item[1][0])
     )
 
 
@@ -104,8 +102,14 @@ def _shared(root: SysRoot, path: str, *, list_: str = "_list", mask: str = "") -
         return frozenset()
 
 
-def _nodes(root: SysRoot) -> dict[int, int]:
-    """The NUMA node of each CPU. If firmware lists a CPU in several nodes, the first counts."""
+def _node(root: SysRoot, cpu: int, listed: dict[int, int]) -> int | None:
+    """The NUMA node that the CPU links to; dumps without these links have lists of the nodes' CPUs."""
+    links = (name[4:] for name in root.names(f"{_CPU}/cpu{cpu}") if name.startswith("node"))
+    return next((int(number) for number in links if number.isdecimal()), listed.get(cpu))
+
+
+def _listed_nodes(root: SysRoot) -> dict[int, int]:
+    """The NUMA node of each CPU by the nodes' lists. If firmware lists a CPU in several nodes, the first counts."""
     found: dict[int, int] = {}
     base = "sys/devices/system/node"
     ids = sorted(int(n[4:]) for n in root.names(base) if n.startswith("node") and n[4:].isdecimal())

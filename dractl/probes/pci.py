@@ -76,7 +76,8 @@ def roots(root: SysRoot) -> tuple[PcieRoot, ...]:
     found = []
     for name in sorted(n for n in root.names("sys/devices") if _PLAIN_ROOT.match(n)):
         base = f"sys/devices/{name}/pci_bus/{name[3:]}"
-        found.append(PcieRoot(name, _near(root.text(f"{base}/cpulistaffinity"), root.text(f"{base}/cpuaffinity"))))
+        # Without the mask beside it, which dra.cpu does not read either.
+        found.append(PcieRoot(name, _near(root.text(f"{base}/cpulistaffinity"), None)))
     return tuple(found)
 
 

@@ -92,7 +92,30 @@ def test_very_old_kernels_have_masks_of_siblings(tmp_path: Path) -> None:
         topology = tmp_path / f"sys/devices/system/cpu/cpu{cpu}/topology"
         (topology / "core_cpus_list").unlink()
         (topology / "thread_siblings").write_text("00000003")
+        (topology / "core_id").write_text("0")
     assert [c.cpus for c in probes.read(tmp_path).cpus.cores] == ["0-1"]
+
+
+def test_the_node_of_a_cpu_is_the_one_that_it_links_to(tmp_path: Path) -> None:
+    """Firmware may list all CPUs in each node, and a node without online CPUs has no folder of its own."""
+    machine(tmp_path)
+    for cpu, node in ((0, 0), (1, 3)):
+        folder = tmp_path / f"sys/devices/system/cpu/cpu{cpu}"
+        for link in folder.glob("node*"):
+            link.unlink() if link.is_symlink() else link.rmdir()
+        (folder / f"node{node}").mkdir()
+    (tmp_path / "sys/devices/system/node/node0/cpulist").write_text("0-1")
+    assert [c.numa_node for c in probes.read(tmp_path).cpus.cores] == [0, 3]
+
+
+def test_the_cores_of_a_module_are_siblings(tmp_path: Path) -> None:
+    """Opterons of family 15h: thread_siblings are the two cores of a module, each with its own core_id."""
+    machine(tmp_path)
+    for cpu in (0, 1):
+        topology = tmp_path / f"sys/devices/system/cpu/cpu{cpu}/topology"
+        (topology / "core_cpus_list").write_text("0-1")
+        (topology / "core_id").write_text(str(cpu))
+    assert [(c.id, c.cpus) for c in probes.read(tmp_path).cpus.cores] == [(0, "0"), (1, "1")]
 
 
 def test_ports_of_one_card_that_are_not_in_a_row(tmp_path: Path) -> None:
