@@ -40,6 +40,7 @@ from dractl.explain.wording import Scope, first, whose
 from dractl.model.nearest import nearest
 from dractl.records import record, replace
 from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.preemption import preempted
 from dractl.scheduler.wording import of_nodes, unchecked
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def _search_notes(case: Case) -> Iterator[str]:
     if case.attempt.stopped:
         return
     for n in case.attempt.nodes:
-        if n.victims:
+        if n.victims and not preempted(case.state, case.question.value):
             yield f"on {n.name} the scheduler ends pods of lower priority first: {', '.join(n.victims[:3])}"
     if not case.state.has("Node") and not case.state.rights.hidden("Node"):
         yield (
@@ -320,6 +321,11 @@ def _conditioned(case: Case, found: Sequence[NodeFindings], conclusion: Conclusi
         conclusion = replace(conclusion, scheduler_message=message)  # the scheduler stopped before this verdict
     if not condition or not fitting:
         return conclusion
+    leaving = preempted(case.state, case.question.value)
+    if leaving:
+        nominated = text_at(case.question.value, "status", "nominatedNodeName")
+        waits = WouldFitNow(nodes=(nominated,), since=text_at(condition, "lastTransitionTime"), leaving=leaving)
+        return Conclusion("blocked", case.say(waits), (waits,), message or None, conclusion.notes)
     now = WouldFitNow(
         nodes=(fitting[0].name,),
         devices=tuple(f"{a.driver}/{a.pool}/{a.device}" for a in fitting[0].allocation),

@@ -771,6 +771,9 @@ def _extended_resource_unmapped(cause: causes.ExtendedResourceUnmapped, names: N
 @_says(causes.WouldFitNow)
 def _would_fit_now(cause: causes.WouldFitNow, names: Names, scope: Scope) -> str:
     since = f" at {cause.since}" if cause.since else ""
+    if cause.leaving:
+        pods = first(cause.leaving)
+        return f"kube-scheduler preempts pods of lower priority on {cause.nodes[0]}, and waits until they end: {pods}"
     return (
         f"it fits now (on {cause.nodes[0]}), but the scheduler's last attempt{since} failed and it has not tried "
         "again; it does so at an event that concerns the pod, or after five minutes"

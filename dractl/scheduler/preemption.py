@@ -7,24 +7,42 @@ candidate, and a claim keeps its devices while its pod is only assumed to be gon
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.state import at, map_at
+from dractl.cluster.state import at, map_at, text_at
 from dractl.records import replace
 from dractl.scheduler import wording
-from dractl.scheduler.snapshot import label_selector
+from dractl.scheduler.snapshot import PodInfo, label_selector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dractl.cluster.state import ClusterState
     from dractl.scheduler.node_filters import NodeFilters
     from dractl.scheduler.rejection import Rejection
-    from dractl.scheduler.snapshot import NodeInfo, PodInfo, Snapshot
+    from dractl.scheduler.snapshot import NodeInfo, Snapshot
     from dractl.scheduler.verdict import NodeVerdict
+
+    Raw = Mapping[str, Any]
 
 # DefaultPreemptionArgs: nodes that are tried at most, as a number and as a share of all nodes.
 _CANDIDATES, _SHARE = 100, 0.1
+
+
+def preempted(state: ClusterState, pod: Raw) -> tuple[str, ...]:
+    """The pods (``namespace/name``) that end on the node that the scheduler has nominated for a pod, and have a lower
+    priority: it waits for them (plugins/defaultpreemption PodEligibleToPreemptOthers)."""
+    node = text_at(pod, "status", "nominatedNodeName")
+    if not node:
+        return ()
+    own = PodInfo(pod).priority(state)
+    return tuple(
+        "/".join(key)
+        for key, other in state.all("Pod").items()
+        if text_at(other, "spec", "nodeName") == node
+        and text_at(other, "metadata", "deletionTimestamp")
+        and PodInfo(other).priority(state) < own
+    )
 
 
 def preempt(

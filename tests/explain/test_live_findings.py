@@ -80,6 +80,22 @@ def test_pods_of_lower_priority_make_room() -> None:
     assert "ml/small" in answer.notes[0]
 
 
+def test_a_pod_waits_for_those_that_the_scheduler_preempts_for_it() -> None:
+    """It nominates a node, and tries nothing else while the pods of lower priority there are Terminating."""
+    leaving = {"deletionTimestamp": "2026-01-01T12:00:00Z"}
+    where = {"nodeName": "node-1", "priority": 0}
+    running = {"phase": "Running"}
+    small = pod("small", requests={"cpu": "4"}, spec=where, status=running, metadata=leaving)
+    tried = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: 1 Insufficient cpu."}
+    asking = important()
+    asking["status"] = {"phase": "Pending", "nominatedNodeName": "node-1", "conditions": [tried]}
+    answer = explain(node("node-1"), small, asking)
+    assert answer.verdict == "blocked"
+    assert answer.headline.startswith("kube-scheduler preempts pods of lower priority on node-1")
+    assert "ml/small" in answer.headline
+    assert [fix.title for fix in answer.fixes] == ["wait until ml/small on node-1 end"]
+
+
 def test_preemption_that_does_not_help_says_what_is_left() -> None:
     low, high = (
         pod(name, requests={"cpu": "4"}, spec={"nodeName": "node-1", "priority": p}, status={"phase": "Running"})

@@ -240,7 +240,8 @@ class ExtendedResourceUnmapped(Cause):
 
 @value
 class WouldFitNow(Cause):
-    """The pod fits now, and the scheduler has not tried again since ``since`` (RFC 3339)."""
+    """The pod fits now, and the scheduler has not tried again since ``since`` (RFC 3339). ``leaving`` are the pods that
+    it preempts on the node, and waits for."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
         "would-fit-now",
@@ -255,6 +256,7 @@ class WouldFitNow(Cause):
     pod_claim: str | None = None
     devices: tuple[str, ...] = ()
     since: str = ""
+    leaving: tuple[str, ...] = ()
 
 
 @value

@@ -326,10 +326,10 @@ def outranked(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
     found = ((name, case.state.get("Pod", key_of(name))) for name in dict.fromkeys(held))
     lower = [name for name, pod in found if pod is not None and PodInfo(pod).priority(case.state) < own]
     if lower:
-        more = f" and {len(lower) - 1} more" if len(lower) > 1 else ""
+        those = f"pod {lower[0]} has" if len(lower) == 1 else f"pod {lower[0]} and {len(lower) - 1} more have"
         yield (
-            f"pod {lower[0]}{more} has a lower priority, but kube-scheduler does not preempt pods for their devices: "
-            "end it yourself"
+            f"{those} a lower priority, but kube-scheduler does not preempt pods for their devices: "
+            f"end {'it' if len(lower) == 1 else 'one'} yourself"
         )
 
 

@@ -33,8 +33,12 @@ _GENERATED = ("uid", "resourceVersion", "creationTimestamp", "generation", "mana
 
 
 @fix_for(WouldFitNow)
-def next_attempt(_: Problem, __: WouldFitNow) -> Iterator[Candidate]:
+def next_attempt(_: Problem, cause: WouldFitNow) -> Iterator[Candidate]:
     """Nothing to change: the scheduler has to try again."""
+    if cause.leaving:
+        title = f"wait until {', '.join(cause.leaving[:3])} on {cause.nodes[0]} end"
+        yield _again(title, "the scheduler tries again then")
+        return
     title = "wait until the scheduler tries again, for five minutes at most, or recreate the pod"
     yield _again(title, "if nothing happens: is kube-scheduler running?")
 
