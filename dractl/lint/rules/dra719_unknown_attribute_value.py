@@ -4,7 +4,8 @@
 
 Compares the literals of `==` and `in` with the values that the driver can publish, if its catalogue has all of them
 (`architecture`, `type`, `addressingMode`), product names with the known ones (`"H100"` is not a product name but part
-of `NVIDIA H100 80GB HBM3`), and MIG profiles with the form that NVML gives them: `1g.5gb`, not `mig-1g.5gb`.
+of `NVIDIA H100 80GB HBM3`, so neither `startsWith("H100")` nor `contains("h100")` is ever true), and MIG
+profiles with the form that NVML gives them: `1g.5gb`, not `mig-1g.5gb`.
 
 ## Why is this bad
 
@@ -56,6 +57,7 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Replacement
 from dractl.lint.published import PRODUCTS, reads
+from dractl.model import Device
 from dractl.model.nearest import nearest
 from dractl.patterns import pattern
 
@@ -73,12 +75,18 @@ FIELDS = ("selectors",)
 _PROFILE = pattern(r"([1-8]c\.)?[1-8]g\.[0-9]+gb([+-](me|me\.all|gfx)(,(me|me\.all|gfx))*)*")
 _LIKE_PROFILE = pattern(r"(?i)(?:mig[- ._]?)?([1-8])g[ ._-]?([0-9]+)\s*gb?")
 
+_CALL = pattern(
+    r"""\s*(\.lowerAscii\(\)|\.upperAscii\(\))?\.(startsWith|endsWith|contains|matches)"""
+    r"""\(\s*["'](\^|\.\*|\(\?i\))*(?P<word>[A-Za-z0-9 -]{2,})(\.\*|\$)*["']\s*\)\s*"""
+)
+
 
 def check(run: Run) -> Iterator[Advice]:
     for read in reads(run):
         row = read.row
         if row is None or row.type != "string":
             continue
+        yield from _called(run, read, row)
         for found in read.program.comparisons:
             if found.lookup != read.lookup or found.operator not in ("==", "!=", "in"):
                 continue
@@ -112,6 +120,29 @@ def _value(read: Read, row: Row, literal: Literal) -> Iterator[Advice]:
                 f'{row.name} is the whole name of a product, such as {part[0]}: "{value}" is only part of one',
                 help=f'known names that contain it: {", ".join(part[:6])}; or write .contains("{value}")',
             )
+
+
+def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
+    """Conditions on a part of the value that no known value meets, such as ``productName.startsWith("H100")``."""
+    from dractl.cel import environment
+
+    of_products = row.name == f"{read.driver.name}/productName"
+    known = [str(value) for value in row.values or (PRODUCTS.get(read.driver.name, ()) if of_products else ())]
+    for part in read.program.conjuncts if known else ():
+        inside = [found for found in read.program.lookups if part.start <= found.start and found.end <= part.end]
+        call = _CALL.fullmatch(read.program.text[read.lookup.end : part.end])
+        if inside != [read.lookup] or call is None or part.start != read.lookup.start:
+            continue
+        meant = [value for value in known if call["word"].lower() in value.lower()]
+        program = environment(run.target, "stored").compile(part.text)
+        if not meant or not program.ok:
+            continue
+        devices = (Device({"name": "device", "attributes": {row.name: {"string": value}}}) for value in known)
+        if all(program.evaluate(read.driver.name, device) is False for device in devices):
+            yield read.advice(
+                f"this is true for no known {row.name}, such as {meant[0]}",
+                help=f'write .lowerAscii().contains("{call["word"].lower()}")',
+            )._replace(offset=part.start, end=part.end)
 
 
 def _placed(read: Read, literal: Literal, meant: str | None):  # type: ignore[no-untyped-def]

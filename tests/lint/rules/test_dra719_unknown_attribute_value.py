@@ -31,6 +31,30 @@ def test_part_of_a_product_name() -> None:
     assert '.contains("H100")' in (finding.help or "")
 
 
+@pytest.mark.parametrize(
+    "call", ['startsWith("H100")', 'contains("h100")', 'matches("^H100")', 'lowerAscii().matches("^.*H100.*$")']
+)
+def test_parts_that_no_product_name_has(call: str) -> None:
+    (finding,) = found(selecting(f"{GPU}.productName.{call}", "gpu.nvidia.com"), "DRA719")
+    assert finding.message.startswith("this is true for no known gpu.nvidia.com/productName, such as NVIDIA H100")
+    assert finding.help == 'write .lowerAscii().contains("h100")'
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        f'{GPU}.productName.lowerAscii().matches("^.*h100.*$")',
+        f'{GPU}.productName.contains("H100")',
+        f'{GPU}.productName.startsWith("NVIDIA Future")',
+        f'{GPU}.productName.contains("future")',
+        f'!{GPU}.productName.contains("h100")',
+        f'{GPU}.productName.contains("h100") || {GPU}.productName.contains("H100")',
+    ],
+)
+def test_parts_that_a_product_name_may_have(condition: str) -> None:
+    assert found(selecting(condition, "gpu.nvidia.com"), "DRA719") == []
+
+
 @pytest.mark.parametrize(("written", "meant"), [("1g5gb", "1g.5gb"), ("mig-3g.40gb", "3g.40gb"), ("small", None)])
 def test_mig_profiles_have_one_form(written: str, meant: str | None) -> None:
     # NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go MigProfileInfo.String
