@@ -52,7 +52,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.lint.advice import Advice
+from dractl.lint.advice import Advice, Replacement
 from dractl.lint.published import driver_at, in_domain
 
 if TYPE_CHECKING:
@@ -72,21 +72,33 @@ def check(run: Run) -> Iterator[Advice]:
             if slash:
                 turned = f"{name.partition('-')[0]}.{domain}"  # nvidia.com/gpu, the resource of the device plugin
                 driver = driver_at(run, subject, expression) or (turned if in_domain(turned) else None)
+                names = (found.name or "", name, name.rpartition("-")[2])
+                meant = _published(driver or domain, found.kind, names)
                 yield Advice(
                     subject,
                     expression.path,
                     f'no device has a domain "{found.domain}": it is always empty',
-                    help=_meant(driver or domain, found.kind, (found.name or "", name, name.rpartition("-")[2])),
+                    help=f"write {meant or _readable(driver or domain, found.kind, names)}",
                     offset=found.domain_start,
                     end=found.domain_start + len(found.domain),
+                    fix=Replacement(
+                        f"write {meant}", expression.path, meant, start=found.start, end=found.end, safe=False
+                    )
+                    if meant and found.name is not None and not found.tested and not found.optional
+                    else None,
                 )
 
 
-def _meant(domain: str, kind: str, names: Sequence[str]) -> str:
-    """What to write: the name that the driver publishes, if it is known; else one that CEL can read at all."""
+def _published(domain: str, kind: str, names: Sequence[str]) -> str | None:
+    """The lookup of what the driver publishes by one of the names."""
     for what in (kind, "attributes", "capacity"):
         for name in names:
             if name in in_domain(domain).get(what, ()):
-                return f'write device.{what}["{domain}"].{name}'
+                return f'device.{what}["{domain}"].{name}'
+    return None
+
+
+def _readable(domain: str, kind: str, names: Sequence[str]) -> str:
+    """A lookup that CEL can read at all."""
     name = next((name for name in names if name.isidentifier()), "NAME")
-    return f'write device.{kind}["{domain}"].{name}'
+    return f'device.{kind}["{domain}"].{name}'

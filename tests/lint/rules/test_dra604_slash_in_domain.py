@@ -29,3 +29,19 @@ def test_the_help_is_never_an_expression_that_does_not_compile() -> None:
 
 def test_domain_and_name_apart() -> None:
     assert found(selecting('device.attributes["gpu.example.com"].model == "a/b"'), "DRA604") == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "written"),
+    [
+        ('device.attributes["nvidia.com/gpu"].architecture == "x"', 'device.attributes["gpu.nvidia.com"].architecture'),
+        ('device.attributes["nvidia.com/gpu"].memory == 1', 'device.capacity["gpu.nvidia.com"].memory'),
+        ('has(device.attributes["nvidia.com/gpu"].architecture)', None),
+        ('device.attributes["nvidia.com/gpu"].?architecture.orValue("") == "x"', None),
+        ('device.attributes["example.com/gpu"].model == "x"', None),
+    ],
+)
+def test_the_lookup_that_is_meant_is_an_unsafe_fix(expression: str, written: str | None) -> None:
+    (finding,) = found(selecting(expression), "DRA604")
+    assert (finding.fix.edits[0].text if finding.fix else None) == written
+    assert finding.fix is None or not finding.fix.safe
