@@ -35,7 +35,11 @@ def test_domain_and_name_apart() -> None:
     ("expression", "written"),
     [
         ('device.attributes["nvidia.com/gpu"].architecture == "x"', 'device.attributes["gpu.nvidia.com"].architecture'),
-        ('device.attributes["nvidia.com/gpu"].memory == 1', 'device.capacity["gpu.nvidia.com"].memory'),
+        (
+            'device.attributes["nvidia.com/gpu"].memory.compareTo(quantity("1Gi")) > 0',
+            'device.capacity["gpu.nvidia.com"].memory',
+        ),
+        ('device.attributes["nvidia.com/gpu"].memory == 1', None),  # a quantity is not compared so
         ('has(device.attributes["nvidia.com/gpu"].architecture)', None),
         ('device.attributes["nvidia.com/gpu"].?architecture.orValue("") == "x"', None),
         ('device.attributes["example.com/gpu"].model == "x"', None),
