@@ -123,11 +123,10 @@ def _value(read: Read, row: Row, literal: Literal) -> Iterator[Advice]:
 
 
 def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
-    """Conditions on a part of the value that no known value meets, such as ``productName.startsWith("H100")``."""
+    """Conditions on a part of the name that no known product meets, such as ``productName.startsWith("H100")``."""
     from dractl.cel import environment
 
-    of_products = row.name == f"{read.driver.name}/productName"
-    known = [str(value) for value in row.values or (PRODUCTS.get(read.driver.name, ()) if of_products else ())]
+    known = PRODUCTS.get(read.driver.name, ()) if row.name == f"{read.driver.name}/productName" else ()
     for part in read.program.conjuncts if known else ():
         inside = [found for found in read.program.lookups if part.start <= found.start and found.end <= part.end]
         call = _CALL.fullmatch(read.program.text[read.lookup.end : part.end])
