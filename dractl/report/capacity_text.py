@@ -254,7 +254,7 @@ def _stranded(rows: Sequence[Stranded]) -> list[str]:
     """Stranded devices by reason, the most first."""
     groups: dict[tuple[str, str], list[Stranded]] = {}
     for row in rows:
-        why = row.why.replace(row.pcie_root, "its root") if row.pcie_root else row.why
+        why = row.why.replace(f"with {row.pcie_root}", "with its root") if row.pcie_root else row.why
         groups.setdefault((row.driver, why), []).append(row)
     ordered = sorted(groups.items(), key=lambda item: -_count(item[1], lambda row: len(row.devices)))
     lines = []

@@ -49,9 +49,11 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
 
     Names and paths are not broken. Lists without blanks, such as 0,4,8, break after a comma where they have to.
     """
+    width = max(width, 8)  # boxes in boxes in boxes leave little
+    if len(text) <= width and not {"\n", "\t"} & set(text):
+        return [text.rstrip()]
     import textwrap  # most reports of lint have nothing to wrap
 
-    width = max(width, 8)  # boxes in boxes in boxes leave little
     lines: list[str] = []
     for line in textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False):
         rest = line

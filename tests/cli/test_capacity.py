@@ -267,7 +267,7 @@ def test_devices_need_the_slices(kubectl: Kubectl, capsys: pytest.CaptureFixture
     [
         (
             {"requests": [request("gpu", "gpu", 2)], "constraints": [{"distinctAttribute": ROOT}]},
-            "2 different values wanted, there are 1",
+            "2 different values wanted, there is 1",
         ),
         (
             {

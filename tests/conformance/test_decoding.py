@@ -37,7 +37,7 @@ def verdicts(shared: Path, release: str, step: int) -> list[tuple[dict[str, Any]
 def said(text: str, release: str) -> list[Violation] | None:
     """What decoding says about the last document of a text; None if it cannot be read."""
     inputs = load(["-"], stdin=text.encode())
-    if inputs.broken:
+    if any(item.refused for item in inputs.broken):
         return None
     document = inputs.documents[-1]
     target = Target.of(release)

@@ -24,7 +24,7 @@ Said = set[tuple[str, str | None]]
 def said(text: str, target: Target) -> Said:
     """The causes found in the last document of a text; a Namespace before it says what its labels are."""
     inputs = load(["-"], stdin=text.encode())
-    if inputs.broken:
+    if any(item.refused for item in inputs.broken):
         return {("BadRequest", None)}
     document = inputs.documents[-1]
     namespaces = {d.name: d.value["metadata"].get("labels", {}) for d in inputs.documents if d.kind == "Namespace"}
