@@ -142,7 +142,7 @@ def _patch(state: ClusterState, change: Patch) -> tuple[list[Step], list[Step]]:
     after = _after(before, change)
     status = all(str(o["path"]).startswith("/status/") for o in change.operations)
     if kind in _REPLACED and not status and (after is None or _changed(before, after) - {"metadata"}):
-        return _replaced(change, _at_once(state, change.target))
+        return _replaced(change, lost=_is_lost(state, change.target))
     command = _scale(change) or _short(change.target, before, after) or _json_patch(change, status)
     check = replace(command, command=f"{command.command} {_DRY}")
     return [check], [command]
@@ -155,17 +155,17 @@ def _after(before: Raw | None, change: Patch) -> Raw | None:
         return None
 
 
-def _at_once(state: ClusterState, target: str) -> str:
-    """The flag without which the deletion of a pod does not end: on a node that does not exist no kubelet ends it."""
+def _is_lost(state: ClusterState, target: str) -> bool:
+    """True for a pod on a node that does not exist: no kubelet ends it."""
     kind, key = parse_target(target)
     node = text_at(state.get(kind, key), "spec", "nodeName") if kind == "Pod" else ""
-    lost = bool(node) and state.has("Node") and state.get("Node", ("", node)) is None
-    return " --grace-period=0" if lost else ""
+    return bool(node) and state.has("Node") and state.get("Node", ("", node)) is None
 
 
-def _replaced(change: Patch, at_once: str = "") -> tuple[list[Step], list[Step]]:
+def _replaced(change: Patch, *, lost: bool) -> tuple[list[Step], list[Step]]:
     """An object that is deleted and created again with other contents: its new manifest is written to a file, and
-    created under another name in a dry run."""
+    created under another name in a dry run. For a ``lost`` pod ``kubectl replace --force`` would wait, whatever grace
+    period it is given (tried with 1.37)."""
     kind, name = change.target.partition("/")[0].lower(), change.target.rpartition("/")[2]
     old, new = shlex.quote(f"{kind}-{name}.before.yaml"), shlex.quote(f"{kind}-{name}.yaml")
     local = "kubectl patch --local --type=json -o yaml"
@@ -179,7 +179,10 @@ def _replaced(change: Patch, at_once: str = "") -> tuple[list[Step], list[Step]]
         Step(f"{local} -f {old} --patch-file=/dev/stdin > {new}", _lines(change.operations)),
     ]
     asked = Step(f"{local} -f {new} -p {_quoted(fresh)} | kubectl create -f - {_DRY}")
-    return [*prepare, asked], [Step(f"kubectl replace --force{at_once} -f {new}", destroys=True)]
+    if not lost:
+        return [*prepare, asked], [Step(f"kubectl replace --force -f {new}", destroys=True)]
+    gone = f"kubectl delete {words(change.target)} --force --grace-period=0"
+    return [*prepare, asked], [Step(f"{gone} && kubectl create -f {new}", destroys=True)]
 
 
 def _json_patch(change: Patch, status: bool) -> Step:
