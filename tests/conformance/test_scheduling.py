@@ -108,10 +108,10 @@ def size(changes: list[dict[str, Any]]) -> tuple[int, int]:
     return len(changes), sum(len(change.get("json", [1])) for change in changes)
 
 
-def without_recreation(changes: list[dict[str, Any]], pod: dict[str, str]) -> list[dict[str, Any]]:
-    """Changes but for the recreation of the asked pod, which spares it the back-off of kube-controller-manager: it
+def without_recreation(changes: list[dict[str, Any]], subject: dict[str, str]) -> list[dict[str, Any]]:
+    """Changes but for the recreation of the subject, a pod, which spares it the back-off of kube-controller-manager: it
     tries a refused claim again after ever longer pauses. The recorded fixes wait."""
-    full_name = f"Pod/{pod['namespace']}/{pod['name']}"
+    full_name = f"{subject['kind']}/{subject['namespace']}/{subject['name']}"
     if not any(change.get("delete") == full_name for change in changes):
         return changes
     return [c for c in changes if c.get("delete") != full_name and c.get("create", {}).get("kind") != "Pod"]
@@ -121,7 +121,7 @@ def fixes(answer: dict[str, Any], expected: dict[str, Any], release: str) -> lis
     fix = expected.get("fix") or {}
     if not fix.get("verified", {}).get(release):
         return []
-    offered = [without_recreation(found["changes"], expected["pod"]) for found in answer["fixes"]]
+    offered = [without_recreation(found["changes"], answer["subject"]) for found in answer["fixes"]]
     if any(size(changes) <= size(fix["changes"]) for changes in offered):
         return []
     return [f"no fix as small as: {fix['description']}"]
