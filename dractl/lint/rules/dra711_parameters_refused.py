@@ -62,15 +62,15 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
-from dractl.objects import items, mapping, text
+from dractl.lint.configs import opaque_parameters
+from dractl.objects import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
     from dractl.drivers.opaque import OpaqueFault
-    from dractl.lint.model import Run, Subject
-    from dractl.validation.violation import Path
+    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -78,25 +78,14 @@ FIELDS = ("config",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    for claim in run.claims:
-        yield from _configurations(claim.subject, (*claim.path, "config"), claim.devices.get("config"))
-    for subject in run.of("DeviceClass"):
-        yield from _configurations(subject, ("spec", "config"), subject.spec.get("config"))
-
-
-def _configurations(subject: Subject, path: Path, listed: object) -> Iterator[Advice]:
-    for at, item in enumerate(items(listed)):
-        opaque = mapping(mapping(item).get("opaque"))
-        driver, parameters = text(opaque.get("driver")), opaque.get("parameters")
-        if not driver or not isinstance(parameters, dict):
-            continue
+    for subject, path, driver, parameters in opaque_parameters(run):
         from dractl.drivers import opaque as schemas
 
         faults = schemas.check(driver, parameters)
         if any(_of_another_driver(fault, parameters) for fault in faults):
             continue
         for fault in faults:
-            place = (*path, at, "opaque", "parameters", *fault.path)
+            place = (*path, *fault.path)
             yield Advice(
                 subject,
                 place,

@@ -57,16 +57,16 @@ kubernetes-sigs/dra-driver-nvidia-gpu api/nvidia.com/resource/v1beta1/validate.g
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
-from dractl.objects import items, mapping, text
+from dractl.lint.configs import opaque_parameters
+from dractl.objects import mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.lint.model import Run
-    from dractl.manifests.documents import Path
 
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -75,26 +75,16 @@ _GATES = {"TimeSlicing": "TimeSlicingSettings", "MPS": "MPSSupport"}
 
 
 def check(run: Run) -> Iterator[Advice]:
-    configured = [(claim.subject, (*claim.path, "config"), claim.devices.get("config")) for claim in run.claims]
-    configured += [(subject, ("spec", "config"), subject.spec.get("config")) for subject in run.of("DeviceClass")]
-    for subject, path, listed in configured:
-        for place, strategy in _strategies(path, listed):
+    for subject, path, driver, parameters in opaque_parameters(run):
+        strategy = text(mapping(parameters.get("sharing")).get("strategy"))
+        own = driver == "gpu.nvidia.com" and text(parameters.get("apiVersion")).startswith("resource.nvidia.com/")
+        if own and strategy in _GATES:
             gate = _GATES[strategy]
             yield Advice(
                 subject,
-                place,
+                (*path, "sharing", "strategy"),
                 f"gpu.nvidia.com refuses {strategy} unless its feature gate {gate} is on; since v25.8.0 it is off by "
                 "default",
                 help=f"install the driver with featureGates.{gate}=true",
                 confidence="possible",
             )
-
-
-def _strategies(path: Path, listed: Any) -> Iterator[tuple[Path, str]]:
-    for at, item in enumerate(items(listed)):
-        opaque = mapping(mapping(item).get("opaque"))
-        parameters = mapping(opaque.get("parameters"))
-        strategy = text(mapping(parameters.get("sharing")).get("strategy"))
-        own = text(parameters.get("apiVersion")).startswith("resource.nvidia.com/")
-        if text(opaque.get("driver")) == "gpu.nvidia.com" and own and strategy in _GATES:
-            yield (*path, at, "opaque", "parameters", "sharing", "strategy"), strategy

@@ -1,0 +1,26 @@
+"""Opaque parameters for drivers, wherever objects of DRA have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.objects import items, mapping, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.model import Run, Subject
+    from dractl.manifests.documents import Path
+
+
+def opaque_parameters(run: Run) -> Iterator[tuple[Subject, Path, str, dict[str, Any]]]:
+    """The parameters in the configurations of claims, templates and classes: their object, their path, the driver that
+    they are for, and themselves."""
+    configured = [(claim.subject, (*claim.path, "config"), claim.devices.get("config")) for claim in run.claims]
+    configured += [(subject, ("spec", "config"), subject.spec.get("config")) for subject in run.of("DeviceClass")]
+    for subject, path, listed in configured:
+        for at, item in enumerate(items(listed)):
+            opaque = mapping(mapping(item).get("opaque"))
+            driver, parameters = text(opaque.get("driver")), opaque.get("parameters")
+            if driver and isinstance(parameters, dict):
+                yield subject, (*path, at, "opaque", "parameters"), driver, parameters
