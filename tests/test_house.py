@@ -100,11 +100,6 @@ def test_no_pattern_is_compiled_at_import() -> None:
         assert "re.compile" not in compiled, f"{path}: see dractl/patterns.py"
 
 
-def test_named_tuples_are_those_that_cost_nothing_at_import() -> None:
-    for path in PACKAGE.rglob("*.py"):
-        assert path.name == "records.py" or "typing.NamedTuple" not in imports(path), f"{path}: see dractl/records.py"
-
-
 @pytest.mark.parametrize("room", ["allocation", "scheduler"])
 def test_no_modules_of_a_room_import_each_other_in_a_circle(room: str) -> None:
     """Imports for type checking count too."""

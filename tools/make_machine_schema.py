@@ -1,19 +1,21 @@
-"""Makes ``schemas/dractl/machine-v1.json``, the JSON Schema of a snapshot, from the dataclasses of a Machine.
+"""Makes ``schemas/dractl/machine-v1.json``, the JSON Schema of a snapshot, from the values of a Machine.
 
     .venv/bin/python tools/make_machine_schema.py [--check]
 
-The dataclasses are what reads and writes snapshots (``dractl/topology/wire.py``), so they say what a schema can say.
+These values are what reads and writes snapshots (``dractl/topology/wire.py``), so they say what a schema can say.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 import types
 import typing
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import fields as fields_of
 
 from dractl.discovery.publication import Published
 from dractl.topology import wire
@@ -26,7 +28,7 @@ SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a field's type; dataclasses go into ``definitions``."""
+    """The schema of a field's type; Structs go into ``definitions``."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is types.UnionType:
         (inner,) = (argument for argument in arguments if argument is not types.NoneType)
@@ -36,24 +38,22 @@ def schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         return {"type": "array", "items": schema(arguments[0], definitions)}
     if origin is typing.Literal:
         return {"enum": list(arguments)}
-    if dataclasses.is_dataclass(hint):
+    if isinstance(hint, type) and issubclass(hint, Struct):
         define(hint, definitions)
         return {"$ref": f"#/$defs/{hint.__name__}"}
     return {"type": SCALARS[hint]}
 
 
 def define(cls: Any, definitions: dict[str, Any]) -> None:
-    """A dataclass as a definition; what has no default must be there."""
+    """A Struct as a definition; what has no default must be there."""
     if cls.__name__ in definitions:
         return
     definitions[cls.__name__] = {}
     hints = typing.get_type_hints(cls)
-    fields = dataclasses.fields(cls)
+    fields = fields_of(cls)
     # None is left out, so a field that may be None need not be there.
     needed = [
-        wire.key(f.name)
-        for f in fields
-        if f.default is dataclasses.MISSING and typing.get_origin(hints[f.name]) is not types.UnionType
+        wire.key(f.name) for f in fields if f.required and typing.get_origin(hints[f.name]) is not types.UnionType
     ]
     definitions[cls.__name__] = {
         "description": " ".join((cls.__doc__ or "").split("\n\n")[0].split()),

@@ -5,9 +5,7 @@ The user's scheduler has them, so :class:`dractl.allocation.Features` has them t
 
 from __future__ import annotations
 
-from typing import Final
-
-from dractl.records import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Bug(NamedTuple):

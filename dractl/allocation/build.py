@@ -9,6 +9,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.allocation.attributes import AttributeReader
 from dractl.allocation.capacity import CapacityFault, Unfit, nano
 from dractl.allocation.counters import build_counters
@@ -18,7 +20,6 @@ from dractl.allocation.matching import Failure, Question
 from dractl.allocation.nodes import SelectorFault, node_matches
 from dractl.allocation.problem import Constraint, Problem, Rules, Slot, Vector
 from dractl.model.names import RequestRef
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,8 +50,7 @@ RESULTS_MAX = 32
 Obstacle = Failure | str | CapacityFault | None
 
 
-@record
-class Asked:
+class Asked(Struct, frozen=True):
     """A request or an alternative, with its class. ``mode`` and ``count`` have the API server's defaults."""
 
     claim: ResourceClaim
@@ -116,8 +116,7 @@ class Asked:
         )
 
 
-@record(frozen=False)
-class Built:
+class Built(Struct):
     """A problem, and what its numbers mean."""
 
     features: Features

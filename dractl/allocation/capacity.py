@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+
 from dractl.model.quantity import Quantity
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +25,7 @@ class CapacityFault(ValueError):
     """A request that aborts the attempt (from 1.37 on); the text is upstream's."""
 
 
-@record
-class Unfit:
+class Unfit(Struct, frozen=True):
     """The device can never serve the request: it lacks a capacity, or its policy does not allow the amount."""
 
     code: Literal["capacity-missing", "capacity-policy"]
@@ -33,8 +33,7 @@ class Unfit:
     want: Quantity | None = None
 
 
-@record
-class Arithmetic:
+class Arithmetic(Struct, frozen=True):
     """``milli``: thousandths are used if possible; ``strict``: a number too large for int64 is a fault."""
 
     milli: bool

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.allocation.capacity import nano
 from dractl.allocation.problem import Charge, Ledger, bits
 from dractl.allocation.state import DeviceID
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
@@ -26,8 +27,7 @@ NO_GROUP = frozenset({""})
 """Groups of allocated devices that exclude one another: no device may join them."""
 
 
-@record
-class Counters:
+class Counters(Struct, frozen=True):
     """The parts of a problem that describe counters. ``names``: for each ledger, the (set, counter) of each number."""
 
     charges: tuple[Charge | None, ...] | None

@@ -7,11 +7,10 @@ bit per device, and the survey puts the meaning of a bit into words.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.allocation.capacity import Arithmetic, CapacityFault, Unfit, consumption, nano
 from dractl.allocation.taints import preventing
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dractl.model.claims import (
     DeviceClaim,
     DeviceRequest,
@@ -18,7 +21,6 @@ from dractl.model.claims import (
 )
 from dractl.model.core import ContainerExtendedResourceRequest
 from dractl.model.meta import ObjectMeta
-from dractl.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,8 +37,7 @@ IMPLICIT_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 EXTENDED_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim"
 
 
-@record
-class ExtendedResources:
+class ExtendedResources(Struct, frozen=True):
     """Devices that a pod's extended resources need on one node.
 
     ``claim`` is None if devices back none of them there. ``mappings`` name the request that each container uses.

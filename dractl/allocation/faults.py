@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from dractl.records import record
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from dractl.allocation.state import DeviceID
@@ -37,8 +37,7 @@ FaultKind = Literal[
 ]
 
 
-@record
-class Fault:
+class Fault(Struct, frozen=True):
     """An error of kube-scheduler's allocator. Fields that do not apply are None.
 
     ``claim`` is ``namespace/name``; ``constraint`` an index in that claim; ``pool`` is (driver, pool); ``issue`` reads
@@ -65,8 +64,7 @@ class AttemptFailed(Exception):
         self.fault = fault
 
 
-@record
-class DuplicateDevice:
+class DuplicateDevice(Struct, frozen=True):
     """Two devices of a pool have the same name."""
 
     device: str
@@ -77,8 +75,7 @@ class DuplicateDevice:
         return f"duplicate device name {self.device}"
 
 
-@record
-class DuplicateCounterSet:
+class DuplicateCounterSet(Struct, frozen=True):
     """Two counter sets of a pool have the same name."""
 
     counter_set: str
@@ -89,8 +86,7 @@ class DuplicateCounterSet:
         return f"duplicate counter set name {self.counter_set}"
 
 
-@record
-class DanglingCounterSet:
+class DanglingCounterSet(Struct, frozen=True):
     """A device consumes counters of a set that the pool does not have."""
 
     counter_set: str
@@ -102,8 +98,7 @@ class DanglingCounterSet:
         return f"counter set {self.counter_set} not found"
 
 
-@record
-class DanglingCounter:
+class DanglingCounter(Struct, frozen=True):
     """A device consumes a counter that its counter set does not have."""
 
     counter_set: str

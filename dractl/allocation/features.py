@@ -9,9 +9,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal
 
+from msgspec import Struct
+
 from dractl.allocation.bugs import bugs_of
 from dractl.model.releases import GATES, Target, has_change
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -99,8 +100,7 @@ def _number(release: str) -> int:
     return int(release.partition(".")[2])
 
 
-@record
-class Behaviour:
+class Behaviour(Struct, frozen=True):
     """How one variant of one release differs from the others, apart from features and bugs.
 
     ``ordered``: pools and slices are sorted and the devices of a request are taken in increasing order, so that only
@@ -126,8 +126,7 @@ class Behaviour:
     bugs: frozenset[str]
 
 
-@record
-class Features:
+class Features(Struct, frozen=True):
     """A release, the feature gates that are on in its scheduler, and their consequences.
 
     ``on``: names of gates. ``cel_on``: those that CEL sees; None for the same. ``variant`` forces one of upstream's

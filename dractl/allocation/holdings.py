@@ -6,10 +6,9 @@ with the bugs of the releases that leak on the way back.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dractl.allocation.constraints import ConstraintFault, tracker
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from dractl.allocation.problem import Problem, Vector

@@ -6,12 +6,13 @@ kept until the search reaches the device, which is when the scheduler encounters
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from dractl.cel import EvalError, environment, require
 from dractl.model.releases import Target
 from dractl.model.slices import Device
-from dractl.records import NamedTuple, record
 
 if TYPE_CHECKING:
     from dractl.allocation.features import Behaviour, Features
@@ -32,8 +33,7 @@ class Question(NamedTuple):
     selectors: tuple[str, ...]
 
 
-@record
-class Failure:
+class Failure(Struct, frozen=True):
     """A selector that fails: of the class (``scope`` is its text) or of the request (``scope`` is None)."""
 
     scope: str | None

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import Struct, field
+
 from dractl.allocation.faults import (
     AttemptFailed,
     DanglingCounter,
@@ -18,7 +20,6 @@ from dractl.allocation.faults import (
 )
 from dractl.allocation.nodes import SelectorFault, node_matches
 from dractl.allocation.state import DeviceID
-from dractl.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 PoolID = tuple[str, str]
 
 
-@record
-class PoolDevice:
+class PoolDevice(Struct, frozen=True):
     """A device in a pool that the node can use."""
 
     id: DeviceID
@@ -39,8 +39,7 @@ class PoolDevice:
     slice: ResourceSlice
 
 
-@record(frozen=False)
-class Pool:
+class Pool(Struct):
     """A pool as one node sees it.
 
     ``slices`` have the devices for the node, ``others`` those for other nodes, which matter for counters.

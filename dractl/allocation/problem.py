@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from dractl.records import record
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,8 +35,7 @@ Scalar = tuple[str, object]  # (type, value)
 Value = Scalar | frozenset[Scalar] | Mark | None  # None: the device lacks the attribute
 
 
-@record
-class Slot:
+class Slot(Struct, frozen=True):
     """A request, or an alternative of one.
 
     ``every`` lists the devices of mode All in their order; it is None for ExactCount. ``selectable``: the devices that
@@ -61,8 +60,7 @@ class Slot:
 ConstraintKind = Literal["match", "match-unrestored", "distinct", "distinct-last"]
 
 
-@record
-class Constraint:
+class Constraint(Struct, frozen=True):
     """A constraint of a claim. ``values``: for each slot the value of each device, None for a slot that is not covered.
 
     With lists, a value is a set: the sets of a match must have a value in common, those of a distinct none.
@@ -73,8 +71,7 @@ class Constraint:
     values: tuple[tuple[Value, ...] | None, ...]
 
 
-@record
-class Charge:
+class Charge(Struct, frozen=True):
     """Counters that a device consumes: the ledger, which of the ledger's pools the device is in, amount by counter."""
 
     ledger: int
@@ -82,8 +79,7 @@ class Charge:
     amounts: tuple[tuple[int, int], ...]
 
 
-@record
-class Ledger:
+class Ledger(Struct, frozen=True):
     """Counters of a pool.
 
     ``available``: for each pool (several only if pools share a ledger) the remaining amount of each counter, None for a
@@ -93,8 +89,7 @@ class Ledger:
     available: tuple[tuple[int | None, ...], ...]
 
 
-@record
-class Rules:
+class Rules(Struct, frozen=True):
     """The parts of a variant's behaviour that shape the search.
 
     ``combinations``: the devices of a request are taken in increasing order. ``limit_unwinds``: see
@@ -111,8 +106,7 @@ class Rules:
     recheck_by_position: bool
 
 
-@record
-class Problem:
+class Problem(Struct, frozen=True):
     """Everything that decides the search.
 
     ``requests``: by request the numbers of its slots, one, or one for each alternative. ``choices``: whether a request

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.allocation.faults import AttemptFailed, Fault
 from dractl.model.claims import (
     AllocationResult,
@@ -12,7 +14,6 @@ from dractl.model.claims import (
     DeviceRequestAllocationResult,
 )
 from dractl.model.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,8 +33,7 @@ FILTER_TIMEOUT = 10.0
 _MARGIN = 2.0  # the error of upstream_seconds, as a factor
 
 
-@record
-class Cost:
+class Cost(Struct, frozen=True):
     """The cost of a verdict. ``work``: devices that our search examined.
 
     ``upstream_steps``: how often upstream's search calls allocateOne, estimated where ours was pruned;
@@ -45,8 +45,7 @@ class Cost:
     upstream_seconds: float = 0.0
 
 
-@record
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The scheduler's verdict on one node.
 
     ``unordered``: upstream walks pools in random order here, and another order could lead to another verdict.
@@ -71,15 +70,13 @@ class Verdict:
         return ""
 
 
-@record
-class Allocated(Verdict):
+class Allocated(Verdict, frozen=True):
     """All claims are allocated, in their order; a share ID is :data:`SHARE_ID`."""
 
     results: tuple[AllocationResult, ...] = ()
 
 
-@record
-class Unallocatable(Verdict):
+class Unallocatable(Verdict, frozen=True):
     """Proven: the claims cannot be allocated on this node."""
 
     @property
@@ -90,8 +87,7 @@ class Unallocatable(Verdict):
 INVALID_POOLS = Fault("pools-invalid", "invalid resource pools were encountered")
 
 
-@record
-class NodeError(Verdict):
+class NodeError(Verdict, frozen=True):
     """An error that rejects this node only."""
 
     fault: Fault = INVALID_POOLS
@@ -101,8 +97,7 @@ class NodeError(Verdict):
         return self.fault.text
 
 
-@record(kw_only=True)
-class Fatal(Verdict):
+class Fatal(Verdict, frozen=True, kw_only=True):
     """An error that ends the scheduling attempt for all nodes."""
 
     fault: Fault
@@ -117,8 +112,7 @@ class Fatal(Verdict):
         return self.fault.text
 
 
-@record
-class Exhausted(Verdict):
+class Exhausted(Verdict, frozen=True):
     """The budget ended before a solution or a proof was found."""
 
     @property
@@ -131,8 +125,7 @@ class Exhausted(Verdict):
         return "search budget exhausted"
 
 
-@record
-class Unsupported(Verdict):
+class Unsupported(Verdict, frozen=True):
     """No allocator of this release supports the features."""
 
     text: str = ""

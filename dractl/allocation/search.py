@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from dractl.allocation.bounds import Bounds
 from dractl.allocation.holdings import Aborted, AbortReason, Holdings, Undo
 from dractl.allocation.problem import FAULT, bits
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 RESULTS_MAX: Final = 32  # resourceapi.AllocationResultsMaxSize
 
 
-@record
-class Solution:
+class Solution(Struct, frozen=True):
     """``picks``: (slot, device) in the order of allocation; ``chosen``: by request the alternative that was taken."""
 
     picks: tuple[tuple[int, int], ...]
@@ -35,16 +35,14 @@ class Solution:
     steps: float
 
 
-@record
-class NoSolution:
+class NoSolution(Struct, frozen=True):
     """Proven: no solution exists."""
 
     work: int
     steps: float
 
 
-@record
-class Abort:
+class Abort(Struct, frozen=True):
     """The attempt ends at ``device`` while it is tried for ``slot``.
 
     ``device``: its selectors, its capacity or its pool cannot be evaluated. ``constraint``: All cannot have it;
@@ -60,8 +58,7 @@ class Abort:
     detail: tuple[int, int] = (0, 0)
 
 
-@record
-class OutOfBudget:
+class OutOfBudget(Struct, frozen=True):
     """The budget ended before a solution or a proof was found."""
 
     work: int

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from dractl.records import NamedTuple, field, record
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,8 +40,7 @@ class DeviceID(NamedTuple):
 _NOTHING: Mapping[DeviceID, Mapping[str, Quantity]] = MappingProxyType({})
 
 
-@record
-class AllocatedState:
+class AllocatedState(Struct, frozen=True):
     """Devices that other claims hold.
 
     ``devices`` are held whole; ``shared`` are those of which at least one share is held; ``capacity`` is what those

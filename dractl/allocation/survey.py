@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from dractl.records import record
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from dractl.allocation.faults import Fault, PoolFault
@@ -46,8 +46,7 @@ LossCode = Literal[
 ]
 
 
-@record
-class Loss:
+class Loss(Struct, frozen=True):
     """One device that a stage loses. Fields that do not apply are None."""
 
     device: DeviceID
@@ -65,8 +64,7 @@ class Loss:
     total: str | None = None
 
 
-@record
-class Stage:
+class Stage(Struct, frozen=True):
     """One step of the funnel: ``kept`` and ``lost`` together are what the stage before kept."""
 
     name: StageName
@@ -78,8 +76,7 @@ class Stage:
     attribute: str | None = None
 
 
-@record
-class RequestSurvey:
+class RequestSurvey(Struct, frozen=True):
     """The stages of one request, or of one alternative of a request with ``firstAvailable``.
 
     ``wanted`` is the number of devices: the count, or for mode All the number that the selectors match. ``candidates``
@@ -115,8 +112,7 @@ class RequestSurvey:
         return len(self.candidates) >= max(self.wanted, 1 if self.mode == "All" else 0)
 
 
-@record
-class PoolSurvey:
+class PoolSurvey(Struct, frozen=True):
     """A pool that the node sees, and whether the scheduler uses it."""
 
     driver: str
@@ -129,8 +125,7 @@ class PoolSurvey:
     devices: int  # devices for the node
 
 
-@record
-class ValueGroup:
+class ValueGroup(Struct, frozen=True):
     """The candidates of the constrained requests that share one value of the attribute."""
 
     value: str
@@ -138,8 +133,7 @@ class ValueGroup:
     fits: bool  # matchAttribute: every request finds as many as it wants in this group
 
 
-@record
-class ConstraintSurvey:
+class ConstraintSurvey(Struct, frozen=True):
     """A constraint of a claim, and the candidates for each value of its attribute."""
 
     claim: str
@@ -156,8 +150,7 @@ class ConstraintSurvey:
         return any(group.fits for group in self.groups)
 
 
-@record
-class Survey:
+class Survey(Struct, frozen=True):
     """A node's devices for a pod's claims, request by request."""
 
     node: str

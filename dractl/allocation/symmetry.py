@@ -8,10 +8,9 @@ the search need not be tried again if that much is equal.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.allocation.problem import bits
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

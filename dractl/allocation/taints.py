@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dractl.cel import environment
 from dractl.model.releases import Target
 from dractl.model.slices import Device
 from dractl.model.taints import DeviceTaintSelector
-from dractl.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -46,8 +48,7 @@ class Uncompilable(Exception):
     """A selector of a DeviceTaintRule, or of its class, does not compile."""
 
 
-@record
-class Reach:
+class Reach(Struct, frozen=True):
     """The devices that a DeviceTaintRule taints: those of one driver, pool and name, if these are not None, for which
     all programs are true."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.cluster.kinds import kind_of, not_found
 from dractl.cluster.podgroups import shared_claim
@@ -25,8 +26,7 @@ _OWN_METADATA = ("uid", "resourceVersion", "creationTimestamp", "deletionTimesta
 _MADE = "copy"  # the template that stands for a claim of which there are to be more
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """Pods to place in ``state``. ``pod`` is what all copies have in common; ``name`` is ``Kind/namespace/name``.
     ``stand_in``: a claim or template is asked about, and the pod stands for whoever would use it."""
 

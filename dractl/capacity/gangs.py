@@ -7,8 +7,9 @@ with a topology constraint is tried on the nodes of one domain after the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.capacity.replicas import first_of
 from dractl.cluster.podgroups import group_of, members, minimum, object_of
@@ -28,15 +29,13 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class NoGroup:
+class NoGroup(Struct, frozen=True):
     """The object that the pods name as their ``group`` (``Kind/namespace/name``) does not exist."""
 
     group: str
 
 
-@dataclass(frozen=True, slots=True)
-class TooFewPods:
+class TooFewPods(Struct, frozen=True):
     """The gang has fewer pods than start together, so PreEnqueue keeps them."""
 
     group: str
@@ -44,8 +43,7 @@ class TooFewPods:
     pods: int
 
 
-@dataclass(frozen=True, slots=True)
-class HeldBack:
+class HeldBack(Struct, frozen=True):
     """PreEnqueue holds back ``pod`` with the stops of ``attempt``, and the group waits for it."""
 
     group: str
@@ -54,16 +52,14 @@ class HeldBack:
     attempt: Attempt
 
 
-@dataclass(frozen=True, slots=True)
-class Unequal:
+class Unequal(Struct, frozen=True):
     """Pods of the group differ in what must be the same; ``text`` is the scheduler's message."""
 
     group: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class NoDomain:
+class NoDomain(Struct, frozen=True):
     """No node has the label ``key`` of the group's topology constraint, or none with the value that pods of the group
     that are on nodes have."""
 
@@ -71,8 +67,7 @@ class NoDomain:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class TooFewFit:
+class TooFewFit(Struct, frozen=True):
     """Of ``pods`` in all ``placed`` have a node and ``fits`` more get one, which is less than ``minimum``; of a group
     that has started none fits, and ``minimum`` is 1.
 
@@ -91,8 +86,7 @@ class TooFewFit:
     domain: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Undecided:
+class Undecided(Struct, frozen=True):
     """The budget ran out before it was clear whether ``minimum`` pods fit; ``fits`` do."""
 
     group: str

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.allocation import AllocatedState, DeviceID, apply_taint_rules
 from dractl.capacity.summaries import Amount, Partitions, Shared, consumes, counters, partitions, shared
@@ -31,8 +33,7 @@ _MODELS = ("productName", "model", "pciDevice", "chipType", "modelName", "type")
 _OUT_OF_SERVICE = ("NoSchedule", "NoExecute")
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceRow:
+class DeviceRow(Struct, frozen=True):
     """One device. ``node`` is None for a device that several nodes reach; ``classes`` are the DeviceClasses that match
     it; ``taints`` are written ``key=value:effect``, with those of DeviceTaintRules."""
 
@@ -49,8 +50,7 @@ class DeviceRow:
     taints: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PoolRow:
+class PoolRow(Struct, frozen=True):
     """One pool in its newest generation. The four counts are those that a ResourcePoolStatusRequest answers (kubernetes
     pkg/controller/resourcepoolstatusrequest/controller.go), None for a pool of which slices are missing; two of them
     also where not every claim may be read."""
@@ -77,8 +77,7 @@ class PoolRow:
         return self.slices == self.expected and not self.duplicates
 
 
-@dataclass(frozen=True, slots=True)
-class Inventory:
+class Inventory(Struct, frozen=True):
     """All pools and devices, sorted by driver, pool and the order of publication."""
 
     pools: tuple[PoolRow, ...]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.capacity.copies import shares_claims
 from dractl.cluster.pods import ended
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Islands:
+class Islands(Struct, frozen=True):
     """The parts that each node has to itself: pods, slices, and the claims that hold its devices."""
 
     state: ClusterState

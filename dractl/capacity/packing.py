@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.allocation import Allocated, Exhausted
 from dractl.capacity.bounds import at_most
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Most:
+class Most(Struct, frozen=True):
     """Copies that some order of placing reaches; ``proven`` if none reaches more. Else none reaches more than
     ``bound``, if that is known."""
 

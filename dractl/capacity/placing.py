@@ -9,8 +9,9 @@ chance in kube-scheduler, and here it is the node with the fewest copies.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.capacity.binding import bound, moved
 from dractl.capacity.islands import Islands
@@ -34,8 +35,7 @@ BUDGET = 100_000
 """Attempts on one node after which placing ends undecided; some tens of seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFit:
+class NodeFit(Struct, frozen=True):
     """Copies that one node takes, and the devices (``driver/pool/device``) that these get."""
 
     name: str
@@ -43,8 +43,7 @@ class NodeFit:
     devices: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(Struct, frozen=True):
     """Copies that fit: in all and by node. ``state`` is the cluster with them in it, ``stopped`` the attempt for the
     next copy there; ``undecided`` if the budget ended first."""
 
@@ -88,8 +87,7 @@ def place(
     return _in_turn(subject, scheduler, filled, limit, budget, tell)
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """Copies that quotas admit, and the refusal of the next one; None without a quota that matters."""
 
     copies: int = sys.maxsize
@@ -107,8 +105,7 @@ def admitted(subject: Subject, features: Features, first: Attempt) -> Limit:
     return Limit() if found is None else Limit(*found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Filled:
+class _Filled(Struct, frozen=True):
     """Devices of the copies on each node, the cluster with these copies, and their number."""
 
     nodes: dict[str, list[tuple[str, ...]]]
@@ -163,8 +160,7 @@ def _fill_each(
     return _Filled(nodes, _with(subject.state, placed), len(placed), undecided=attempts >= budget)
 
 
-@dataclass(frozen=True, slots=True)
-class _Copy:
+class _Copy(Struct, frozen=True):
     """A placed copy: its own claims as allocated."""
 
     claims: tuple[Raw, ...]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.cluster.pods import ended
 from dractl.cluster.state import map_at, text_at
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class PluginRow:
+class PluginRow(Struct, frozen=True):
     """An extended resource of a node: units that its device plugin offers, and that running pods request."""
 
     node: str

@@ -4,8 +4,9 @@ can use.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.cluster.podgroups import group_of
 from dractl.cluster.pods import consumers, ended, reserved_for
@@ -22,16 +23,14 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
+class NextStep(Struct, frozen=True):
     """A step to take or a thing to look at, and its command, if there is one."""
 
     text: str
     command: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One thing to clean up. ``objects`` are ``Kind/[namespace/]name`` or ``driver/pool/device``."""
 
     code: str

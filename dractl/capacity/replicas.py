@@ -6,9 +6,10 @@ that differ, such as a leader and its workers, are placed in turn; other orders 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice, permutations
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.capacity.binding import bound
 from dractl.capacity.copies import Subject
@@ -39,8 +40,7 @@ _LABELS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Pods that fit if ``request`` of a template (``claim/request``) had its one ``alternative`` alone."""
 
     request: str
@@ -48,8 +48,7 @@ class Choice:
     fits: int
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
+class Together(Struct, frozen=True):
     """Pods of a group that fit: ``fits`` in their order. The first of the others is ``pending``; ``attempt`` is
     kube-scheduler's for it, in ``state``, the cluster with those that fit.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.capacity.inventory import PCIE_ROOT
 from dractl.cluster.devices import Devices
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from dractl.scheduler.verdict import NodeVerdict
 
 
-@dataclass(frozen=True, slots=True)
-class Stranded:
+class Stranded(Struct, frozen=True):
     """Free devices of one driver on one PCIe root of a node (None: the devices name no root)."""
 
     driver: str

@@ -6,8 +6,9 @@ counters that they are worked out from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.model import Quantity
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     CounterName = tuple[str, str]  # counter set, counter
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(Struct, frozen=True):
     """A capacity or counter, what is consumed of it and what is left, as quantities."""
 
     name: str
@@ -35,8 +35,7 @@ class Amount:
         return cls(name, str(total), str(consumed), str(left if left.sign() > 0 else Quantity()))
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(Struct, frozen=True):
     """Devices that several claims may share: ``full`` are in no claim, ``partial`` are in one or more."""
 
     full: int
@@ -44,8 +43,7 @@ class Shared:
     capacity: tuple[Amount, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Partitions:
+class Partitions(Struct, frozen=True):
     """Partitions of one type: how many there are, and how many more the counters that are left allow."""
 
     attribute: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.cli import published, terminal
 from dractl.errors import UsageError
-from dractl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

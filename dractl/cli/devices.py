@@ -114,7 +114,7 @@ def _report(
     output: str,
     to_file: object,
 ) -> str:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from dractl.capacity import inventory, plugins, problems
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from msgspec import Struct, field
+
 from dractl.cli.options import Option
 from dractl.errors import UsageError
-from dractl.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,8 +27,7 @@ DriverOption = Annotated[
 ]
 
 
-@record
-class Configured:
+class Configured(Struct, frozen=True):
     """Versions of drivers, and their options, by driver."""
 
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from dractl.cli import common, source, terminal
 from dractl.cli.options import Argument, Exit, Option
 from dractl.errors import InputError, UsageError
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
+from msgspec import Struct
+
 from dractl.cli import common, driver_options
 from dractl.cli.options import Argument, Exit, Option
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -215,8 +216,7 @@ def command(
     _end(report, failed=failed, fail_on_skipped=fail_on_skipped and not exit_zero)
 
 
-@record
-class Job:
+class Job(Struct, frozen=True):
     """The input, and the rules and options for linting it."""
 
     paths: list[str]
@@ -374,8 +374,7 @@ def _processors() -> int:
     return min(usable or 1, 8)
 
 
-@record
-class _Output:
+class _Output(Struct, frozen=True):
     """A report in a format, to a file or to standard output."""
 
     format: str

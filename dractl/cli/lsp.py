@@ -6,9 +6,10 @@ import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
+from msgspec import Struct, field
+
 from dractl.cli import common
 from dractl.cli.options import Option
-from dractl.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,8 +65,7 @@ def command(
         server.start_io(stdout=output)
 
 
-@record(frozen=False)
-class Editor:
+class Editor(Struct):
     """Open texts, and the diagnostics of their newest versions by address.
 
     ``exclude``: patterns as in .gitignore of files that are not checked.

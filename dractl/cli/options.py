@@ -9,9 +9,7 @@ tests/cli/test_options.py checks that both read the same.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
-
-from dractl.records import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

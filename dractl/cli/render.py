@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec.structs import replace
 
 from dractl.cli import common, driver_options
 from dractl.cli.node import From, SysfsRoot, read_node

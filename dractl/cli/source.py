@@ -7,9 +7,10 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
+from msgspec import Struct
+
 from dractl.cli import common, terminal
 from dractl.cli.options import Option
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,8 +42,7 @@ AsGroup = Annotated[
 ]
 
 
-@record
-class Cluster:
+class Cluster(Struct, frozen=True):
     """A cluster's objects and the scope of the question: ``namespace`` (None: all), the words for custom kinds that the
     cluster has, and the release and gates of its scheduler. ``files`` are the objects of files in addition to those of
     a live cluster: without names, only these are asked about."""

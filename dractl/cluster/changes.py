@@ -10,8 +10,9 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.cluster.state import CLUSTER_SCOPED, map_at, maps_at, owning_pods
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,23 +20,20 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState, Key
 
 
-@record
-class Patch:
+class Patch(Struct, frozen=True):
     """An RFC 6902 patch of an object of the source, named ``Kind/[namespace/]name``."""
 
     target: str
     operations: tuple[Mapping[str, Any], ...]
 
 
-@record
-class Delete:
+class Delete(Struct, frozen=True):
     """An object to delete (a pod: to end), named ``Kind/[namespace/]name``."""
 
     target: str
 
 
-@record
-class Create:
+class Create(Struct, frozen=True):
     """An object to create."""
 
     value: Mapping[str, Any]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.allocation import DeviceID
 from dractl.cluster.pods import consumers, ended
 from dractl.cluster.state import key_of, list_at, maps_at, text_at
 from dractl.cluster.workloads import workload
 from dractl.objects import identity, newest
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
-@record
-class Holder:
+class Holder(Struct, frozen=True):
     """A holder of devices: a claim, the pod that it is reserved for (None: no pod), and the pod's workload."""
 
     claim: str  # namespace/name

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.cluster.state import map_at, maps_at, text_at
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
-@record
-class Idle:
+class Idle(Struct, frozen=True):
     """Why a workload creates no pods although nothing refuses them, and the command that makes it create some."""
 
     why: str

@@ -13,9 +13,10 @@ import tempfile
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import IO, TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.errors import InputError
 from dractl.patterns import pattern
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -32,8 +33,7 @@ _LOG = pattern(r"[EWI]\d{4} |Warning: ")  # klog's lines, and warnings of the AP
 _LIMITS = ("--chunk-size=500", "--request-timeout=30s", "--ignore-not-found")
 
 
-@record
-class Login:
+class Login(Struct, frozen=True):
     """The cluster to ask, and as whom: kubectl's ``--context``, ``--kubeconfig``, ``--as`` and ``--as-group``. None
     leaves the choice to kubectl."""
 
@@ -50,8 +50,7 @@ class Login:
         return [word for option, value in chosen if value for word in (option, value)]
 
 
-@record
-class Result:
+class Result(Struct, frozen=True):
     """Exit code and output of one kubectl."""
 
     code: int

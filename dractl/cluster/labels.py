@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.errors import UsageError
 from dractl.patterns import pattern
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,8 +20,7 @@ _TERM = pattern(
 )
 
 
-@record
-class Term:
+class Term(Struct, frozen=True):
     """One requirement: the label ``key`` has one of ``values`` (None: any), or, with ``negated``, has not."""
 
     key: str
@@ -33,8 +33,7 @@ class Term:
         return has is not self.negated
 
 
-@record
-class LabelSelector:
+class LabelSelector(Struct, frozen=True):
     """Requirements that all must hold."""
 
     terms: tuple[Term, ...]

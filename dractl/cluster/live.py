@@ -11,6 +11,8 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.cluster import kubectl
 from dractl.cluster.kinds import KINDS
 from dractl.cluster.kubectl import Login, Result
@@ -19,7 +21,6 @@ from dractl.cluster.pods import is_pending
 from dractl.cluster.rights import Rights, Unread
 from dractl.cluster.state import ClusterState, add, at, maps_at, text_at
 from dractl.errors import InputError
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Live", "Login", "read"]
 
 
-@record
-class Live:
+class Live(Struct, frozen=True):
     """A cluster's objects. ``namespace`` is that of the kubeconfig, ``notes`` name what else may not be read, and
     ``kinds`` maps the words of the question to the kinds that the cluster has for them."""
 
@@ -40,8 +40,7 @@ class Live:
     kinds: Mapping[str, str]
 
 
-@record
-class _Resource:
+class _Resource(Struct, frozen=True):
     """A resource to read: its name with its group, its kind, and what a note calls it. ``vital``: without it devices
     cannot be compared."""
 
@@ -57,8 +56,7 @@ class _Resource:
         return self.name.partition(".")[0]
 
 
-@record
-class _Call:
+class _Call(Struct, frozen=True):
     """Resources that one kubectl reads together."""
 
     resources: tuple[_Resource, ...]
@@ -207,8 +205,7 @@ def _notes(rights: Rights, *, partly: bool) -> list[str]:
     return [*notes, *([f"not allowed to read {', '.join(dict.fromkeys(refused))}"] if refused else [])]
 
 
-@record
-class _Reading:
+class _Reading(Struct, frozen=True):
     """What has been read so far, what may not be read, whom the API server refused, and notes; they grow with each
     answer."""
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shlex
 
-from dractl.records import record
+from msgspec import Struct
 
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
-@record
-class Unread:
+class Unread(Struct, frozen=True):
     """A resource that may not be listed in the whole cluster. ``namespace`` is the only one in which it may be; empty
     if it may be listed nowhere."""
 
@@ -19,8 +18,7 @@ class Unread:
     namespace: str = ""
 
 
-@record
-class Rights:
+class Rights(Struct, frozen=True):
     """The resources that may not be read, and the user who may not, as the API server names them."""
 
     unread: tuple[Unread, ...] = ()

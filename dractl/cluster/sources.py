@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.cluster.kinds import KINDS
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, add
 from dractl.errors import InputError
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 _ENDINGS = (".yaml", ".yml", ".json", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".zip")
 
 
-@record
-class Sources:
+class Sources(Struct, frozen=True):
     """The requested input: names of subjects, files to read, and the origin of devices."""
 
     names: tuple[str, ...]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from math import comb
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 
@@ -16,8 +17,7 @@ PLACES = {PCIE_ROOT: "PCIe root", NUMA_NODE: "NUMA node"}
 """The standard attributes that claims align devices by, and what they stand for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
+class Alignment(Struct, frozen=True):
     """``gpus`` GPUs and ``nics`` NICs with one value of ``attribute``.
 
     ``ways`` counts the combinations, ``places`` the PCIe roots or NUMA nodes that have at least one.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT
 from dractl.patterns import pattern
@@ -24,8 +25,7 @@ _ADDRESSES = (PCI_BUS_ID, "dra.net/pciAddress", "pciAddress")
 _ADDRESS_IN_NAME = pattern(r"(?<![0-9a-f])([0-9a-f]{4,8})-([0-9a-f]{2})-([0-9a-f]{2})-([0-7])(?![0-9a-f])")
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(Struct, frozen=True):
     """A device as a driver would publish it.
 
     ``pcie_root`` and ``numa_node`` are the standard attributes that claims match by; None where the driver publishes
@@ -53,8 +53,7 @@ class Published:
         return self.pcie_root if attribute == PCIE_ROOT else self.numa_node
 
 
-@dataclass(frozen=True)
-class Publication:
+class Publication(Struct, frozen=True, dict=True):
     """The devices that the node's drivers would publish, and the functions that they would not.
 
     ``drivers`` maps each driver with devices to the version that was rendered. ``silent`` maps drivers that publish

@@ -6,9 +6,10 @@ would allocate it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.discovery.publication import GPU_DRIVERS
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
@@ -28,8 +29,7 @@ _SELECTORS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """A claim that fits the node.
 
     ``alignment`` describes how close its devices are, ``devices`` (``request: driver/device``) are those it would get

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers import reported
 from dractl.drivers.profile import Catalogue, Inventory, Options, one_slice, version_index
@@ -19,8 +20,7 @@ def unchanged(device: dict[str, Any]) -> dict[str, Any]:
     return device
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Struct, frozen=True):
     """The profile of such a driver. ``shape`` completes a device with what the driver always adds."""
 
     name: str

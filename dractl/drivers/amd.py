@@ -6,8 +6,10 @@ the versions are those of :mod:`dractl.drivers.amd_catalogue`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.drivers import amd_partitions, amd_vfio
 from dractl.drivers.amd_catalogue import BETWEEN, CATALOGUE, NAME, VENDOR, since
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
 _DOMAIN = 4  # digits: the driver looks for [0-9a-fA-F][0-9a-fA-F][0-9a-fA-F][0-9a-fA-F]:*
 
 
-@dataclass(frozen=True, slots=True)
-class _Amd:
+class _Amd(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

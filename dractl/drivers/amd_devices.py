@@ -5,8 +5,9 @@ Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin/deviceinfo.go (GetDevice)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers.amd_catalogue import GPU, PARTITION, since
 from dractl.drivers.standard import PCIE_ROOT, bus_id, numa_node, pcie_root
@@ -25,8 +26,7 @@ _FAMILIES = dict.fromkeys((90400, 90401, 90402, 90500), "AI")
 _UNKNOWN_MEMORY = {GPU: 80 << 30, PARTITION: 20 << 30}  # getMemoryBytes of 2025.10
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """A GPU, or a partition of it, that has DRM nodes of its own. Numbers are None where KFD does not list it."""
 
     gpu: Gpu

@@ -6,8 +6,9 @@ buildLibvNPUDeviceCapacities), state.go (CreatePredefinedDeviceClasses), pkg/con
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers import reported
 from dractl.drivers.agent import shared, steps
@@ -58,8 +59,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ascend:
+class _Ascend(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

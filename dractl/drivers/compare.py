@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.model import to_v1
 from dractl.objects import newest, slice_of
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
 _MISSING = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One difference. Without ``path`` the whole device is on one side only; ``None`` is what a side lacks."""
 
     driver: str

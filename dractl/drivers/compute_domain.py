@@ -5,8 +5,9 @@ Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/compute-domain-kubelet-plugin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers import nvidia_start, nvidia_versions
 from dractl.drivers.nvidia_catalogue import since
@@ -53,8 +54,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _ComputeDomain:
+class _ComputeDomain(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

@@ -5,8 +5,9 @@ Source: kubernetes-sigs/dra-driver-cpu, pkg/device/builder.go (v0.2: pkg/driver/
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers.profile import (
     Attribute,
@@ -84,8 +85,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Cpu:
+class _Cpu(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 
@@ -136,8 +136,7 @@ class _Cpu:
 PROFILE = _Cpu()
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
+class _Node(Struct, frozen=True):
     """The input of devices. ``cpus`` are the CPUs that the driver publishes, each with its core; ``roots`` the CPUs
     near each PCIe root; ``standard`` says whether resource.kubernetes.io/numaNode is published."""
 

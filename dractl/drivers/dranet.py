@@ -7,8 +7,9 @@ programs: an interface is rendered as one without.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers import dranet_cloud, dranet_filter, ghw
 from dractl.drivers.ghw import UNKNOWN, network_functions
@@ -147,8 +148,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Dranet:
+class _Dranet(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 
@@ -200,8 +200,7 @@ class _Dranet:
 PROFILE = _Dranet()
 
 
-@dataclass(frozen=True, slots=True)
-class _Version:
+class _Version(Struct, frozen=True):
     index: int
 
     def since(self, version: str) -> bool:

@@ -5,8 +5,9 @@ Source: kubernetes-sigs/dra-example-driver, internal/profiles/gpu/gpu.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers.profile import (
     Attribute,
@@ -58,8 +59,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Example:
+class _Example(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

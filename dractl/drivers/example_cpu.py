@@ -5,8 +5,9 @@ Source: kubernetes-sigs/dra-example-driver v0.4.0, internal/profiles/cpu/cpu.go,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers.profile import (
     Attribute,
@@ -46,8 +47,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Cpu:
+class _Cpu(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

@@ -5,8 +5,9 @@ Source: kubernetes-sigs/dra-example-driver v0.4.0, internal/profiles/net/net.go,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers.profile import (
     Attribute,
@@ -58,8 +59,7 @@ _CAPACITY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Net:
+class _Net(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

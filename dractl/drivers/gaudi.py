@@ -6,8 +6,9 @@ pkg/gaudi/{discovery/discovery.go,device/device.go}.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers.profile import (
     Attribute,
@@ -66,8 +67,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Gaudi:
+class _Gaudi(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

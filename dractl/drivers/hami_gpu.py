@@ -5,8 +5,9 @@ Source: Project-HAMi/k8s-dra-driver@ebeaad9 cmd/hami-kubelet-plugin/hami_core.go
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers import nvidia_start
 from dractl.drivers.agent import shared, steps
@@ -60,8 +61,7 @@ CATALOGUE = Catalogue(
 _POLICIES = {"cores": steps("0", "1"), "memory": steps("1Mi", "1Mi")}
 
 
-@dataclass(frozen=True, slots=True)
-class _Hami:
+class _Hami(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

@@ -6,8 +6,9 @@ for 0.10 at the tag gpu-v0.10.1, with pkg/helpers/device.go (DeterminePCIRoot).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers.profile import (
     Attribute,
@@ -147,8 +148,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Intel:
+class _Intel(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

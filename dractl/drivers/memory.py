@@ -6,8 +6,9 @@ hack/ci/install.tmpl.yaml; jaypipes/ghw pkg/topology/topology_linux.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers.profile import (
     Attribute,
@@ -57,8 +58,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Memory:
+class _Memory(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

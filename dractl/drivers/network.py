@@ -8,8 +8,9 @@ and whatever else the API knows of devices, such as ``bindingConditions``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.errors import InputError
 from dractl.patterns import pattern
@@ -39,8 +40,7 @@ _FORMS = ("string", "int", "bool", "version", "strings", "ints", "bools", "versi
 _MOST, _MOST_TAINTED = 128, 64  # ResourceSliceMaxDevices, ...WithTaintsOrConsumesCounters
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(Struct, frozen=True):
     """The slices, and the fields that the release drops from them."""
 
     slices: tuple[dict[str, Any], ...]

@@ -5,8 +5,9 @@ Source: aws-neuron/aws-neuron-sdk@81ce03a deploy/eks/dra.rst ("Attributes Refere
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers import neuron_groups
 from dractl.drivers.profile import (
@@ -66,8 +67,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Neuron:
+class _Neuron(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

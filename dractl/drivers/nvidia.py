@@ -5,8 +5,10 @@ Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin (nvlib.go,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dractl.drivers import nvidia_shares, nvidia_start
 from dractl.drivers.nvidia_catalogue import CATALOGUE, FABRIC_MANAGER, LIST_ATTRIBUTES, NAME, VENDOR, since
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
 _SKIPPED = ("DGX Display", "NVIDIA DGX Display")  # go-nvlib's default skip list
 
 
-@dataclass(frozen=True, slots=True)
-class _Nvidia:
+class _Nvidia(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 
@@ -84,8 +85,7 @@ class _Nvidia:
 PROFILE = _Nvidia()
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(Struct):
     """Devices collected GPU by GPU. ``per_gpu`` are devices of GPUs as the gate DynamicMIG has them, each with the
     GPU's counter set if it has one; ``others`` are devices that are published together.
     """

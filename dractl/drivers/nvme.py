@@ -6,8 +6,9 @@ deploy/helm.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers.profile import (
     Attribute,
@@ -58,8 +59,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Nvme:
+class _Nvme(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

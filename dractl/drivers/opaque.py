@@ -6,9 +6,10 @@ configuration only when a pod starts, so nobody reports an error earlier.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.resources import data_dir
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from dractl.manifests.documents import Path
 
 
-@dataclass(frozen=True, slots=True)
-class OpaqueFault:
+class OpaqueFault(Struct, frozen=True):
     """A fault that a driver would report: its place in the parameters, the reason, and the nearest right name.
 
     With ``key``, the fault is the key at ``path``, not its value.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from msgspec import Struct, field
 
 from dractl.errors import UsageError
 from dractl.patterns import pattern
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 Type = Literal["string", "int", "bool", "version", "strings", "ints"]
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(Struct, frozen=True):
     """One row of a driver's attribute catalogue.
 
     ``name`` is spelled as in the driver's ResourceSlices: a bare name belongs to the driver's own domain. ``since`` is
@@ -44,8 +44,7 @@ class Attribute:
         return bool(self.when)
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+class Capacity(Struct, frozen=True):
     """One row of a driver's capacity catalogue; the fields are those of an :class:`Attribute`."""
 
     name: str
@@ -61,8 +60,7 @@ class Capacity:
         return bool(self.when)
 
 
-@dataclass(frozen=True, slots=True)
-class Taint:
+class Taint(Struct, frozen=True):
     """A taint that the driver puts on its own devices. ``value`` describes the taint's value; empty: it has none."""
 
     key: str
@@ -73,8 +71,7 @@ class Taint:
     when: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """An option of the driver itself that changes what it publishes; the first of ``values`` is its default."""
 
     name: str
@@ -82,8 +79,7 @@ class Setting:
     about: str
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True):
     """A driver's attributes and classes as data, for ``dractl rule DRIVER``, lint and completion.
 
     ``complete`` is false where devices can have attributes that are not here: an administrator adds them, or the driver
@@ -121,8 +117,7 @@ class Catalogue:
         return f"{version} ({tags})" if tags else version
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """The settings for rendering slices.
 
     ``versions`` are driver versions by driver name (absent: the newest release that dractl knows), ``settings`` are
@@ -155,8 +150,7 @@ class Options:
         return int(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """One ResourceSlice as the driver passes it to the helper library, which publishes it unchanged.
 
     A device is the mapping of a ``resource.k8s.io/v1`` Device, a counter set that of a CounterSet.
@@ -166,8 +160,7 @@ class Slice:
     counter_sets: tuple[dict[str, Any], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Inventory:
+class Inventory(Struct, frozen=True):
     """Devices that a driver would publish for a node, in its own order.
 
     ``comments`` explain single devices, by name; ``left_out`` says of PCI functions of the driver, by address, why they

@@ -6,8 +6,9 @@ pkg/qat/device/device.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers.profile import (
     Attribute,
@@ -44,8 +45,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Qat:
+class _Qat(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

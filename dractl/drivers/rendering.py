@@ -4,8 +4,10 @@ or refuses."""
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dractl.drivers import registry
 from dractl.drivers.profile import stand_in
@@ -23,8 +25,7 @@ _MAX_NAME = 253
 _SHOWN = 4  # addresses in one remark
 
 
-@dataclass(frozen=True, slots=True)
-class Rendering:
+class Rendering(Struct, frozen=True):
     """Objects of ``resource.k8s.io/v1``.
 
     ``comments`` are lines for objects by name. ``left_out`` maps a driver to the PCI functions that it does not publish

@@ -5,8 +5,9 @@ Source: ibm-aiu/dra-driver-spyre@ea0e624 pkg/types/{allocatable_device,pci_devic
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers.profile import (
     Attribute,
@@ -60,8 +61,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Spyre:
+class _Spyre(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

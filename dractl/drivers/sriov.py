@@ -9,8 +9,9 @@ select; without filter that is every VF, as with the policy ``configs: [{}]`` of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.drivers.ghw import network_functions
 from dractl.drivers.profile import (
@@ -103,8 +104,7 @@ CATALOGUE = Catalogue(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sriov:
+class _Sriov(Struct, frozen=True):
     name: str = NAME
     catalogue: Catalogue = CATALOGUE
 

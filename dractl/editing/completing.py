@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dractl.editing import expressions, fields, published
 from dractl.editing.places import outline, place_at, split_lines
 from dractl.lint.published import CLASSES, PRODUCTS
-from dractl.records import NamedTuple
 from dractl.validation.schemas import of_release
 from dractl.validation.shapes import List, Map, Struct
 from dractl.validation.tolerations import OPERATORS, effects

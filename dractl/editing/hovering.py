@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.cel.lookups import from_tokens
 from dractl.cel.tokens import tokenize
 from dractl.editing import expressions, fields, published
 from dractl.editing.places import place_at, unquoted
 from dractl.lint.published import CLASSES
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

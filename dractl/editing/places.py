@@ -6,9 +6,9 @@ Values in flow style (``{a: b}``) count as one scalar.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from dractl.patterns import pattern
-from dractl.records import NamedTuple
 
 Path = tuple["str | int", ...]
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.drivers import Attribute, find, names
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from dractl.drivers import Capacity

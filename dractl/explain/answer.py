@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import Struct, field
+
 from dractl.cluster.changes import Change, Create, Delete, Patch
 from dractl.model.camelcase import camel_case
-from dractl.records import field, record, record_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +25,7 @@ SEVERITY: tuple[Verdict, ...] = ("error", "blocked", "unallocatable", "undecided
 FITS: frozenset[Verdict] = frozenset({"allocated", "allocatable"})
 
 
-@record
-class Saw:
+class Saw(Struct, frozen=True):
     """A value that an evaluation read: ``device.driver``, or an attribute or capacity by ``domain/name``. ``value`` is
     written as in CEL, None where the device does not publish it."""
 
@@ -33,8 +33,7 @@ class Saw:
     value: str | None
 
 
-@record
-class Evaluated:
+class Evaluated(Struct, frozen=True):
     """Why a selector is false, or fails, on some of the devices: the part of it that decided, from ``start`` to ``end``
     (code points), cel-go's ``error`` if it fails, and the values that the part saw."""
 
@@ -45,8 +44,7 @@ class Evaluated:
     saw: tuple[Saw, ...]
 
 
-@record
-class Reason:
+class Reason(Struct, frozen=True):
     """One reason with a stable code; every other field is set where it is known."""
 
     code: str
@@ -81,7 +79,7 @@ class Reason:
     nearest: str | None = None
     found: tuple[str, ...] = ()
     evaluated: tuple[Evaluated, ...] = ()
-    brief: str = field(default="", metadata={"shown": False})  # the message without who holds the devices
+    brief: str = ""  # the message without who holds the devices
 
     @property
     def short(self) -> str:
@@ -89,8 +87,7 @@ class Reason:
         return self.brief or self.message
 
 
-@record
-class FunnelStage:
+class FunnelStage(Struct, frozen=True):
     """One line of the funnel: of ``of`` devices ``kept`` remain after ``stage``. ``heading`` is what a person calls the
     request: with its claim where the pod has several, or by the extended resource and the container. ``nodes``: in the
     first line of a request, summed over nodes, how many of these have devices of its class."""
@@ -105,8 +102,7 @@ class FunnelStage:
     claim: str = ""  # namespace/name
 
 
-@record
-class AllocatedDevice:
+class AllocatedDevice(Struct, frozen=True):
     """A device that the scheduler would give, or has given, to a request."""
 
     claim: str  # namespace/name
@@ -116,8 +112,7 @@ class AllocatedDevice:
     device: str
 
 
-@record
-class ConstraintGroup:
+class ConstraintGroup(Struct, frozen=True):
     """One value of a constrained attribute (a PCIe root, a NUMA node), and how many matching devices of each request
     have it."""
 
@@ -132,8 +127,7 @@ class ConstraintGroup:
         return sum(1 for _, n in self.free if n), sum(n for _, n in self.free)
 
 
-@record
-class Conflict:
+class Conflict(Struct, frozen=True):
     """A smallest set of requests and constraints that cannot be satisfied together on ``node``."""
 
     node: str
@@ -142,8 +136,7 @@ class Conflict:
     places: tuple[ConstraintGroup, ...] = ()
 
 
-@record
-class NodeAnswer:
+class NodeAnswer(Struct, frozen=True):
     """The answer for one node, or for several that get the same: ``like`` are the others; devices and holders are
     those of ``name``."""
 
@@ -155,16 +148,14 @@ class NodeAnswer:
     like: tuple[str, ...] = ()
 
 
-@record
-class Relief:
+class Relief(Struct, frozen=True):
     """The pods that have a fix in common: ``fits`` of ``of`` fit after it, placed one after the other."""
 
     fits: int
     of: int
 
 
-@record
-class Fix:
+class Fix(Struct, frozen=True):
     """A change after which the subject was allocated again, and where it fits then. ``tried`` is what was assumed to
     follow, where that is not the change itself: what a driver publishes, the pods that a smaller workload gives up."""
 
@@ -185,8 +176,7 @@ class Fix:
         return "; ".join(filter(None, (self.effect, fitting)))
 
 
-@record
-class DeviceStatus:
+class DeviceStatus(Struct, frozen=True):
     """A device of a node: ``free``, ``held``, ``unavailable`` (no claim holds it, and none can have it: other devices
     use its counters, a feature gate is off), ``tainted`` (free, with a taint that keeps claims away), ``hidden`` (its
     pool is not used) or ``unpublished`` (a claim holds it, and no slice has it). ``detail`` says why, or what is left
@@ -203,8 +193,7 @@ class DeviceStatus:
     numa: str | None = None
 
 
-@record
-class DriverStatus:
+class DriverStatus(Struct, frozen=True):
     """A driver on a node. ``restartable``: none of its devices is in use there."""
 
     driver: str
@@ -213,8 +202,7 @@ class DriverStatus:
     restartable: bool
 
 
-@record
-class Subject:
+class Subject(Struct, frozen=True):
     """The subject of an answer. ``pod_claims`` maps the names in the pod to claims, ``templates`` to the templates of
     these; ``extended`` maps requests of the scheduler's claim to the extended resources in the pod."""
 
@@ -234,8 +222,7 @@ class Subject:
         )
 
 
-@record
-class Explanation:
+class Explanation(Struct, frozen=True):
     """The whole answer about one subject."""
 
     subject: Subject
@@ -276,6 +263,7 @@ class Explanation:
 
 
 _JSON_NAMES = {"device_class": "class"}
+_NOT_SHOWN = frozenset({"brief"})
 
 
 def plain(value: Any) -> Any:
@@ -288,8 +276,8 @@ def plain(value: Any) -> Any:
         return {"delete": value.target}
     if isinstance(value, Create):
         return {"create": dict(value.value)}
-    if hasattr(value, "__record_fields__"):
-        named = ((f.name, getattr(value, f.name)) for f in record_fields(value) if f.metadata.get("shown", True))
+    if isinstance(value, Struct):
+        named = ((name, getattr(value, name)) for name in value.__struct_fields__ if name not in _NOT_SHOWN)
         return {
             _JSON_NAMES.get(name) or camel_case(name): plain(item)
             for name, item in named

@@ -5,12 +5,14 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dractl.cluster.kinds import kind_of, not_found
 from dractl.cluster.pods import consumers, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, maps_at, owning_pods, text_at
 from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners
 from dractl.errors import InputError, UsageError
-from dractl.records import record, replace
 from dractl.scheduler.claims import PodClaim
 
 if TYPE_CHECKING:
@@ -25,8 +27,7 @@ _KINDS = "kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node"
 _WITHOUT_NAME = "without a name, every pending pod and unallocated claim is explained"
 
 
-@record
-class Question:
+class Question(Struct, frozen=True):
     """One subject. ``value`` is the object; of a workload without pods, the pod that its template would make."""
 
     kind: str

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dractl.cluster.state import maps_at, text_at
 from dractl.explain import inventory
 from dractl.explain.answer import Explanation, NodeAnswer, Reason, Subject
@@ -12,7 +15,6 @@ from dractl.explain.diagnose.together import conflict_on
 from dractl.explain.funnel import funnel, having, whole
 from dractl.explain.next_steps import Asked, NextStep, next_steps
 from dractl.explain.wording import Names, say
-from dractl.records import record, replace
 from dractl.scheduler.extended import as_written
 
 if TYPE_CHECKING:
@@ -31,8 +33,7 @@ if TYPE_CHECKING:
     from dractl.scheduler.claims import PodClaim
 
 
-@record
-class Parts:
+class Parts(Struct, frozen=True):
     """What an answer has besides its conclusion. ``case`` and ``found`` are those of an attempt; without one, ``nodes``
     are given. ``blind`` is what may not be read, ``steps`` what to do in place of the causes' own next steps, ``then``
     what to do after these."""

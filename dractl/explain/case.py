@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from dractl.allocation import CLAIM_NAME
 from dractl.cel import reading
 from dractl.explain.answer import Evaluated, Saw
 from dractl.explain.causes.reason import reason_of
 from dractl.explain.wording import Names, Scope, say
-from dractl.records import field, record, replace
 from dractl.scheduler.extended import as_written
 from dractl.scheduler.rejection import Untolerated
 
@@ -33,8 +35,7 @@ if TYPE_CHECKING:
 _MANY = 64  # with more nodes than this, those with the same answer share one
 
 
-@record
-class Case:
+class Case(Struct, frozen=True):
     """One subject in one cluster.
 
     ``claims`` are the subject's by ``namespace/name``, ``own`` their keys. ``groups`` are nodes that get the same

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dractl.allocation import Exhausted, Features
 from dractl.cluster.idle import idle
 from dractl.cluster.pods import DEFAULT_SCHEDULER, scheduler_name
@@ -38,7 +41,6 @@ from dractl.explain.rank import dominates
 from dractl.explain.unread import sentences
 from dractl.explain.wording import Scope, first, whose
 from dractl.model.nearest import nearest
-from dractl.records import record, replace
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.preemption import preempted
 from dractl.scheduler.wording import of_nodes, unchecked
@@ -61,8 +63,7 @@ if TYPE_CHECKING:
 _NAME_HOLDERS = (EvictionLoop, HoldersEnded, HoldersTerminating, OldReplicas, OwnReplicas)
 
 
-@record
-class Conclusion:
+class Conclusion(Struct, frozen=True):
     """Verdict, headline, causes in order, and notes. ``ranked`` are the causes of the attempt itself, ``behind`` those
     that span several objects although the subject fits."""
 

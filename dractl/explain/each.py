@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from dractl.cluster.podgroups import object_of
 from dractl.cluster.pods import is_pending
 from dractl.cluster.state import at, map_at, maps_at, text_at
@@ -12,7 +14,6 @@ from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Subject
 from dractl.explain.causes import NoConsumer
 from dractl.explain.next_steps import NextStep
-from dractl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dractl.cluster.devices import Devices
 from dractl.cluster.podgroups import object_of
 from dractl.cluster.pods import ended, is_pending, reserved_for
@@ -39,7 +42,6 @@ from dractl.explain.rank import rank
 from dractl.explain.refused import refused
 from dractl.explain.unread import blind_to, both, compares_devices, founded, sentences
 from dractl.explain.wording import Names, say
-from dractl.records import record, replace
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import failure, without_allocation
 from dractl.scheduler.extended import granted, wanted
@@ -63,8 +65,7 @@ _CORRECTIONS = 4  # that one fix may consist of
 _CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 
 
-@record
-class Options:
+class Options(Struct, frozen=True):
     """How to answer. ``node`` narrows the answer to one node; ``fixes`` is how many are looked for. ``corrected``: so
     many corrections have been made already, each not enough by itself."""
 

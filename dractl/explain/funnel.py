@@ -6,10 +6,11 @@ from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.explain import selectors
 from dractl.explain.answer import FunnelStage
 from dractl.explain.wording import held_by, instead, tally
-from dractl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

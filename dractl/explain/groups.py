@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.cluster.kinds import kind_of
 from dractl.cluster.podgroups import group_of, minimum
 from dractl.cluster.pods import ended, is_pending
@@ -14,7 +16,6 @@ from dractl.explain.causes import GangTooSmall
 from dractl.explain.explain import Explainer, Options
 from dractl.explain.unread import decided
 from dractl.explain.wording import Names, say
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,8 +30,7 @@ _MOST = 10_000  # replicas of one template that are placed
 _EACH_NODE = "DaemonSet"  # one pod a node: not replicas of which some could fit
 
 
-@record
-class Group:
+class Group(Struct, frozen=True):
     """The replicas of a workload or the pods of a gang. ``replicas`` are wanted, ``placed`` have a node, and of the
     others ``fits`` get one as kube-scheduler goes, without ending anybody's pods.
 

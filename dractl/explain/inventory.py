@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from msgspec.structs import replace
+
 from dractl.allocation import DeviceID
 from dractl.cluster.devices import result_device
 from dractl.cluster.state import at, maps_at, text_at
@@ -13,7 +15,6 @@ from dractl.explain.causes.reason import reason_of
 from dractl.explain.diagnose.pools import unusable as unusable_pool
 from dractl.explain.selectors import text_of
 from dractl.explain.wording import Names, held_by, say
-from dractl.records import replace
 from dractl.scheduler.rejection import Cordoned
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
+
 from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer
 from dractl.explain.unlabelled import Needed, of_pod, of_slices, with_needed
-from dractl.records import field, record
 from dractl.scheduler.extended import provided
 from dractl.scheduler.snapshot import REQUIRED, pod_requests
 
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 _MOST = 8  # selectors of slices that are assumed to match, one after the other
 
 
-@record
-class Described:
+class Described(Struct, frozen=True):
     """A machine that nobody has: what drivers would publish there, known labels of its node, and the components that
     set those of them that only some clusters have."""
 
@@ -36,8 +36,7 @@ class Described:
     setters: Mapping[str, str] = field(default_factory=dict)
 
 
-@record
-class Answer:
+class Answer(Struct, frozen=True):
     """The answer for one machine. ``needs`` are labels that the node must have for it, which are not known; ``set_by``
     are the components that set known labels that it relies on. ``unjudged`` are the pod's wishes that were left out:
     resources of which a node's amount is not known, and what is about other nodes and pods."""
@@ -49,8 +48,7 @@ class Answer:
     unjudged: tuple[str, ...] = ()
 
 
-@record
-class Comparison:
+class Comparison(Struct, frozen=True):
     """One subject on each machine, in the order in which the machines were given."""
 
     answers: tuple[Answer, ...]

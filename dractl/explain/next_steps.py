@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import Struct
+
 from dractl.cluster.idle import idle
 from dractl.cluster.state import key_of, text_at
 from dractl.explain import causes
 from dractl.explain.passing_taints import passing
 from dractl.patterns import pattern
-from dractl.records import record
 from dractl.scheduler.rejection import Untolerated
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ _DOMAIN_NOT_READY = "asserting ComputeDomain Ready"
 _DRA = "kubectl get resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml > dra.yaml"
 
 
-@record
-class NextStep:
+class NextStep(Struct, frozen=True):
     """Something to do or to look at; ``command`` is what shows it, if a command does."""
 
     text: str
@@ -53,8 +53,7 @@ _CONTROLLERS = NextStep(
 )
 
 
-@record
-class Asked:
+class Asked(Struct, frozen=True):
     """The subject; ``volumes`` are its PersistentVolumeClaims, each with its phase."""
 
     kind: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.explain.causes import (
     HIDDEN,
     NOTHING,
@@ -16,7 +18,6 @@ from dractl.explain.causes import (
     PinnedNode,
     merge,
 )
-from dractl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from dractl.cluster.changes import Delete, PatchError, apply, parse_target
 from dractl.cluster.podgroups import object_of
 from dractl.cluster.state import text_at
 from dractl.cluster.workloads import workload
 from dractl.explain.answer import Relief
-from dractl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.cel import reading
 from dractl.cel.tokens import tokenize
 from dractl.model.nearest import nearest
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -84,8 +85,7 @@ def text_of(value: object) -> str:
     return str(value)
 
 
-@record
-class Misfit:
+class Misfit(Struct, frozen=True):
     """Why a condition is false on ``devices`` devices: the name that it reads, and what these have for it.
 
     ``values`` has each value and how many devices have it; empty if none has one, and then ``nearest`` is the published

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.allocation.nodes import label_matches
 from dractl.cluster.state import at, map_at
-from dractl.records import record
 from dractl.scheduler.snapshot import REQUIRED, node_selector
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
-@record
-class Needed:
+class Needed(Struct, frozen=True):
     """A label that the node must have, with ``value`` None one that it must not have. ``text`` is the requirement as a
     label selector, ``by`` who makes it."""
 

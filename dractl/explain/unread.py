@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.cluster.state import maps_at, text_at
-from dractl.records import record
 from dractl.scheduler import stops
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ _EVIDENCE: dict[type[Stop], str] = {
 }
 
 
-@record
-class Blind:
+class Blind(Struct, frozen=True):
     """A resource that may not be read, or in one ``namespace`` only, and the ``effect`` on the answer. ``what`` is what
     people call it."""
 

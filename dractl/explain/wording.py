@@ -11,11 +11,13 @@ from collections import Counter
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from dractl.allocation import CLAIM_NAME
 from dractl.explain import causes
 from dractl.explain.refusals import labels_text, unmet
 from dractl.explain.selectors import MOST, readable
-from dractl.records import field, record, replace
 from dractl.scheduler.quota import CLAIMS
 
 if TYPE_CHECKING:
@@ -38,8 +40,7 @@ class Scope(Enum):
     ALL = "all nodes"
 
 
-@record
-class Names:
+class Names(Struct, frozen=True):
     """What the user calls claims and requests. ``claims``: ``namespace/name`` of each claim of the subject and its name
     in the pod; ``written``: what the pod has where the scheduler's claim for extended resources has a request."""
 

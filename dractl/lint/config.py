@@ -22,11 +22,10 @@ DRA424 = "warning"
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dractl.errors import InputError, UsageError
 from dractl.lint.finding import SEVERITIES
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,9 +7,7 @@ finding inside a string of several lines can also be suppressed at the line of i
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-from dractl.records import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint.finding import Edit, Fix
 from dractl.lint.fixes import applied
@@ -11,7 +11,6 @@ from dractl.manifests import Document, Position, read_text
 from dractl.manifests.jsontext import is_json
 from dractl.manifests.source import Source
 from dractl.manifests.yamltext import long_scalars
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

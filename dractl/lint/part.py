@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint import registry
 from dractl.lint.elsewhere import elsewhere
@@ -16,7 +16,6 @@ from dractl.lint.reading import readings
 from dractl.lint.relevance import GROUP, group
 from dractl.lint.selection import Selection
 from dractl.lint.verdict import verdict
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint import registry
 from dractl.lint.finding import Api, Finding, ObjectRef, Related, yaml_path
 from dractl.lint.fixes import for_violation, replacement
 from dractl.manifests import Position
 from dractl.patterns import pattern
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     import re

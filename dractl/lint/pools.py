@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.objects import newest
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

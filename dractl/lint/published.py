@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint.advice import Advice
 from dractl.lint.catalogues import CLASS_DEVICES, CLASSES, DRIVERS, PRODUCTS
 from dractl.objects import text
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint.partial import is_patch, stands_alone
 from dractl.lint.relevance import GROUP, concern, group
 from dractl.manifests.claimspecs import claim_specs
 from dractl.manifests.embedded import embedded
-from dractl.records import NamedTuple
 from dractl.validation.decoding import KUBERNETES_GROUPS
 
 if TYPE_CHECKING:

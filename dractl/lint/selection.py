@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.errors import UsageError
 from dractl.lint import registry
 from dractl.lint.finding import Finding, ObjectRef
 from dractl.lint.ignores import ignores
 from dractl.manifests import Position
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint import placeholders
 from dractl.lint.drafts import HIDING, Draft
-from dractl.records import NamedTuple
 from dractl.validation.validate import validate
 from dractl.validation.violation import Violation
 

@@ -6,12 +6,11 @@ import errno
 import os
 import stat
 from collections import deque
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from dractl.archives import damage
 from dractl.errors import InputError
 from dractl.manifests.documents import Skipped
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

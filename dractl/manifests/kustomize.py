@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
-
-from dractl.records import NamedTuple
+from typing import Any, NamedTuple
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _MAX_SIZE = 1024 * 1024

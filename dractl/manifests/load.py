@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.errors import InputError
 from dractl.manifests.documents import Broken, Document, Inputs, Skipped
@@ -14,7 +14,6 @@ from dractl.manifests.rendered import Rendered, in_template
 from dractl.manifests.source import Source
 from dractl.manifests.templates import chart_of, holds_template, is_ytt, rendering_hint
 from dractl.manifests.text import decode
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.manifests.documents import Document
 from dractl.manifests.source import Position
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,9 +8,9 @@ exact or, should they ever differ, that of the scalar as a whole.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from dractl.patterns import pattern
-from dractl.records import NamedTuple
 
 _BREAKS = "\n\r\x85\u2028\u2029"
 _BLANKS = " \t"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from typing import NamedTuple
 
 from dractl.patterns import pattern
-from dractl.records import NamedTuple
 
 _LINE_END = pattern(r"\r\n?|\n")
 

@@ -10,14 +10,13 @@ import json
 import math
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dractl.manifests import plainyaml
 from dractl.manifests.documents import Broken, Document, Fault, expand
 from dractl.manifests.resolve import MERGE, STR, Unresolvable, json_number, key_text, plain, tagged
 from dractl.manifests.text import MAX_DEPTH, bad_character, brackets_nest_deeply
 from dractl.patterns import pattern
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.lint.finding import Edit
 from dractl.manifests import Position
@@ -19,15 +20,13 @@ if TYPE_CHECKING:
 _COMMENT = pattern(r"(?:^|\s)(#.*)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(Struct, frozen=True):
     """Removes a key of a map."""
 
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Prepend:
+class Prepend(Struct, frozen=True):
     """Puts items in front of a list of the map at ``path``, which is made before the key ``before`` where it lacks.
 
     ``alone``: every other key of that map is removed.

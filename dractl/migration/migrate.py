@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.lint.finding import Fix
 from dractl.lint.fixes import applied
@@ -38,8 +40,7 @@ _TOLERATION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """A remark on a place: something left to be done by hand, or to know."""
 
     position: Position
@@ -49,8 +50,7 @@ class Remark:
         return f"{self.position.file}:{self.position.line}:{self.position.column}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
-class Migrated:
+class Migrated(Struct, frozen=True):
     """A file's text with claims, what is to be said about it, and the device plugins' resources that it asks for."""
 
     name: str
@@ -60,8 +60,7 @@ class Migrated:
     resources: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Pod:
+class _Pod(Struct, frozen=True):
     """The changes that turn one pod specification, and the templates that they name."""
 
     document: Document
@@ -69,8 +68,7 @@ class _Pod:
     templates: tuple[Template, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
+class _Use(Struct, frozen=True):
     """A container's request for a resource."""
 
     container: Path

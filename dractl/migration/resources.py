@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dractl.drivers.resources import drivers_of
 from dractl.model.nearest import nearest
@@ -12,8 +12,7 @@ SRIOV = "sriovnetwork.k8snetworkplumbingwg.io"
 _SHARED = ".shared"  # renameByDefault of k8s-device-plugin's sharing configuration (api/config/v1/replicas.go)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """A request for devices: class, selectors, the name of request and claim, and what the user has to know."""
 
     name: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+
+class Shape(Struct, frozen=True):
     """The devices that a claim requests."""
 
     name: str
@@ -27,8 +27,7 @@ class Shape:
         return {"spec": {"devices": {"requests": [{"name": self.name, "exactly": exactly}]}}}
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """A template of a shape; ``scope`` is the folder that it is written in."""
 
     scope: str
@@ -47,8 +46,7 @@ class Template:
         }
 
 
-@dataclass(slots=True)
-class Templates:
+class Templates(Struct):
     """The templates of a run; ``taken`` are the names in use, by namespace."""
 
     taken: set[tuple[str | None, str]] = field(default_factory=set)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.records import record_fields
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -18,17 +18,6 @@ def camel_case(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
-def _field_names(value: object) -> list[str] | None:
-    """The fields of a record or a dataclass; None for anything else."""
-    if hasattr(type(value), "__record_fields__"):
-        return [field.name for field in record_fields(value)]
-    if "__dataclass_fields__" not in vars(type(value)):
-        return None
-    from dataclasses import fields  # of a room whose values are dataclasses: imported there
-
-    return [field.name for field in fields(value)]  # type: ignore[arg-type]
-
-
 def encode(
     value: Any,
     *,
@@ -36,14 +25,13 @@ def encode(
     always: Collection[str] = (),
     absent: Collection[object] = (None, ()),
 ) -> Any:
-    """A record, a dataclass, a tuple or list of them, or a scalar, as JSON.
+    """A Struct, a tuple or list of them, or a scalar, as JSON.
 
     Fields whose value is in ``absent`` are left out, except those named in ``always``. ``renamed`` maps fields to keys
     that are not their camelCase (``class`` is not a valid field name).
     """
-    fields = _field_names(value)
-    if fields is not None:
-        found = ((name, getattr(value, name)) for name in fields)
+    if isinstance(value, Struct):
+        found = ((name, getattr(value, name)) for name in value.__struct_fields__)
         return {
             renamed.get(name) or camel_case(name): encode(item, renamed=renamed, always=always, absent=absent)
             for name, item in found

@@ -7,9 +7,7 @@ allocator's variants (``allocation/features.py``) and upstream's bugs (``allocat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-from dractl.records import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.model.core import NodeSelector
 from dractl.model.meta import Condition, ObjectMeta
 from dractl.model.taints import DeviceToleration
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from dractl.model.reader import Reader
 
 
-@record
-class CELDeviceSelector:
+class CELDeviceSelector(Struct, frozen=True):
     """A CEL expression that must be true of a device; ``device`` is its one variable."""
 
     expression: str
@@ -27,8 +27,7 @@ class CELDeviceSelector:
         return cls(r.text("expression"))
 
 
-@record
-class DeviceSelector:
+class DeviceSelector(Struct, frozen=True):
     """One condition on a device. CEL is the only kind; None if another one was written."""
 
     cel: CELDeviceSelector | None = None
@@ -38,8 +37,7 @@ class DeviceSelector:
         return cls(r.optional("cel", CELDeviceSelector.read))
 
 
-@record
-class CapacityRequirements:
+class CapacityRequirements(Struct, frozen=True):
     """The amount of each capacity that a request needs from a device, by the name under which the device publishes
     it."""
 
@@ -50,8 +48,7 @@ class CapacityRequirements:
         return cls(r.quantities("requests"))
 
 
-@record
-class DeviceDerivedAttribute:
+class DeviceDerivedAttribute(Struct, frozen=True):
     """An attribute that a CEL expression computes for each device, for the constraints of the claim (alpha since
     1.37)."""
 
@@ -63,8 +60,7 @@ class DeviceDerivedAttribute:
         return cls(r.text("name"), r.text("expression"))
 
 
-@record
-class ExactDeviceRequest:
+class ExactDeviceRequest(Struct, frozen=True):
     """``allocation_mode`` (ExactCount, All) and ``count`` are None if they were not written: see API defaulting."""
 
     device_class_name: str
@@ -90,8 +86,7 @@ class ExactDeviceRequest:
         )
 
 
-@record
-class DeviceSubRequest:
+class DeviceSubRequest(Struct, frozen=True):
     """An alternative of ``firstAvailable``; referenced as ``request/subrequest``."""
 
     name: str
@@ -117,8 +112,7 @@ class DeviceSubRequest:
         )
 
 
-@record
-class DeviceRequest:
+class DeviceRequest(Struct, frozen=True):
     """Exactly one of ``exactly`` and ``first_available`` is set."""
 
     name: str
@@ -134,8 +128,7 @@ class DeviceRequest:
         )
 
 
-@record
-class DeviceConstraint:
+class DeviceConstraint(Struct, frozen=True):
     """A constraint on the named requests, ``request`` or ``request/subrequest``; on all if none is named."""
 
     requests: tuple[str, ...] = ()
@@ -147,8 +140,7 @@ class DeviceConstraint:
         return cls(r.texts("requests"), r.optional_text("matchAttribute"), r.optional_text("distinctAttribute"))
 
 
-@record
-class OpaqueDeviceConfiguration:
+class OpaqueDeviceConfiguration(Struct, frozen=True):
     """``parameters`` is the value as written, a mapping in every valid object."""
 
     driver: str
@@ -159,8 +151,7 @@ class OpaqueDeviceConfiguration:
         return cls(r.text("driver"), r.mapping.get("parameters"))
 
 
-@record
-class DeviceClaimConfiguration:
+class DeviceClaimConfiguration(Struct, frozen=True):
     """Parameters that a claim passes to the driver of the devices for ``requests`` (none named: of all)."""
 
     requests: tuple[str, ...] = ()
@@ -171,8 +162,7 @@ class DeviceClaimConfiguration:
         return cls(r.texts("requests"), r.optional("opaque", OpaqueDeviceConfiguration.read))
 
 
-@record
-class DeviceClaim:
+class DeviceClaim(Struct, frozen=True):
     """A claim's requests in order, constraints on them, and parameters for the drivers."""
 
     requests: tuple[DeviceRequest, ...] = ()
@@ -188,8 +178,7 @@ class DeviceClaim:
         )
 
 
-@record
-class ResourceClaimSpec:
+class ResourceClaimSpec(Struct, frozen=True):
     """The specification of a claim; immutable in the API."""
 
     devices: DeviceClaim
@@ -199,8 +188,7 @@ class ResourceClaimSpec:
         return cls(DeviceClaim.read(r.child("devices")))
 
 
-@record
-class DeviceRequestAllocationResult:
+class DeviceRequestAllocationResult(Struct, frozen=True):
     """A device allocated for ``request`` (``request/subrequest``); with ``share_id``, a share of its capacity."""
 
     request: str
@@ -234,8 +222,7 @@ class DeviceRequestAllocationResult:
         )
 
 
-@record
-class DeviceAllocationConfiguration:
+class DeviceAllocationConfiguration(Struct, frozen=True):
     """``source``: FromClass or FromClaim."""
 
     source: str
@@ -247,8 +234,7 @@ class DeviceAllocationConfiguration:
         return cls(r.text("source"), r.texts("requests"), r.optional("opaque", OpaqueDeviceConfiguration.read))
 
 
-@record
-class DeviceAllocationResult:
+class DeviceAllocationResult(Struct, frozen=True):
     """The allocated devices, in the order of the requests, with the parameters of class and claim for their drivers."""
 
     results: tuple[DeviceRequestAllocationResult, ...] = ()
@@ -262,8 +248,7 @@ class DeviceAllocationResult:
         )
 
 
-@record
-class AllocationResult:
+class AllocationResult(Struct, frozen=True):
     """The devices allocated to a claim, and the nodes from which they can be used (``node_selector`` None: all
     nodes)."""
 
@@ -280,8 +265,7 @@ class AllocationResult:
         )
 
 
-@record
-class ResourceClaimConsumerReference:
+class ResourceClaimConsumerReference(Struct, frozen=True):
     """A consumer that may use an allocated claim, nearly always a pod; ``resource`` is the plural, such as ``pods``."""
 
     api_group: str
@@ -294,8 +278,7 @@ class ResourceClaimConsumerReference:
         return cls(r.text("apiGroup"), r.text("resource"), r.text("name"), r.text("uid"))
 
 
-@record
-class AllocatedDeviceStatus:
+class AllocatedDeviceStatus(Struct, frozen=True):
     """``data`` and ``network_data`` are as the driver wrote them."""
 
     driver: str
@@ -319,8 +302,7 @@ class AllocatedDeviceStatus:
         )
 
 
-@record
-class ResourceClaimStatus:
+class ResourceClaimStatus(Struct, frozen=True):
     """The state of a claim: its allocation, its consumers (256 at most), and what drivers report about the devices."""
 
     allocation: AllocationResult | None = None
@@ -336,8 +318,7 @@ class ResourceClaimStatus:
         )
 
 
-@record
-class ResourceClaim:
+class ResourceClaim(Struct, frozen=True):
     """A request for devices and, once it is allocated, the devices themselves."""
 
     metadata: ObjectMeta
@@ -353,8 +334,7 @@ class ResourceClaim:
         )
 
 
-@record
-class ResourceClaimTemplateSpec:
+class ResourceClaimTemplateSpec(Struct, frozen=True):
     """The labels, annotations and specification of every claim made from a template."""
 
     metadata: ObjectMeta
@@ -365,8 +345,7 @@ class ResourceClaimTemplateSpec:
         return cls(ObjectMeta.read(r.child("metadata")), ResourceClaimSpec.read(r.child("spec")))
 
 
-@record
-class ResourceClaimTemplate:
+class ResourceClaimTemplate(Struct, frozen=True):
     """Creates a claim for each pod that refers to it."""
 
     metadata: ObjectMeta

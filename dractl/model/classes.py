@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.model.claims import DeviceSelector, OpaqueDeviceConfiguration
 from dractl.model.meta import ObjectMeta
-from dractl.records import record
 
 if TYPE_CHECKING:
     from dractl.model.reader import Reader
 
 
-@record
-class DeviceClassConfiguration:
+class DeviceClassConfiguration(Struct, frozen=True):
     """Parameters for setting up every device of a class; those of claims come after them."""
 
     opaque: OpaqueDeviceConfiguration | None = None
@@ -23,8 +23,7 @@ class DeviceClassConfiguration:
         return cls(r.optional("opaque", OpaqueDeviceConfiguration.read))
 
 
-@record
-class DeviceClassSpec:
+class DeviceClassSpec(Struct, frozen=True):
     """A class without selectors matches every device."""
 
     selectors: tuple[DeviceSelector, ...] = ()
@@ -40,8 +39,7 @@ class DeviceClassSpec:
         )
 
 
-@record
-class DeviceClass:
+class DeviceClass(Struct, frozen=True):
     """A named choice of devices that an administrator offers; requests refer to it. Cluster-scoped."""
 
     metadata: ObjectMeta

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.model.meta import Condition, ObjectMeta
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from dractl.model.reader import Reader
 
 
-@record
-class NodeSelectorRequirement:
+class NodeSelectorRequirement(Struct, frozen=True):
     """``operator``: In, NotIn, Exists, DoesNotExist, Gt, Lt."""
 
     key: str
@@ -27,8 +27,7 @@ class NodeSelectorRequirement:
         return cls(r.text("key"), r.text("operator"), r.texts("values"))
 
 
-@record
-class NodeSelectorTerm:
+class NodeSelectorTerm(Struct, frozen=True):
     """Requirements on a node's labels and fields, all of which must hold; an empty term matches no node."""
 
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
@@ -42,8 +41,7 @@ class NodeSelectorTerm:
         )
 
 
-@record
-class NodeSelector:
+class NodeSelector(Struct, frozen=True):
     """Terms are ORed; the requirements in a term are ANDed."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
@@ -53,8 +51,7 @@ class NodeSelector:
         return cls(r.each("nodeSelectorTerms", NodeSelectorTerm.read))
 
 
-@record
-class Taint:
+class Taint(Struct, frozen=True):
     """A node's taint."""
 
     key: str
@@ -67,8 +64,7 @@ class Taint:
         return cls(r.text("key"), r.text("value"), r.text("effect"), r.optional_text("timeAdded"))
 
 
-@record
-class Toleration:
+class Toleration(Struct, frozen=True):
     """A pod's toleration of a node's taint."""
 
     key: str = ""
@@ -82,8 +78,7 @@ class Toleration:
         return cls(r.text("key"), r.text("operator"), r.text("value"), r.text("effect"), r.integer("tolerationSeconds"))
 
 
-@record
-class ContainerResourceClaim:
+class ContainerResourceClaim(Struct, frozen=True):
     """A container's reference to a claim of its pod, and to one of that claim's requests ("": all)."""
 
     name: str
@@ -94,8 +89,7 @@ class ContainerResourceClaim:
         return cls(r.text("name"), r.text("request"))
 
 
-@record
-class ResourceRequirements:
+class ResourceRequirements(Struct, frozen=True):
     """A container's needs for CPU, memory and extended resources, and the pod's claims that it uses."""
 
     limits: Mapping[str, Quantity]
@@ -107,8 +101,7 @@ class ResourceRequirements:
         return cls(r.quantities("limits"), r.quantities("requests"), r.each("claims", ContainerResourceClaim.read))
 
 
-@record
-class Container:
+class Container(Struct, frozen=True):
     """``restart_policy`` Always makes an init container a sidecar."""
 
     name: str
@@ -122,8 +115,7 @@ class Container:
         return cls(r.text("name"), r.text("image"), resources, r.optional_text("restartPolicy"))
 
 
-@record
-class PodResourceClaim:
+class PodResourceClaim(Struct, frozen=True):
     """A claim that a pod uses under ``name``: an existing one, or one made from a template."""
 
     name: str
@@ -135,8 +127,7 @@ class PodResourceClaim:
         return cls(r.text("name"), r.optional_text("resourceClaimName"), r.optional_text("resourceClaimTemplateName"))
 
 
-@record
-class PodSpec:
+class PodSpec(Struct, frozen=True):
     """``affinity`` is the mapping as written; ``node_affinity`` is what it requires of nodes."""
 
     resource_claims: tuple[PodResourceClaim, ...]
@@ -176,8 +167,7 @@ class PodSpec:
         )
 
 
-@record
-class PodResourceClaimStatus:
+class PodResourceClaimStatus(Struct, frozen=True):
     """The claim made for a pod's claim from a template; ``resource_claim_name`` None: no claim is needed."""
 
     name: str
@@ -188,8 +178,7 @@ class PodResourceClaimStatus:
         return cls(r.text("name"), r.optional_text("resourceClaimName"))
 
 
-@record
-class ContainerExtendedResourceRequest:
+class ContainerExtendedResourceRequest(Struct, frozen=True):
     """The request of the scheduler's own claim that serves an extended resource of a container."""
 
     container_name: str
@@ -201,8 +190,7 @@ class ContainerExtendedResourceRequest:
         return cls(r.text("containerName"), r.text("resourceName"), r.text("requestName"))
 
 
-@record
-class PodExtendedResourceClaimStatus:
+class PodExtendedResourceClaimStatus(Struct, frozen=True):
     """The claim that the scheduler made for a pod's extended resources."""
 
     resource_claim_name: str
@@ -213,8 +201,7 @@ class PodExtendedResourceClaimStatus:
         return cls(r.text("resourceClaimName"), r.each("requestMappings", ContainerExtendedResourceRequest.read))
 
 
-@record
-class PodStatus:
+class PodStatus(Struct, frozen=True):
     """A pod's phase, its conditions, and the claims that were made for it."""
 
     phase: str
@@ -238,8 +225,7 @@ class PodStatus:
         )
 
 
-@record
-class Pod:
+class Pod(Struct, frozen=True):
     """A pod, reduced to what claims and the choice of its node depend on."""
 
     metadata: ObjectMeta
@@ -253,8 +239,7 @@ class Pod:
         )
 
 
-@record
-class NodeSpec:
+class NodeSpec(Struct, frozen=True):
     """Schedulability of a node, and its taints."""
 
     unschedulable: bool
@@ -265,8 +250,7 @@ class NodeSpec:
         return cls(bool(r.boolean("unschedulable")), r.each("taints", Taint.read))
 
 
-@record
-class NodeStatus:
+class NodeStatus(Struct, frozen=True):
     """A node's resources. ``kubelet_version`` reads like ``v1.36.3``."""
 
     capacity: Mapping[str, Quantity]
@@ -286,8 +270,7 @@ class NodeStatus:
         )
 
 
-@record
-class Node:
+class Node(Struct, frozen=True):
     """A node, reduced to what the modelled scheduler filters depend on."""
 
     metadata: ObjectMeta
@@ -301,8 +284,7 @@ class Node:
         )
 
 
-@record
-class Namespace:
+class Namespace(Struct, frozen=True):
     """A namespace; its labels decide whether adminAccess is allowed."""
 
     metadata: ObjectMeta

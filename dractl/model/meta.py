@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.records import record
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from dractl.model.reader import Reader
 
 
-@record
-class OwnerReference:
+class OwnerReference(Struct, frozen=True):
     """The owner of an object; ``controller`` marks the one that manages it."""
 
     api_version: str = ""
@@ -27,8 +26,7 @@ class OwnerReference:
         return cls(r.text("apiVersion"), r.text("kind"), r.text("name"), r.text("uid"), r.boolean("controller"))
 
 
-@record
-class ObjectMeta:
+class ObjectMeta(Struct, frozen=True):
     """Timestamps are RFC 3339 strings. ``name`` and ``namespace`` are "" if absent."""
 
     name: str
@@ -65,8 +63,7 @@ class ObjectMeta:
         )
 
 
-@record
-class Condition:
+class Condition(Struct, frozen=True):
     """A statement about an object at a time; ``status`` is True, False or Unknown."""
 
     type: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dractl.records import NamedTuple
+from typing import NamedTuple
 
 
 class QualifiedName(NamedTuple):

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dractl.errors import UsageError
 from dractl.model.changes import CHANGES
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from msgspec import Struct
+
 from dractl.model.core import NodeSelector
 from dractl.model.meta import ObjectMeta
 from dractl.model.quantity import Quantity
 from dractl.model.reader import DecodeError, Reader
 from dractl.model.taints import DeviceTaint
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,8 +25,7 @@ AttributeType = Literal["int", "bool", "string", "version", "ints", "bools", "st
 T = TypeVar("T")
 
 
-@record
-class DeviceAttribute:
+class DeviceAttribute(Struct, frozen=True):
     """``value`` by ``type``: int, bool, str (also for a version: its text), or a tuple of these.
 
     ``type`` is None if the object has none of the fields, such as one stored while its gate was on and read while it is
@@ -56,8 +56,7 @@ class DeviceAttribute:
         return cls(None, None)
 
 
-@record
-class CapacityRequestPolicyRange:
+class CapacityRequestPolicyRange(Struct, frozen=True):
     """The amounts that may be requested: from ``min`` to ``max``, in steps of ``step`` from ``min``."""
 
     min: Quantity | None = None
@@ -69,8 +68,7 @@ class CapacityRequestPolicyRange:
         return cls(r.quantity("min"), r.quantity("max"), r.quantity("step"))
 
 
-@record
-class CapacityRequestPolicy:
+class CapacityRequestPolicy(Struct, frozen=True):
     """The amounts of a shared device's capacity that can be requested (others are rounded up), and the default."""
 
     default: Quantity | None = None
@@ -86,8 +84,7 @@ class CapacityRequestPolicy:
         )
 
 
-@record
-class DeviceCapacity:
+class DeviceCapacity(Struct, frozen=True):
     """The amount of a capacity; with ``request_policy``, claims can share it."""
 
     value: Quantity
@@ -103,8 +100,7 @@ def _counters(r: Reader) -> Mapping[str, Quantity]:
     return {name: counters.child(name).quantity("value") or Quantity() for name in counters.mapping}
 
 
-@record
-class CounterSet:
+class CounterSet(Struct, frozen=True):
     """Named amounts from which the partitions of one piece of hardware draw together."""
 
     name: str
@@ -115,8 +111,7 @@ class CounterSet:
         return cls(r.text("name"), _counters(r))
 
 
-@record
-class DeviceCounterConsumption:
+class DeviceCounterConsumption(Struct, frozen=True):
     """A device's consumption from a counter set while it is allocated."""
 
     counter_set: str
@@ -240,8 +235,7 @@ def _capacity(r: Reader) -> LazyMap[DeviceCapacity]:
     return r.lazy("capacity", DeviceCapacity.read)
 
 
-@record
-class ResourcePool:
+class ResourcePool(Struct, frozen=True):
     """Slices that belong together: ``resource_slice_count`` of them in the newest ``generation``."""
 
     name: str
@@ -262,8 +256,7 @@ def _devices(r: Reader) -> tuple[Device, ...]:
     return tuple(Device(device or {}, (*path, index)) for index, device in enumerate(devices))
 
 
-@record
-class ResourceSliceSpec:
+class ResourceSliceSpec(Struct, frozen=True):
     """Devices (or counter sets) of one driver and pool, and the nodes from which they can be used."""
 
     driver: str
@@ -293,8 +286,7 @@ class ResourceSliceSpec:
         )
 
 
-@record
-class ResourceSlice:
+class ResourceSlice(Struct, frozen=True):
     """Devices as a driver publishes them. Cluster-scoped."""
 
     metadata: ObjectMeta

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.model.meta import Condition, ObjectMeta
-from dractl.records import record
 
 if TYPE_CHECKING:
     from dractl.model.reader import Reader
 
 
-@record
-class DeviceTaint:
+class DeviceTaint(Struct, frozen=True):
     """``effect``: None, NoSchedule, NoExecute."""
 
     key: str
@@ -25,8 +25,7 @@ class DeviceTaint:
         return cls(r.text("key"), r.text("value"), r.text("effect"), r.optional_text("timeAdded"))
 
 
-@record
-class DeviceToleration:
+class DeviceToleration(Struct, frozen=True):
     """None means not written: an absent ``key`` or ``effect`` stands for all, ``operator`` for Equal."""
 
     key: str | None = None
@@ -46,8 +45,7 @@ class DeviceToleration:
         )
 
 
-@record
-class DeviceTaintSelector:
+class DeviceTaintSelector(Struct, frozen=True):
     """Every field that is not None must be equal. Up to 1.34 there are also a class name, whose selectors must match,
     and CEL expressions."""
 
@@ -69,8 +67,7 @@ class DeviceTaintSelector:
         )
 
 
-@record
-class DeviceTaintRuleSpec:
+class DeviceTaintRuleSpec(Struct, frozen=True):
     """``device_selector`` None selects nothing (all devices up to 1.36, against the documentation)."""
 
     device_selector: DeviceTaintSelector | None
@@ -81,8 +78,7 @@ class DeviceTaintRuleSpec:
         return cls(r.optional("deviceSelector", DeviceTaintSelector.read), DeviceTaint.read(r.child("taint")))
 
 
-@record
-class DeviceTaintRuleStatus:
+class DeviceTaintRuleStatus(Struct, frozen=True):
     """Progress of the eviction of pods by a rule."""
 
     conditions: tuple[Condition, ...] = ()
@@ -92,8 +88,7 @@ class DeviceTaintRuleStatus:
         return cls(r.each("conditions", Condition.read))
 
 
-@record
-class DeviceTaintRule:
+class DeviceTaintRule(Struct, frozen=True):
     """Taints devices independently of their driver. Cluster-scoped."""
 
     metadata: ObjectMeta

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from dractl.objects.values import items, mapping, number, text
-from dractl.records import NamedTuple, record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,8 +25,7 @@ class Expression(NamedTuple):
     path: Path
 
 
-@record(slots=False)
-class Request:
+class Request(Struct, frozen=True, dict=True):
     """A request, or one of the alternatives in ``firstAvailable`` (then ``parent`` is the request's name).
 
     ``path`` leads to ``fields`` (deviceClassName, selectors, count ...).
@@ -93,8 +93,7 @@ class Constraint(NamedTuple):
         return [text(name) for name in items(self.fields.get("requests"))]
 
 
-@record(slots=False)
-class Claim(Generic[Owner]):
+class Claim(Struct, Generic[Owner], frozen=True, dict=True):
     """The ``devices`` of a ResourceClaim or of a ResourceClaimTemplate; ``subject`` identifies the object for the
     caller."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from msgspec import Struct
+
 from dractl.objects.values import items, mapping
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 Owner = TypeVar("Owner")
 
 
-@record
-class PodSpec(Generic[Owner]):
+class PodSpec(Struct, Generic[Owner], frozen=True):
     """The specification of a pod, in a Pod or in a workload's template; ``subject`` identifies the containing object
     for the caller. ``places`` are the paths of items that are not written in lists below ``path``, by field and
     index: a chart's values have maps of containers."""

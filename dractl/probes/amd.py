@@ -6,8 +6,9 @@ Files: drivers/gpu/drm/amd/amdgpu and drivers/gpu/drm/amd/amdkfd/kfd_topology.c 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.probes.classes import AMD
 from dractl.topology.machine import Amdgpu, AmdPartition, Gpu, Link
@@ -23,8 +24,7 @@ _PLATFORM = "sys/devices/platform"
 _XGMI = 11  # CRAT_IOLINK_TYPE_XGMI
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
+class _Node(Struct, frozen=True):
     """A GPU as KFD lists it; ``memory`` is the size of its first memory bank, as AMD's driver publishes it."""
 
     facts: dict[str, int]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.patterns import pattern
 from dractl.probes.pci import function_of
@@ -90,8 +91,7 @@ def _namespace(root: SysRoot, found: Found, uses: dict[str, _Use]) -> NvmeNamesp
     return NvmeNamespace(found.name, size, use.mounted or bool(use.held), use.mounted, use.held)
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
+class _Use(Struct, frozen=True):
     mounted: bool
     held: tuple[str, ...]
 

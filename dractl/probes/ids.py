@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import gzip
 import re
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.probes.classes import NVIDIA
 
@@ -26,8 +28,7 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent / "pciids"
 
 
-@dataclass(frozen=True, slots=True)
-class PciNames:
+class PciNames(Struct, frozen=True):
     """A pci.ids file. Names are searched for on demand: the file has 20,000 of them, a machine few.
 
     Ids are hexadecimal as in sysfs, with or without ``0x``. ``others`` are names that differ in another copy, by

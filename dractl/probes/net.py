@@ -3,8 +3,9 @@ addresses."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.patterns import pattern
 from dractl.probes.pci import function_of
@@ -154,8 +155,7 @@ def _rdma(name: str, rdma: tuple[RdmaDevice, ...]) -> str | None:
     return next((device.name for device in rdma if name in device.net_interfaces), None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Route:
+class _Route(Struct, frozen=True):
     """A default route; ``gateway`` is false if its destinations are on the link itself."""
 
     interface: str

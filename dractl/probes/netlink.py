@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import socket
 import struct
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,8 +21,7 @@ _IFA_ADDRESS, _IFA_LOCAL = 1, 2
 _NLMSG = struct.Struct("=LHHLL")
 
 
-@dataclass(slots=True)
-class Link:
+class Link(Struct):
     """An interface as netlink reports it; ``kind`` is ``device`` if it has none, ``addresses`` are CIDRs."""
 
     kind: str

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.probes.classes import NVIDIA
 from dractl.topology.machine import (
@@ -117,8 +119,7 @@ _INIT_HINTS = {
 _OF_THE_NODE = ("DRIVER_NOT_LOADED", "LIB_RM_VERSION_MISMATCH")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """NVML's answer: GPUs in its own order, the driver, links. ``silent`` counts GPUs without an address."""
 
     gpus: tuple[Gpu, ...] = ()

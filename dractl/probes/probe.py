@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from dractl.probes import amd, block, classes, cpu, ids, net, numa, pci, rdma, vpd
 from dractl.probes.enumerate import Enumerator, SysfsWalker

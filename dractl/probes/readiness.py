@@ -6,8 +6,9 @@ Everything is read from one root, so the file system of a host that is mounted e
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from dractl.probes.classes import NVIDIA
 from dractl.topology.levels import endpoints
@@ -36,8 +37,7 @@ _MAX_NESTING = 32
 _PASSTHROUGH = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"})
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One check: its name, its state, what was seen, and what to do if the state is not ``ok``."""
 
     name: str

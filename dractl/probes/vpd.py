@@ -6,8 +6,9 @@ functions are read: on some devices of other vendors, reading ``vpd`` takes seco
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from dractl.topology.complexes import is_connectx, is_data_direct
 

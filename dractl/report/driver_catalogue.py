@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import to_builtins
+
 from dractl.drivers.profile import Attribute, Taint
 
 if TYPE_CHECKING:
@@ -15,9 +17,7 @@ SCHEMA = "dractl/driver/v1"
 
 def to_json(profile: Profile) -> dict[str, Any]:
     """The catalogue as an object; keys without a value are absent."""
-    from dataclasses import asdict
-
-    catalogue = {key: value for key, value in asdict(profile.catalogue).items() if value not in (None, (), "", {})}
+    catalogue = {key: value for key, value in to_builtins(profile.catalogue).items() if value not in (None, (), "", {})}
     for kind in ("attributes", "capacities", "taints", "settings"):
         rows = [{k: v for k, v in row.items() if v not in (None, (), "")} for row in catalogue.get(kind, ())]
         if rows or kind != "taints":

@@ -6,8 +6,9 @@ two devices on the smallest box that contains both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from dractl.report import machine_text as words
 from dractl.topology import tree
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from dractl.topology.tree import Switch
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Struct, frozen=True):
     """A device. ``published`` is its published name if that is not its ``label``; ``parts`` are the devices that it is
     divided into; ``why_not`` says why it is not published. ``details`` are all facts, a line each.
     """
@@ -49,15 +49,13 @@ class Card:
         return ", ".join(part for part in (self.label, self.published, self.names, self.text) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class Rest:
+class Rest(Struct, frozen=True):
     """Functions that are only counted."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(Struct, frozen=True):
     """A box and its content. ``levels`` are the distances between devices for which it is the smallest common box."""
 
     kind: Literal["node", "root", "switch"]
@@ -75,8 +73,7 @@ class Box:
                 yield item
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """The outermost boxes; ``between`` are the distances between devices in different ones."""
 
     boxes: tuple[Box, ...]

@@ -6,9 +6,10 @@ scheme, and every device can be reached with the Tab key.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.discovery.publication import NOTHING
 from dractl.report import machine_boxes as boxes
@@ -60,8 +61,7 @@ COLORS = {"gpu": "gpu", "accelerator": "gpu", "nic": "nic", "rdma": "nic", "nvme
 """The palette's name for each kind of device; ``other`` for the rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
+class _Drawn(Struct, frozen=True):
     """Parts of the picture, and their height."""
 
     parts: list[str]

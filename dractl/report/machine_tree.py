@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.discovery.publication import NOTHING
 from dractl.report import machine_text as words
@@ -26,8 +27,7 @@ _LEAST_TEXT = 34
 """Columns that descriptions must have to stand beside the rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Title:
+class _Title(Struct, frozen=True):
     """A line without columns: a root, a switch, a part of a GPU, the functions that are only counted."""
 
     branch: str
@@ -35,8 +35,7 @@ class _Title:
     style: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """A device: columns that are aligned over the whole tree. ``below`` is the branch of a second line."""
 
     branch: str
@@ -217,8 +216,7 @@ def _summary(devices: list[PciDevice]) -> str:
     return f"+ {words.count(len(devices), 'other function')}: {what}{more}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Widths:
+class _Widths(Struct, frozen=True):
     """The columns of a tree. ``text`` is 0 where descriptions are on lines of their own, ``names`` where these have the
     kernel's names and the link, too.
     """

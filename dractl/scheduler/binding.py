@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.allocation import DeviceID
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
-@record
-class BindingFailure:
+class BindingFailure(Struct, frozen=True):
     """A driver has reported that it cannot get a device of the claim ready."""
 
     claim: PodClaim
@@ -29,8 +29,7 @@ class BindingFailure:
     condition: Condition
 
 
-@record
-class BindingWait:
+class BindingWait(Struct, frozen=True):
     """The scheduler waits for a driver to set ``conditions`` of a device in the claim's status.
 
     ``since`` is when the claim was allocated (RFC 3339), "" if unknown; the scheduler gives up ten minutes later.

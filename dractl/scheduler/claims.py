@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.records import record
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from dractl.model import ResourceClaim
 
 
-@record
-class PodClaim:
+class PodClaim(Struct, frozen=True):
     """One entry of ``spec.resourceClaims``, or a claim asked about by itself (``name`` is empty then).
 
     ``value`` and ``claim`` are the claim as it is, or as its template would make it; None if there is none.

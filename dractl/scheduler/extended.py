@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec.structs import replace
+
 from dractl.allocation import CLAIM_NAME, extended_resources, is_extended
 from dractl.cluster.state import map_at, maps_at, text_at
-from dractl.records import replace
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.snapshot import container_requests
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dractl.allocation import BUGS, Bug
-from dractl.records import record, replace
 from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
@@ -15,8 +17,7 @@ if TYPE_CHECKING:
     from dractl.scheduler.verdict import Attempt
 
 
-@record
-class Decisive:
+class Decisive(Struct, frozen=True):
     """A bug without which the pod would fit on ``nodes``.
 
     For pools of several drivers whose name is the same (``pool-name-key``): one such pool, its drivers, and one of its

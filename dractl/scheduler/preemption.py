@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from dractl.cluster.state import at, map_at, text_at
-from dractl.records import replace
 from dractl.scheduler import wording
 from dractl.scheduler.snapshot import PodInfo, label_selector
 

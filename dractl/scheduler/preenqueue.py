@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import Struct
+
 from dractl.cluster.podgroups import shared_claim
 from dractl.cluster.pods import event_about, is_new
 from dractl.cluster.state import at, map_at, maps_at, text_at
-from dractl.records import record
 from dractl.scheduler.admission import admission
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.stops import (
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
-@record
-class Entry:
+class Entry(Struct, frozen=True):
     """Result of PreEnqueue: the claims that are there, and what is missing."""
 
     claims: tuple[PodClaim, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.allocation.nodes import label_matches
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,49 +14,42 @@ if TYPE_CHECKING:
     from dractl.model import NodeSelector, Quantity, Taint
 
 
-@record
-class Cordoned:
+class Cordoned(Struct, frozen=True):
     """``spec.unschedulable`` of the node is true."""
 
 
-@record
-class OtherNode:
+class OtherNode(Struct, frozen=True):
     """The pod's ``spec.nodeName`` is another node."""
 
     wanted: str
 
 
-@record
-class OtherNodes:
+class OtherNodes(Struct, frozen=True):
     """Required node affinity names other nodes."""
 
     wanted: tuple[str, ...]
 
 
-@record
-class Untolerated:
+class Untolerated(Struct, frozen=True):
     """A taint of the node that the pod does not tolerate."""
 
     taint: Taint
 
 
-@record
-class LabelUnmet:
+class LabelUnmet(Struct, frozen=True):
     """An entry of the pod's ``nodeSelector`` that the node's labels lack."""
 
     key: str
     wanted: str
 
 
-@record
-class AffinityUnmet:
+class AffinityUnmet(Struct, frozen=True):
     """Required node affinity that does not match the node."""
 
     wanted: NodeSelector
 
 
-@record
-class PortTaken:
+class PortTaken(Struct, frozen=True):
     """A host port that another pod of the node uses."""
 
     port: int
@@ -63,16 +57,14 @@ class PortTaken:
     pod: str
 
 
-@record
-class TooManyPods:
+class TooManyPods(Struct, frozen=True):
     """The node runs as many pods as it may."""
 
     allowed: Quantity
     running: int
 
 
-@record
-class Insufficient:
+class Insufficient(Struct, frozen=True):
     """The node has too little left of a resource."""
 
     resource: str
@@ -81,15 +73,13 @@ class Insufficient:
     total: Quantity
 
 
-@record
-class NoDomain:
+class NoDomain(Struct, frozen=True):
     """The node lacks the topology label of a spread constraint."""
 
     key: str
 
 
-@record
-class Skewed:
+class Skewed(Struct, frozen=True):
     """A copy here would exceed a spread constraint's ``maxSkew``: matching pods of this domain and of the least, which
     is ``emptiest``."""
 
@@ -101,8 +91,7 @@ class Skewed:
     emptiest: str = ""
 
 
-@record
-class TooFewDomains:
+class TooFewDomains(Struct, frozen=True):
     """A spread constraint's ``minDomains`` is not reached, so that the least counts as zero."""
 
     key: str
@@ -112,8 +101,7 @@ class TooFewDomains:
     min_domains: int
 
 
-@record
-class PodAffinityUnmet:
+class PodAffinityUnmet(Struct, frozen=True):
     """No pod of the node's domain matches the required pod affinity; ``friend`` (pod, node) is the first that does
     elsewhere. ``wants`` are the labels that it asks for."""
 
@@ -122,63 +110,55 @@ class PodAffinityUnmet:
     wants: tuple[tuple[str, str], ...] = ()
 
 
-@record
-class Repelled:
+class Repelled(Struct, frozen=True):
     """Anti-affinity to a pod of the node's domain; ``theirs`` if it is that pod's own."""
 
     pod: str
     theirs: bool
 
 
-@record
-class ClaimTaken:
+class ClaimTaken(Struct, frozen=True):
     """A PersistentVolumeClaim for one pod only (ReadWriteOncePod) that another pod uses."""
 
     claim: str
     pod: str
 
 
-@record
-class VolumeMissing:
+class VolumeMissing(Struct, frozen=True):
     """A PersistentVolumeClaim is bound to a volume that does not exist."""
 
     claim: str
 
 
-@record
-class VolumeElsewhere:
+class VolumeElsewhere(Struct, frozen=True):
     """The volume of a PersistentVolumeClaim is for nodes with these labels."""
 
     claim: str
     wanted: NodeSelector
 
 
-@record
-class Provisioning:
+class Provisioning(Struct, frozen=True):
     """A PersistentVolumeClaim is being provisioned for another node."""
 
     claim: str
     node: str
 
 
-@record
-class NoVolume:
+class NoVolume(Struct, frozen=True):
     """No volume matches a PersistentVolumeClaim, and its StorageClass provisions none."""
 
     claim: str
     storage_class: str
 
 
-@record
-class NotProvisionable:
+class NotProvisionable(Struct, frozen=True):
     """The StorageClass of a PersistentVolumeClaim provisions nothing in the node's topology."""
 
     claim: str
     storage_class: str
 
 
-@record
-class VolumeInZone:
+class VolumeInZone(Struct, frozen=True):
     """A bound volume's topology label that the node does not share."""
 
     volume: str
@@ -186,8 +166,7 @@ class VolumeInZone:
     values: tuple[str, ...]
 
 
-@record
-class VolumeClaim:
+class VolumeClaim(Struct, frozen=True):
     """The PersistentVolumeClaim (``namespace/name``) that the plugin's sentence is about, and why it is so."""
 
     claim: str
@@ -220,8 +199,7 @@ Unmet = (
 )
 
 
-@record
-class NodeLabel:
+class NodeLabel(Struct, frozen=True):
     """A node's value of a label; ``value`` is None if it has no such label."""
 
     key: str
@@ -239,8 +217,7 @@ def instead(wanted: NodeSelector, labels: Mapping[str, str]) -> tuple[NodeLabel,
     return tuple(NodeLabel(key, labels.get(key)) for key in dict.fromkeys(unmet))
 
 
-@record
-class Rejection:
+class Rejection(Struct, frozen=True):
     """A filter refuses a node.
 
     ``texts`` are the plugin's own sentences, one for each thing missing. ``final``: evicting pods would not help

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import ChainMap
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct, field
 
 from dractl.allocation.nodes import label_matches
 from dractl.cluster.pods import ENDED
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Quantity, Taint, Toleration
-from dractl.records import NamedTuple, field, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,8 +35,7 @@ class HostPort(NamedTuple):
     address: str
 
 
-@record
-class LabelSelector:
+class LabelSelector(Struct, frozen=True):
     """Requirements on the labels of an object, all of which must hold; without any it selects everything."""
 
     match_labels: Mapping[str, str]
@@ -48,8 +48,7 @@ class LabelSelector:
         )
 
 
-@record
-class AffinityTerm:
+class AffinityTerm(Struct, frozen=True):
     """A required term of pod affinity or anti-affinity. A term without ``selector`` selects no pod.
 
     Without ``namespaces`` and ``namespace_selector`` it is about the namespace of its own pod.
@@ -61,8 +60,7 @@ class AffinityTerm:
     namespace_selector: LabelSelector | None = None
 
 
-@record
-class SpreadConstraint:
+class SpreadConstraint(Struct, frozen=True):
     """A topology spread constraint with ``whenUnsatisfiable: DoNotSchedule``."""
 
     topology_key: str
@@ -257,8 +255,7 @@ class NodeInfo:
         return f"NodeInfo({self.name!r})"
 
 
-@record
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """Nodes by name, each with its pods; ``state`` is the cluster that they are taken from."""
 
     state: ClusterState

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.records import record
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from dractl.cluster.state import Key
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 # -- PreEnqueue, and why the claim controller has not made a claim -------------------------------------------------
 
 
-@record
-class Gated:
+class Gated(Struct, frozen=True):
     """The pod has scheduling gates."""
 
     gates: tuple[str, ...]
@@ -31,8 +30,7 @@ class Gated:
         return "Scheduling is blocked due to non-empty scheduling gates"
 
 
-@record
-class UnnamedClaim:
+class UnnamedClaim(Struct, frozen=True):
     """An entry of ``spec.resourceClaims`` names neither a claim nor a template.
 
     ``old_form``: it has the field ``source`` of 1.30 and earlier, which is no longer read.
@@ -42,8 +40,7 @@ class UnnamedClaim:
     old_form: bool
 
 
-@record
-class NoSuchClaim:
+class NoSuchClaim(Struct, frozen=True):
     """The claim does not exist in the pod's namespace. ``template``: the one that it was made from, if it was."""
 
     pod_claim: str
@@ -51,16 +48,14 @@ class NoSuchClaim:
     template: str | None = None
 
 
-@record
-class NoSuchTemplate:
+class NoSuchTemplate(Struct, frozen=True):
     """The template does not exist in the pod's namespace, so the claim is not made."""
 
     pod_claim: str
     template: Key
 
 
-@record
-class NotYetMade:
+class NotYetMade(Struct, frozen=True):
     """The claim controller has not made the claim of a template that exists.
 
     ``event`` is the newest FailedResourceClaimCreation about it; ``younger``: the template was created after the pod.
@@ -74,15 +69,13 @@ class NotYetMade:
     new: bool = False
 
 
-@record
-class ForeignClaim:
+class ForeignClaim(Struct, frozen=True):
     """The claim was made for another pod of the same name."""
 
     claim: PodClaim
 
 
-@record
-class DeletedClaim:
+class DeletedClaim(Struct, frozen=True):
     """The claim is being deleted. ``users`` are the pods that it is reserved for."""
 
     claim: PodClaim
@@ -93,8 +86,7 @@ class DeletedClaim:
 # -- admission of a claim or a pod that does not exist yet -------------------------------------------------------------
 
 
-@record
-class AdminAccessDenied:
+class AdminAccessDenied(Struct, frozen=True):
     """A request wants adminAccess, and the namespace lacks the label that allows it."""
 
     pod_claim: str
@@ -102,8 +94,7 @@ class AdminAccessDenied:
     namespace: str
 
 
-@record
-class OverQuota:
+class OverQuota(Struct, frozen=True):
     """A ResourceQuota does not allow a claim, or (without ``pod_claim``) a pod: of ``limit`` for ``resource``, ``used``
     is in use and ``need`` more is wanted. ``request`` asks for devices of the class that the quota limits."""
 
@@ -116,8 +107,7 @@ class OverQuota:
     request: RequestRef | None = None
 
 
-@record
-class PodForbidden:
+class PodForbidden(Struct, frozen=True):
     """The API server refuses to create a pod, with the end of its message."""
 
     pod: str
@@ -127,8 +117,7 @@ class PodForbidden:
 # -- PreFilter ---------------------------------------------------------------------------------------------------------
 
 
-@record
-class NoSuchClass:
+class NoSuchClass(Struct, frozen=True):
     """A request names a DeviceClass that does not exist."""
 
     claim: PodClaim
@@ -141,8 +130,7 @@ class NoSuchClass:
         return f"request {self.request}: device class {self.device_class} does not exist"
 
 
-@record
-class VolumeUnusable:
+class VolumeUnusable(Struct, frozen=True):
     """A PersistentVolumeClaim of the pod cannot be used on any node; ``text`` is the plugin's message."""
 
     plugin: str
@@ -150,8 +138,7 @@ class VolumeUnusable:
     text: str
 
 
-@record
-class NoNodes:
+class NoNodes(Struct, frozen=True):
     """The cluster has no node."""
 
     @property
@@ -180,8 +167,7 @@ Stop = (
 # -- Score and PreBind -------------------------------------------------------------------------------------------------
 
 
-@record
-class ReservationsFull:
+class ReservationsFull(Struct, frozen=True):
     """The claim is reserved for as many pods as a claim may be."""
 
     claim: PodClaim
@@ -197,8 +183,7 @@ class ReservationsFull:
         )
 
 
-@record
-class NoAllocationTime:
+class NoAllocationTime(Struct, frozen=True):
     """The claim was allocated without a time, as by a scheduler without binding conditions.
 
     A scheduler that has them writes the time with the reservation of another pod, which the API server refuses
@@ -213,8 +198,7 @@ class NoAllocationTime:
         return _reservation(self.claim) + ("status.allocation: Invalid value: null: field cannot be modified once set")
 
 
-@record
-class EmptyMapping:
+class EmptyMapping(Struct, frozen=True):
     """The pod has claims and an extended resource that a class provides, and the device plugin of the node has it: the
     scheduler makes an empty claim for the resource and cannot bind it (extendeddynamicresources.go
     filterExtendedResources, patchPodExtendedResourceClaimStatus). ``pod`` is ``namespace/name``."""
@@ -231,8 +215,7 @@ class EmptyMapping:
         )
 
 
-@record
-class Miscounted:
+class Miscounted(Struct, frozen=True):
     """kubernetes#139016: scoring alternatives counts allocations against all claims, also those allocated before.
 
     ``open_claims`` are those to allocate.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.allocation import Allocated
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from dractl.scheduler.stops import Late, Stop
 
 
-@record
-class NodeVerdict:
+class NodeVerdict(Struct, frozen=True):
     """The scheduler's result for one node.
 
     ``rejection`` is the first filter that refuses the node. ``outcome`` is the allocator's verdict, also where a filter
@@ -56,8 +56,7 @@ class NodeVerdict:
         return self.rejection is None
 
 
-@record
-class Attempt:
+class Attempt(Struct, frozen=True):
     """kube-scheduler's attempt to place a pod, or a claim as if a pod without other wishes used it.
 
     One of these holds: it is ``stopped`` before any node is looked at; the error of ``fatal`` ends it for all nodes;

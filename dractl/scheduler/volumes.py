@@ -10,9 +10,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.allocation.nodes import some_term_matches
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
-from dractl.records import record
 from dractl.scheduler.rejection import (
     ClaimTaken,
     NotProvisionable,
@@ -49,8 +50,7 @@ _ZONES = {
 }
 
 
-@record
-class Zone:
+class Zone(Struct, frozen=True):
     """A label of a volume that says where it is."""
 
     volume: str

@@ -8,8 +8,9 @@ third kind, all NICs and GPUs of a NUMA node, adds nothing to the NUMA node and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +25,7 @@ _SWITCHES = frozenset({"0x197c", "0x1979"})
 _GRACE_PORTS = frozenset({"0x22b1", "0x22b2", "0x22b8"})
 
 
-@dataclass(frozen=True, slots=True)
-class Complex:
+class Complex(Struct, frozen=True):
     """A GPU (``gpu``) and the physical functions of its NIC (``nics``, the primary one first), as PCI addresses.
 
     ``data_direct`` is the function through which the NIC reaches the GPU; None if they share a switch (``inline``).

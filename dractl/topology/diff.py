@@ -7,8 +7,9 @@ addresses are not: they change from boot to boot and from node to node.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.topology.units import show_bytes
 
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 _MEMORY_TOLERANCE = 0.01  # the kernel reserves a varying small part of the memory
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """``what`` of ``place`` is ``before`` on one machine and ``after`` on the other; None if it does not exist.
 
     ``unit`` is ``bytes`` if both are sizes.

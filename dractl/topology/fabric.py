@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Link, Machine
@@ -11,16 +12,14 @@ if TYPE_CHECKING:
 _NO_CLUSTER = "00000000-0000-0000-0000-000000000000"
 
 
-@dataclass(frozen=True, slots=True)
-class Mesh:
+class Mesh(Struct, frozen=True):
     """GPUs (PCI addresses) with equal direct links from each to every other: ``NV#`` or ``XGMI``."""
 
     level: str
     gpus: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Clique:
+class Clique(Struct, frozen=True):
     """GPUs (PCI addresses) of one NVLink partition; ``name`` is the value of the node label nvidia.com/gpu.clique."""
 
     name: str

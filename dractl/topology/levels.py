@@ -6,9 +6,10 @@ to any vendor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.topology.complexes import complexes
 
@@ -37,8 +38,7 @@ ENDPOINTS = ("gpu", "nic", "rdma", "nvme", "accelerator")
 """Kinds whose distances matter to a workload."""
 
 
-@dataclass(frozen=True, slots=True)
-class Affinity:
+class Affinity(Struct, frozen=True):
     """The distance between the functions ``a`` and ``b`` according to ``source``, ``sysfs`` or ``nvml``."""
 
     a: str

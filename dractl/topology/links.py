@@ -6,8 +6,9 @@ there; if it uses 8 lanes in a slot with 16, it is not seated well, or a lane is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.topology.levels import endpoints
 
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from dractl.topology.machine import Machine, PciDevice
 
 
-@dataclass(frozen=True, slots=True)
-class SlowLink:
+class SlowLink(Struct, frozen=True):
     """A link below the smaller maximum of its two ends. ``possible_width`` (lanes) and ``possible_speed`` (GT/s) are
     those maxima; ``port`` is the address of the port above, None if the tree does not show it.
     """

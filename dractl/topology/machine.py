@@ -7,9 +7,11 @@ bytes, link speeds GT/s, CPU and node sets the kernel's list form (``0-15,32-47`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.patterns import pattern
 
@@ -29,8 +31,7 @@ BDF = pattern(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 """A PCI function's address. Domains wider than 16 bits exist (VMD, clouds), although upstream's helpers refuse them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """The reason why a fact is missing, or something unusual. ``about`` is a PCI address, a PCIe root, an interface, or
     a source such as ``nvml``.
     """
@@ -39,8 +40,7 @@ class Note:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Struct, frozen=True):
     """The machine as a whole. ``name`` is identity (:meth:`Machine.without_identity`). ``page_bytes`` is the size of a
     memory page that is not huge. ``cloud`` is the provider (``aws``, ``azure``, ``gce``, ``oke``,
     ``alibaba``) and ``instance_type`` its name for the machine, where a described machine says so.
@@ -62,16 +62,14 @@ class Host:
     instance_type: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Package:
+class Package(Struct, frozen=True):
     """A CPU socket. ``id`` is the kernel's physical_package_id: sparse on some hosts, -1 on some ARM hosts and VMs."""
 
     id: int
     cpus: str
 
 
-@dataclass(frozen=True, slots=True)
-class Core:
+class Core(Struct, frozen=True):
     """A physical core. ``cpus`` are its online hardware threads; ``type`` is ``standard``, ``p-core`` or ``e-core``.
 
     ``id`` is unique within ``package`` and ``cluster`` at best: some machines give it to several cores. ``cluster`` is
@@ -86,8 +84,7 @@ class Core:
     cluster: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CacheGroup:
+class CacheGroup(Struct, frozen=True):
     """CPUs that share an L3 cache. ``id`` is the kernel's, or the lowest CPU of the group if the kernel gives none."""
 
     id: int
@@ -95,8 +92,7 @@ class CacheGroup:
     size_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cpus:
+class Cpus(Struct, frozen=True):
     """The host's CPUs. ``smt`` is true if ``/sys/devices/system/cpu/smt/control`` is ``on``, as dra.cpu reads it;
     ``smt_control`` is the file's text. ``uncached`` are online CPUs whose caches the kernel does not describe.
     """
@@ -112,8 +108,7 @@ class Cpus:
     uncached: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HugePages:
+class HugePages(Struct, frozen=True):
     """Huge pages of one size on one NUMA node."""
 
     size_bytes: int
@@ -121,8 +116,7 @@ class HugePages:
     free: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NumaNode:
+class NumaNode(Struct, frozen=True):
     """A NUMA node. ``distances`` has one entry for each node of :attr:`Machine.numa_nodes`, in that order.
 
     The kernel writes one SLIT column for each *online* node, so node ids must not be used as indices. ``memory_kind``
@@ -139,8 +133,7 @@ class NumaNode:
     hugetlb: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SrIov:
+class SrIov(Struct, frozen=True):
     """SR-IOV of one function: a physical function has ``total_vfs``, a virtual one ``physical_function`` (its BDF)."""
 
     total_vfs: int | None = None
@@ -150,8 +143,7 @@ class SrIov:
     vf_index: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PciDevice:
+class PciDevice(Struct, frozen=True):
     """One PCI function.
 
     ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``). It determines ``pcie_root``
@@ -197,8 +189,7 @@ class PciDevice:
     qat_services: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PcieRoot:
+class PcieRoot(Struct, frozen=True):
     """A root below ``/sys/devices`` (``pci0000:17``); ``local_cpus`` is its bus's ``cpulistaffinity``, None if that
     cannot be read."""
 
@@ -206,8 +197,7 @@ class PcieRoot:
     local_cpus: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NetInterface:
+class NetInterface(Struct, frozen=True):
     """A network interface. ``mac`` and ``addresses`` (CIDRs) are identity.
 
     ``kind`` is the link kind as netlink names it (``device`` for hardware, ``veth``, ``bond``, ``vlan``, ``bridge``
@@ -243,8 +233,7 @@ class NetInterface:
     addresses: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RdmaPort:
+class RdmaPort(Struct, frozen=True):
     """A port of an RDMA device."""
 
     number: int
@@ -253,8 +242,7 @@ class RdmaPort:
     rate: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RdmaDevice:
+class RdmaDevice(Struct, frozen=True):
     """An RDMA device. Without ``bdf`` it is software (rxe, siw), or a bond whose function the kernel does not name."""
 
     name: str
@@ -264,8 +252,7 @@ class RdmaDevice:
     firmware: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NvmeNamespace:
+class NvmeNamespace(Struct, frozen=True):
     """A namespace's block device. ``in_use``: it is mounted or held.
 
     ``mounted`` is true if the disk or one of its partitions is mounted; ``held`` lists those that another device holds
@@ -279,8 +266,7 @@ class NvmeNamespace:
     held: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NvmeController:
+class NvmeController(Struct, frozen=True):
     """An NVMe controller; fabrics controllers have no ``bdf``. ``serial`` is identity."""
 
     name: str
@@ -293,16 +279,14 @@ class NvmeController:
     serial: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """Possible place of a GPU instance: memory slices ``start`` to ``start + size - 1``."""
 
     start: int
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class MigProfile:
+class MigProfile(Struct, frozen=True):
     """A GPU instance profile that the GPU offers. ``id`` is the profile's own id (19 for 1g), not NVML's index."""
 
     id: int
@@ -318,8 +302,7 @@ class MigProfile:
     placements: tuple[Placement, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MigDevice:
+class MigDevice(Struct, frozen=True):
     """An existing MIG device; ``profile_id`` is its GPU instance's :attr:`MigProfile.id`, ``index`` its place among the
     GPU's MIG devices. ``compute_slices`` are those of its compute instance, which can be fewer than its GPU instance
     has; None if NVML does not report them."""
@@ -334,8 +317,7 @@ class MigDevice:
     compute_slices: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NvLink:
+class NvLink(Struct, frozen=True):
     """One NVLink of a GPU. ``remote`` is ``gpu``, ``switch`` or ``other``; ``remote_bdf`` the other end's address."""
 
     link: int
@@ -344,8 +326,7 @@ class NvLink:
     remote_bdf: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fabric:
+class Fabric(Struct, frozen=True):
     """A GPU's NVLink fabric (IMEX domain): ``<cluster_uuid>.<clique_id>`` is the clique."""
 
     state: str
@@ -353,8 +334,7 @@ class Fabric:
     clique_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AmdPartition:
+class AmdPartition(Struct, frozen=True):
     """A compute partition of an AMD GPU that is a device of its own (``/sys/devices/platform/amdgpu_xcp_N``).
 
     Its first partition is the GPU's PCI function itself. ``kfd_id`` is KFD's unique_id in hexadecimal.
@@ -368,8 +348,7 @@ class AmdPartition:
     kfd_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Amdgpu:
+class Amdgpu(Struct, frozen=True):
     """A GPU as amdgpu and KFD show it in sysfs.
 
     ``unique_id`` and ``kfd_id`` are hexadecimal: amdgpu's unique_id, or else KFD's, and KFD's alone. ``partitions`` are
@@ -391,8 +370,7 @@ class Amdgpu:
     gfx_version: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(Struct, frozen=True):
     """A GPU. ``source`` is ``nvml``, ``kfd`` or ``pci``; ``partial`` is true if the vendor's own source did not answer.
 
     ``health`` is ``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``. ``memory_numa_node`` is the
@@ -432,8 +410,7 @@ class Gpu:
     mig_refused: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Nvidia:
+class Nvidia(Struct, frozen=True):
     """The NVIDIA driver as NVML reports it; ``cuda_driver_version`` as ``major.minor``. ``unreachable`` is the number
     of GPUs that NVML counts but cannot reach; ``failure`` is the reason why NVML cannot be initialized, if it lies with
     the node."""
@@ -445,8 +422,7 @@ class Nvidia:
     failure: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """A connection that a vendor's library reports: ``nvlink`` with ``count`` links, ``xgmi``, or ``pcie`` with NVML's
     own ``level``.
     """
@@ -459,16 +435,14 @@ class Link:
     source: str = "nvml"
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """A value that a vendor's agent reports, as a string; the driver's catalogue has its type."""
 
     name: str
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
+class Reported(Struct, frozen=True):
     """A device known only to a vendor's agent, with the attributes and capacities that the driver would publish."""
 
     driver: str
@@ -477,8 +451,7 @@ class Reported:
     capacities: tuple[Fact, ...] = ()
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(Struct, frozen=True, dict=True):
     """A node's hardware. Lists are sorted: nodes by id, functions by address, the rest by name."""
 
     host: Host = Host()

@@ -6,8 +6,9 @@ Among NICs of equal bandwidth, NCCL chooses by the same rule (src/graph/topo.cc,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.topology.levels import endpoints, nearest, rank
 
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from dractl.topology.machine import Machine
 
 
-@dataclass(frozen=True, slots=True)
-class Rail:
+class Rail(Struct, frozen=True):
     """GPUs with the same nearest NICs, by PCI address, and the level between them."""
 
     gpus: tuple[str, ...]

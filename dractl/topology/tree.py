@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from dractl.topology.machine import BDF, PciDevice
 
@@ -12,16 +13,14 @@ if TYPE_CHECKING:
     from dractl.topology.machine import Machine
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(Struct, frozen=True):
     """A bridge with several slots below it: a PCIe switch, or a port that leads to one."""
 
     device: PciDevice | None
     inside: tuple[Switch | PciDevice, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Struct, frozen=True):
     """A PCIe root. ``below`` is the device under which it lies, if it is not directly in ``/sys/devices`` (VMD,
     Hyper-V).
     """
@@ -31,16 +30,14 @@ class Root:
     below: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """The roots of one NUMA node; ``node`` is None for roots whose node is unknown."""
 
     node: int | None
     roots: tuple[Root, ...]
 
 
-@dataclass(slots=True)
-class _Bridge:
+class _Bridge(Struct):
     device: PciDevice | None = None
     bridges: dict[str, _Bridge] = field(default_factory=dict)
     devices: list[PciDevice] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Converts the dataclasses of a machine to JSON and back, by their annotations.
+"""Converts the values of a machine to JSON and back, by their annotations.
 
 Fields are snake_case and keys camelCase; ``None`` and empty lists are left out.
 """
@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import types
 import typing
-from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 from dractl.errors import InputError
 from dractl.model import camelcase
@@ -42,7 +44,7 @@ def key(name: str) -> str:
 
 
 def encode(value: Any) -> Any:
-    """A dataclass of a machine, a tuple of them, or a scalar, as JSON."""
+    """A value of a machine, a tuple of them, or a scalar, as JSON."""
     return camelcase.encode(value, renamed=_RENAMED, always=_ALWAYS)
 
 
@@ -70,7 +72,7 @@ def _fields(cls: Any) -> tuple[tuple[str, Any, bool, bool], ...]:
     return tuple(
         (f.name, _required_type(hints[f.name]), bare and not _optional(hints[f.name]), bare)
         for f in fields(cls)
-        for bare in (f.default is MISSING and f.default_factory is MISSING,)
+        for bare in (f.required,)
     )
 
 
@@ -96,8 +98,8 @@ def _convert(hint: Any, value: object, path: str) -> Any:
         if value not in typing.get_args(hint):
             raise _wrong(path, value, "one of " + ", ".join(map(repr, typing.get_args(hint))))
         return value
-    if is_dataclass(hint):
-        return decode(typing.cast("type[Any]", hint), value, path)
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        return decode(typing.cast("Any", hint), value, path)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         try:
             return float(value)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from dractl.records import NamedTuple
 from dractl.validation.causes import declared, forbidden, invalid, not_supported, only_declared, required, too_many
 from dractl.validation.formats import fully_qualified_name, label, label_errors, subdomain
 from dractl.validation.lists import bounded, bounded_set, text_of, unique

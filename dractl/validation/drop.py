@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dractl.model.releases import dropped_fields
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

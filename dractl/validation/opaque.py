@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from dractl.records import NamedTuple
 from dractl.validation.causes import invalid, required, too_long
 from dractl.validation.formats import declared_driver_name
 from dractl.validation.scalars import number

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from dractl.records import NamedTuple
 from dractl.validation.causes import forbidden, internal, invalid, required, too_long
 from dractl.validation.formats import length
 from dractl.validation.lists import bounded

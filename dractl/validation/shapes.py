@@ -6,9 +6,7 @@ A shape walks over a value as ``sigs.k8s.io/json`` does with strict fields: name
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from dractl.records import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

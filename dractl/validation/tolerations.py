@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from dractl.records import NamedTuple
 from dractl.validation.causes import declared, invalid, not_supported, required
 from dractl.validation.formats import label_key, label_value
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from dractl.drivers import Options, network, registry, render, rendering, reported
 from dractl.drivers.hardware import machine, names

@@ -6,10 +6,10 @@ consumable_shares_test.go, deviceinfo_test.go; NVIDIA/go-nvlib, pkg/nvpci.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from dractl import probes
 from dractl.drivers import Inventory, Options, find

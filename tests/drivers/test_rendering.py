@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dractl.drivers import Options, by_default, find, names, render
 from dractl.drivers.hardware import as_node, machine

@@ -5,10 +5,10 @@ Its tests are pkg/devicestate/discovery_test.go and pkg/controller/resourcepolic
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from dractl import probes
 from dractl.drivers import Inventory, Options, find, render

@@ -1,20 +1,18 @@
-"""Dataclasses as JSON."""
+"""Values as JSON."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dractl.model.camelcase import camel_case, encode
 
 
-@dataclass(frozen=True)
-class Inner:
+class Inner(Struct, frozen=True):
     class_code: str | None = None
     pci_bus_id: int = 0
 
 
-@dataclass(frozen=True)
-class Outer:
+class Outer(Struct, frozen=True):
     inner: Inner
     many: tuple[Inner, ...] = ()
     text: str = ""

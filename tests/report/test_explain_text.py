@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, everything, find, worst_first
 from dractl.explain.answer import Fix, Relief, Subject
-from dractl.records import replace
 from dractl.report import explain_text
 from dractl.report.canvas import Canvas
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
 from dractl import probes
 from dractl.discovery.publication import Publication, publication

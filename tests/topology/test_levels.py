@@ -83,7 +83,7 @@ def test_what_nvml_says_stands_beside_sysfs_and_wins_in_the_summary() -> None:
 
 
 def test_bridges_and_virtual_functions_have_no_distances_of_their_own() -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from dractl.topology.machine import SrIov
 

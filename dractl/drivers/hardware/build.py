@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dractl.drivers.hardware.labels import ARCHITECTURES, architecture_of
 from dractl.drivers.hardware.layout import KEYS, MAX_DEVICES, Layout, Root, Slot, numbers, size
@@ -49,8 +51,7 @@ _HOSTS = {  # DMI's vendor and product on each cloud; EC2's product is the insta
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
+class _Parts(Struct, frozen=True):
     """The parts of a machine for one device: its functions, the physical one first, and everything attached to them."""
 
     functions: tuple[PciDevice, ...]
@@ -60,8 +61,7 @@ class _Parts:
     gpus: tuple[Gpu, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """The whole machine's settings, and the numbers assigned so far (``eth0``, ``eth1`` ...)."""
 
     settings: Mapping[str, Any]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field
 
 from dractl.errors import UsageError
 from dractl.patterns import pattern
@@ -40,8 +41,7 @@ _NO_UUID = "00000000-0000-0000-0000-000000000000"
 _UUID = pattern(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """A device on a root. Without ``address`` it gets the next free one below its root. Of a NIC, ``interface`` is the
     name of its network interface; without it there is a made-up one. ``uplink`` carries the node's default route.
     """
@@ -56,8 +56,7 @@ class Slot:
     uplink: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Struct, frozen=True):
     """A PCIe root. Without ``name`` it gets one; ``numa`` is None where the kernel knows no node of it.
 
     ``behind`` is the folder of ``/sys/devices`` that the root lies in, where it is not there itself: Hyper-V's VMBus,
@@ -70,8 +69,7 @@ class Root:
     behind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The source of values in a machine file, and how sure they are."""
 
     of: str
@@ -79,8 +77,7 @@ class Evidence:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """A described machine. ``settings`` are the keys of :data:`KEYS` and :data:`FILE_KEYS` as written, ``labels`` are
     those of its node.
     """

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from dractl.topology.machine import MigProfile, Placement
 
@@ -15,8 +16,7 @@ _MIB = 1 << 20
 _ALIASES = {"A100-80GB": "A100", "A100-SXM": "A100", "H100-80GB": "H100", "H100-SXM": "H100", "H200-SXM": "H200"}
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(Struct, frozen=True):
     """One product. ``facts`` are the rest of its row: PCI ids, names, the kernel driver that binds it."""
 
     name: str
@@ -35,8 +35,7 @@ class Product:
         return "vf" in self.facts
 
 
-@dataclass(frozen=True, slots=True)
-class MigLayout:
+class MigLayout(Struct, frozen=True):
     """The GPU instance profiles of a GPU. ``derived`` says which values were not read from a machine or document."""
 
     profiles: tuple[MigProfile, ...]

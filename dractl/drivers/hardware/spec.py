@@ -10,8 +10,9 @@ and ``cuda`` (NVIDIA's versions), ``mig`` (``on``: GPUs whose MIG profiles are k
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from dractl.drivers.hardware import described, names
 from dractl.drivers.hardware.layout import Layout, Root, Slot, counted, numbers, unknown_key

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from dractl.records import record, record_fields, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,11 +14,9 @@ if TYPE_CHECKING:
     from dractl.model.names import RequestRef
 
 C = TypeVar("C", bound="Cause")
-T = TypeVar("T")
 
 
-@record
-class ReasonPage:
+class ReasonPage(Struct, frozen=True):
     """The page of a reason code, as ``dractl rule CODE`` prints it.
 
     ``reach`` tells how far a pod gets on a node before this stops it: the further, the nearer the node is to fitting.
@@ -44,14 +43,7 @@ SEE_POD_CLAIMS = "kubectl get pod -n NS NAME -o jsonpath='{.spec.resourceClaims}
 _UNITED = frozenset({"nodes", "devices", "holders", "rules", "counters", "values", "users", "evaluated", "labels"})
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True)
-def value(cls: type[T]) -> type[T]:
-    """The decorator of causes: a record with keywords only."""
-    return record(kw_only=True)(cls)
-
-
-@value
-class Cause:
+class Cause(Struct, frozen=True, kw_only=True):
     """Why a subject is not placed, as a value. Each subclass has the fields that such a cause really has; the sentence
     about it is made by :mod:`dractl.explain.wording`.
 
@@ -90,8 +82,7 @@ class Cause:
         """True if both say the same, but for the nodes and devices that they are about."""
         if type(self) is not type(other):
             return False
-        skipped = (f.name for f in record_fields(self) if f.name in _UNITED or f.metadata.get("of_one_node"))
-        names = {f.name for f in record_fields(self)}.difference(skipped)
+        names = set(self.__struct_fields__) - _UNITED
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     @property
@@ -107,19 +98,16 @@ def merge(one: C, other: C) -> C:
     if other.lacking < one.lacking:
         one, other = other, one
     changed: dict[str, object] = {}
-    for field in record_fields(one):
-        mine, theirs = getattr(one, field.name), getattr(other, field.name, None)
-        if field.name in _UNITED and isinstance(mine, tuple) and isinstance(theirs, tuple):
-            changed[field.name] = tuple(dict.fromkeys((*mine, *theirs)))
-        elif field.name == "nearest":
-            changed[field.name] = mine or theirs
-        elif field.metadata.get("of_one_node") and mine != theirs:
-            changed[field.name] = field.default
+    for name in one.__struct_fields__:
+        mine, theirs = getattr(one, name), getattr(other, name, None)
+        if name in _UNITED and isinstance(mine, tuple) and isinstance(theirs, tuple):
+            changed[name] = tuple(dict.fromkeys((*mine, *theirs)))
+        elif name == "nearest":
+            changed[name] = mine or theirs
     return replace(one, **changed)
 
 
-@value
-class OfClaim(Cause):
+class OfClaim(Cause, frozen=True, kw_only=True):
     """A cause that lies in one claim. ``pod_claim`` is its name in the pod, ``claim`` is ``namespace/name``."""
 
     identity: ClassVar[tuple[str, ...]] = ("pod_claim", "claim")
@@ -128,8 +116,7 @@ class OfClaim(Cause):
     claim: str | None = None
 
 
-@value
-class OfRequest(Cause):
+class OfRequest(Cause, frozen=True, kw_only=True):
     """A cause that lies in one request or alternative. ``device_class`` is the class that it names."""
 
     identity: ClassVar[tuple[str, ...]] = ("request",)
@@ -138,8 +125,7 @@ class OfRequest(Cause):
     device_class: str | None = None
 
 
-@value
-class OfRequests(Cause):
+class OfRequests(Cause, frozen=True, kw_only=True):
     """A cause that lies between requests, of one claim or of several."""
 
     identity: ClassVar[tuple[str, ...]] = ("requests",)
@@ -147,8 +133,7 @@ class OfRequests(Cause):
     requests: tuple[RequestRef, ...] = ()
 
 
-@value
-class Held(OfRequest):
+class Held(OfRequest, frozen=True, kw_only=True):
     """Devices that a request could use, and who holds them."""
 
     devices: tuple[str, ...] = ()

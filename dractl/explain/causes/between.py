@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from dractl.explain.causes.base import OUTSIDE, SEE_CLAIM, SEE_SLICES, STOPPED, Cause, OfClaim, ReasonPage, value
+from dractl.explain.causes.base import OUTSIDE, SEE_CLAIM, SEE_SLICES, STOPPED, Cause, OfClaim, ReasonPage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 _PODS = "kubectl get pods -n NS -o wide"
 
 
-@value
-class OldReplicas(Cause):
+class OldReplicas(Cause, frozen=True, kw_only=True):
     """The pod is a new replica of a rolling update, and ``pods``, its old replicas, hold the devices."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -33,8 +32,7 @@ class OldReplicas(Cause):
     unavailable: str = ""
 
 
-@value
-class OwnReplicas(Cause):
+class OwnReplicas(Cause, frozen=True, kw_only=True):
     """Other ``pods`` of the same workload hold the devices. ``ends``: such pods end by themselves (a Job's), so that
     waiting is the answer; ``together``: unless they wait for each other, as those of a JobSet or an Indexed Job may."""
 
@@ -56,8 +54,7 @@ class OwnReplicas(Cause):
     earlier: str = ""  # the run of the same CronJob that holds them
 
 
-@value
-class ClaimEach(OfClaim):
+class ClaimEach(OfClaim, frozen=True, kw_only=True):
     """Each replica has a claim of its own from ``template``, and the claim's configuration asks for sharing, which
     works among the pods of one claim only."""
 
@@ -74,8 +71,7 @@ class ClaimEach(OfClaim):
     template: str
 
 
-@value
-class HoldersTerminating(Cause):
+class HoldersTerminating(Cause, frozen=True, kw_only=True):
     """``pods`` that hold the devices are being deleted and have not ended; ``since`` is when that began."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -94,8 +90,7 @@ class HoldersTerminating(Cause):
     on: tuple[str, ...] = ()
 
 
-@value
-class HoldersEnded(Cause):
+class HoldersEnded(Cause, frozen=True, kw_only=True):
     """``pods`` have ended or no longer exist, and ``claims`` still hold the devices for them."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -114,8 +109,7 @@ class HoldersEnded(Cause):
     pods: tuple[str, ...] = ()
 
 
-@value
-class LostNodes(Cause):
+class LostNodes(Cause, frozen=True, kw_only=True):
     """``places`` are nodes that do not exist, or that do not answer (``unready``), and what the pod needs is there:
     ``claim`` is allocated there, or ``pods`` on them hold the devices."""
 
@@ -134,8 +128,7 @@ class LostNodes(Cause):
     unready: bool = False
 
 
-@value
-class DriverAbsent(Cause):
+class DriverAbsent(Cause, frozen=True, kw_only=True):
     """``nodes`` look like nodes where ``driver`` publishes devices (the same ``label``), and it publishes none."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -154,8 +147,7 @@ class DriverAbsent(Cause):
     like: tuple[str, ...] = ()
 
 
-@value
-class UnknownNodes(Cause):
+class UnknownNodes(Cause, frozen=True, kw_only=True):
     """Slices of ``driver`` name ``places``, of which there is no Node; ``nearest`` is a Node with a similar name."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -174,8 +166,7 @@ class UnknownNodes(Cause):
     nearest: str | None = None
 
 
-@value
-class OldTemplate(OfClaim):
+class OldTemplate(OfClaim, frozen=True, kw_only=True):
     """The claim was made from an earlier version of ``template``."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -190,8 +181,7 @@ class OldTemplate(OfClaim):
     template: str
 
 
-@value
-class OldRevision(Cause):
+class OldRevision(Cause, frozen=True, kw_only=True):
     """The pod was made from an earlier version of ``owner``, a StatefulSet, which does not replace it."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -209,8 +199,7 @@ class OldRevision(Cause):
     owner: str
 
 
-@value
-class EvictionLoop(Cause):
+class EvictionLoop(Cause, frozen=True, kw_only=True):
     """Pods of ``owner`` are evicted for the taint ``taint`` as soon as they run."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -227,8 +216,7 @@ class EvictionLoop(Cause):
     evicted: int = 0
 
 
-@value
-class NotTriedYet(Cause):
+class NotTriedYet(Cause, frozen=True, kw_only=True):
     """The scheduler has not looked at the pod: it has no condition PodScheduled. ``new``: it was created moments
     ago."""
 
@@ -246,8 +234,7 @@ class NotTriedYet(Cause):
     new: bool = False
 
 
-@value
-class AddedByAdmission(Cause):
+class AddedByAdmission(Cause, frozen=True, kw_only=True):
     """The pod has ``what``, which its owner's template does not have: admission added it. ``by`` is what did, if
     that is known: the RuntimeClass that the pod names, or a LimitRange."""
 
@@ -265,8 +252,7 @@ class AddedByAdmission(Cause):
     by: str = ""
 
 
-@value
-class NoNodeHasAll(Cause):
+class NoNodeHasAll(Cause, frozen=True, kw_only=True):
     """Each of ``requests`` finds devices, on different nodes. ``where`` are request and node."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -281,8 +267,7 @@ class NoNodeHasAll(Cause):
     where: tuple[tuple[str, str], ...] = ()
 
 
-@value
-class PodsNotCreated(Cause):
+class PodsNotCreated(Cause, frozen=True, kw_only=True):
     """``owner`` cannot create its pods; ``event`` is the newest refusal."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -299,8 +284,7 @@ class PodsNotCreated(Cause):
     event: str = ""
 
 
-@value
-class NotReadable(Cause):
+class NotReadable(Cause, frozen=True, kw_only=True):
     """Objects that may not be read decide whether the subject fits; ``missing`` are sentences about them. ``quote`` is
     the scheduler's message; ``fitting`` are nodes with room, judging by what may be read."""
 

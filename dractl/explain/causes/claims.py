@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from dractl.explain.causes.base import SEE_CLAIM, SEE_POD_CLAIMS, STOPPED, Cause, OfClaim, OfRequest, ReasonPage, value
+from dractl.explain.causes.base import SEE_CLAIM, SEE_POD_CLAIMS, STOPPED, Cause, OfClaim, OfRequest, ReasonPage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@value
-class ClaimMissing(OfClaim):
+class ClaimMissing(OfClaim, frozen=True, kw_only=True):
     """The pod names a claim that does not exist, or had one made from ``template``. ``elsewhere`` are claims of that
     name in other namespaces; ``none_known``: the input has no claim at all, and may lack those of the cluster;
     ``unlabelled`` is the namespace, if its missing label for adminAccess may be why the claim was refused."""
@@ -36,8 +35,7 @@ class ClaimMissing(OfClaim):
     template: str | None = None
 
 
-@value
-class ClaimNotCreated(OfClaim):
+class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
     """The claim controller has not made the claim of ``template`` (``namespace/name``). ``event`` is the controller's
     own sentence, ``refusal`` what the API server said there; ``webhook`` is the admission webhook that did not answer;
     ``template_is_younger``: the template was created after the pod; ``new``: the pod was created moments ago."""
@@ -52,8 +50,7 @@ class ClaimNotCreated(OfClaim):
     new: bool = False
 
 
-@value
-class TemplateMissing(OfClaim):
+class TemplateMissing(OfClaim, frozen=True, kw_only=True):
     """The pod names a ResourceClaimTemplate (``namespace/name``) that does not exist."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -72,8 +69,7 @@ class TemplateMissing(OfClaim):
     none_known: bool = False
 
 
-@value
-class ClaimNotOwned(OfClaim):
+class ClaimNotOwned(OfClaim, frozen=True, kw_only=True):
     """The claim was made for an earlier pod of the same name."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -86,8 +82,7 @@ class ClaimNotOwned(OfClaim):
     )
 
 
-@value
-class ClaimDeleting(OfClaim):
+class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
     """The claim is being deleted. ``users`` are pods that still use it, ``gone`` pods that it is reserved for and that
     no longer exist."""
 
@@ -108,8 +103,7 @@ class ClaimDeleting(OfClaim):
     asked: bool = False  # the question is about the claim itself
 
 
-@value
-class ClaimUnsetSource(OfClaim):
+class ClaimUnsetSource(OfClaim, frozen=True, kw_only=True):
     """An entry of ``spec.resourceClaims`` names neither a claim nor a template."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -125,8 +119,7 @@ class ClaimUnsetSource(OfClaim):
     old_form: bool = False
 
 
-@value
-class SchedulingGated(Cause):
+class SchedulingGated(Cause, frozen=True, kw_only=True):
     """The pod has scheduling gates. ``queue`` (``namespace/name``) is Kueue's LocalQueue that the pod is for."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -143,8 +136,7 @@ class SchedulingGated(Cause):
     queue: str = ""
 
 
-@value
-class QuotaExceeded(OfClaim):
+class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
     """A ResourceQuota forbids the claim, or the pod. ``have`` is its limit for ``resource``, ``used`` what is in use,
     ``more`` what is wanted beside, and ``want`` both. ``event`` is the API server's refusal where that is all that is
     known."""
@@ -171,8 +163,7 @@ class QuotaExceeded(OfClaim):
     event: str = ""
 
 
-@value
-class AdminAccessNamespace(OfClaim):
+class AdminAccessNamespace(OfClaim, frozen=True, kw_only=True):
     """A request wants adminAccess, and the namespace is not labelled for it."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -189,8 +180,7 @@ class AdminAccessNamespace(OfClaim):
     namespace: str
 
 
-@value
-class ClassMissing(OfRequest):
+class ClassMissing(OfRequest, frozen=True, kw_only=True):
     """A request names a DeviceClass that does not exist. ``known`` are those that do; ``none_known``: the input has no
     class at all, and may lack those of the cluster. ``upstream`` is the scheduler's own sentence, where the request
     names no class at all. ``driver`` is the one that installs a class of that name, where it is known; ``silent``: it
@@ -216,8 +206,7 @@ class ClassMissing(OfRequest):
     silent: bool = False
 
 
-@value
-class BindingPending(OfClaim):
+class BindingPending(OfClaim, frozen=True, kw_only=True):
     """The claim is allocated, and the scheduler waits for binding conditions of its device. ``since`` is when the claim
     was allocated (RFC 3339)."""
 
@@ -238,8 +227,7 @@ class BindingPending(OfClaim):
     since: str = ""
 
 
-@value
-class BindingFailed(OfClaim):
+class BindingFailed(OfClaim, frozen=True, kw_only=True):
     """The driver has refused to get a device of the claim ready. ``failure`` says which condition it has set."""
 
     page: ClassVar[ReasonPage] = BindingPending.page
@@ -247,8 +235,7 @@ class BindingFailed(OfClaim):
     failure: str
 
 
-@value
-class ReservedLimit(OfClaim):
+class ReservedLimit(OfClaim, frozen=True, kw_only=True):
     """As many pods use the claim as may (``want``); ``have`` is their number."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -264,8 +251,7 @@ class ReservedLimit(OfClaim):
     want: int
 
 
-@value
-class NoConsumer(OfClaim):
+class NoConsumer(OfClaim, frozen=True, kw_only=True):
     """No pod uses the claim."""
 
     page: ClassVar[ReasonPage] = ReasonPage(

@@ -17,9 +17,7 @@ from dractl.explain.causes.base import (
     OfRequest,
     OfRequests,
     ReasonPage,
-    value,
 )
-from dractl.records import field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,8 +32,7 @@ if TYPE_CHECKING:
 # -- one request --
 
 
-@value
-class SelectorFalse(OfRequest):
+class SelectorFalse(OfRequest, frozen=True, kw_only=True):
     """A selector is false on devices: ``have`` of ``of`` meet it, ``want`` are needed. ``of_class``: it is one of the
     class. ``part`` is the part of it that is false on all of them. ``misfit`` is what the devices have instead,
     ``values`` are those values; ``evaluated`` has both for each kind of device."""
@@ -66,8 +63,7 @@ class SelectorFalse(OfRequest):
     evaluated: tuple[Evaluated, ...] = ()
 
 
-@value
-class SelectorError(OfRequest):
+class SelectorError(OfRequest, frozen=True, kw_only=True):
     """A selector fails on ``devices`` of the nodes ``on``. ``error`` is cel-go's sentence, ``upstream`` the scheduler's
     whole message, where nothing more is known."""
 
@@ -96,8 +92,7 @@ class SelectorError(OfRequest):
     evaluated: tuple[Evaluated, ...] = ()
 
 
-@value
-class AttributeMissing(OfRequest):
+class AttributeMissing(OfRequest, frozen=True, kw_only=True):
     """``devices`` lack the attribute of a constraint; ``have`` of ``of`` publish it."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -121,8 +116,7 @@ class AttributeMissing(OfRequest):
     of: int = 0
 
 
-@value
-class DeviceInUse(Held):
+class DeviceInUse(Held, frozen=True, kw_only=True):
     """Claims hold the devices: ``free`` of ``of`` are free, ``want`` are needed."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -141,8 +135,7 @@ class DeviceInUse(Held):
     of: int = 0
 
 
-@value
-class DeviceInUseSamePod(Held):
+class DeviceInUseSamePod(Held, frozen=True, kw_only=True):
     """The pod's own claims hold the devices."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -160,8 +153,7 @@ class DeviceInUseSamePod(Held):
     of: int = 0
 
 
-@value
-class Rivals(OfRequests):
+class Rivals(OfRequests, frozen=True, kw_only=True):
     """Two requests would both have to take their devices from the same ``have``, and want ``want``."""
 
     page: ClassVar[ReasonPage] = DeviceInUseSamePod.page
@@ -172,8 +164,7 @@ class Rivals(OfRequests):
     have: int
 
 
-@value
-class Tainted(OfRequest):
+class Tainted(OfRequest, frozen=True, kw_only=True):
     """``devices`` have a taint (the most frequent one: ``taint``) that the request does not tolerate. ``taints`` are
     all with their numbers, ``rules`` the DeviceTaintRules that put ``taint`` there. ``tolerates``
     are tolerations of the request that look like it and do not match; ``sweeping`` are rules that select every device
@@ -200,8 +191,7 @@ class Tainted(OfRequest):
     have: int
 
 
-@value
-class AllNeedsFree(Held):
+class AllNeedsFree(Held, frozen=True, kw_only=True):
     """A request for all devices, ``taken`` of which are held."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -219,15 +209,13 @@ class AllNeedsFree(Held):
     taken: int = 0
 
 
-@value
-class AllNeedsUntainted(Tainted):
+class AllNeedsUntainted(Tainted, frozen=True, kw_only=True):
     """A request for all devices, some of which are tainted."""
 
     page: ClassVar[ReasonPage] = AllNeedsFree.page
 
 
-@value
-class CountersShort(Held):
+class CountersShort(Held, frozen=True, kw_only=True):
     """Counters that ``devices`` consume have too little left: the first lacks ``want``, of which ``free`` are left."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -248,8 +236,7 @@ class CountersShort(Held):
     free: str | None = None
 
 
-@value
-class CapacityMissing(OfRequest):
+class CapacityMissing(OfRequest, frozen=True, kw_only=True):
     """No device publishes the capacity. ``known`` are the capacities that they publish."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -268,8 +255,7 @@ class CapacityMissing(OfRequest):
     devices: tuple[str, ...] = ()
 
 
-@value
-class CapacityShort(Held):
+class CapacityShort(Held, frozen=True, kw_only=True):
     """No device has ``want`` of a capacity left; the best has ``free`` of ``have``. ``asked`` is the amount in the
     claim, where the devices' policy rounds it up to ``want``."""
 
@@ -290,8 +276,7 @@ class CapacityShort(Held):
     asked: str | None = None
 
 
-@value
-class CapacityPolicy(Held):
+class CapacityPolicy(Held, frozen=True, kw_only=True):
     """The amount is not one that the device's policy allows. ``allowed`` says which are; ``problem``
     what is wrong with it, where the device has no policy."""
 
@@ -312,8 +297,7 @@ class CapacityPolicy(Held):
     problem: str = ""
 
 
-@value
-class GateOff(OfRequest):
+class GateOff(OfRequest, frozen=True, kw_only=True):
     """The request or its devices need a feature whose gate is off; ``upstream`` is the scheduler's sentence,
     ``detail`` what is hidden from the request."""
 
@@ -332,8 +316,7 @@ class GateOff(OfRequest):
     devices: tuple[str, ...] = ()
 
 
-@value
-class BindingConditionsOff(GateOff):
+class BindingConditionsOff(GateOff, frozen=True, kw_only=True):
     """Devices with binding conditions, while their gate is off."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -347,8 +330,7 @@ class BindingConditionsOff(GateOff):
     )
 
 
-@value
-class NotEnough(OfRequest):
+class NotEnough(OfRequest, frozen=True, kw_only=True):
     """A request wants more devices than the node has."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -368,8 +350,7 @@ class NotEnough(OfRequest):
 # -- requests together --
 
 
-@value
-class NotEnoughTogether(OfRequests):
+class NotEnoughTogether(OfRequests, frozen=True, kw_only=True):
     """Requests together want more devices than the node has that match."""
 
     page: ClassVar[ReasonPage] = NotEnough.page
@@ -379,8 +360,7 @@ class NotEnoughTogether(OfRequests):
     holders: tuple[Holder, ...] = ()
 
 
-@value
-class AttributeType(OfRequests):
+class AttributeType(OfRequests, frozen=True, kw_only=True):
     """The devices publish a constrained attribute with different types. ``types`` lists them by request; ``gate`` would
     have to be on for lists."""
 
@@ -404,8 +384,7 @@ class AttributeType(OfRequests):
     driver: str | None = None
 
 
-@value
-class ConstraintConflict(OfRequests):
+class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
     """No set of devices satisfies a constraint. ``counts`` is the number of devices that each request wants, ``values``
     are the attribute's values among the free candidates; ``devices`` are matching ones that ``holders`` hold.
     ``exists``: with all of them free it could be satisfied."""
@@ -434,8 +413,7 @@ class ConstraintConflict(OfRequests):
     exists: bool = True
 
 
-@value
-class AllUnderConstraint(OfRequest):
+class AllUnderConstraint(OfRequest, frozen=True, kw_only=True):
     """A request for all devices, for all of which a constraint does not hold."""
 
     page: ClassVar[ReasonPage] = ConstraintConflict.page
@@ -445,8 +423,7 @@ class AllUnderConstraint(OfRequest):
     devices: tuple[str, ...] = ()
 
 
-@value
-class SearchConflict(OfRequests):
+class SearchConflict(OfRequests, frozen=True, kw_only=True):
     """Each request alone would fit, or one device of a request; together they do not. ``counter_sets`` are counters
     that their devices share."""
 
@@ -463,8 +440,7 @@ class SearchConflict(OfRequests):
     counter_sets: tuple[str, ...] = ()
 
 
-@value
-class ConstrainedSearch(SearchConflict):
+class ConstrainedSearch(SearchConflict, frozen=True, kw_only=True):
     """The same under a constraint that could be satisfied by itself."""
 
     page: ClassVar[ReasonPage] = ConstraintConflict.page
@@ -473,8 +449,7 @@ class ConstrainedSearch(SearchConflict):
     constraint: str
 
 
-@value
-class ClaimLimit(OfRequests):
+class ClaimLimit(OfRequests, frozen=True, kw_only=True):
     """The requests of a claim want more than ``have`` devices; ``want`` is None where it cannot be counted."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -487,6 +462,6 @@ class ClaimLimit(OfRequests):
         STOPPED,
     )
 
-    claim: str = field(kw_only=True)
+    claim: str
     want: int | None = None
     have: int = 32

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from dractl.explain.causes.base import STOPPED, Cause, ReasonPage, value
+from dractl.explain.causes.base import STOPPED, Cause, ReasonPage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 _SEE = "kubectl get podgroups.scheduling.k8s.io -n NS NAME -o yaml; dractl explain podgroup/NAME -n NS"
 
 
-@value
-class GangTooSmall(Cause):
+class GangTooSmall(Cause, frozen=True, kw_only=True):
     """Of the gang ``group`` (``PodGroup namespace/name``) ``have`` pods fit and ``want`` start at once. ``placed`` of
     them have a node. The next one is ``pod``, which stops at ``why``. ``domain`` (``key=value``) is where they fit, if
     a topology constraint keeps them together."""
@@ -42,8 +41,7 @@ class GangTooSmall(Cause):
     domain: str = ""
 
 
-@value
-class GangIncomplete(Cause):
+class GangIncomplete(Cause, frozen=True, kw_only=True):
     """The gang ``group`` has ``have`` pods, and ``want`` start at once."""
 
     page: ClassVar[ReasonPage] = GangTooSmall.page
@@ -54,8 +52,7 @@ class GangIncomplete(Cause):
     have: int
 
 
-@value
-class GangHeldBack(Cause):
+class GangHeldBack(Cause, frozen=True, kw_only=True):
     """``pod`` of ``group`` is held back before scheduling, by ``why``, and the others wait for it."""
 
     page: ClassVar[ReasonPage] = GangTooSmall.page
@@ -66,8 +63,7 @@ class GangHeldBack(Cause):
     why: str
 
 
-@value
-class PodGroupMissing(Cause):
+class PodGroupMissing(Cause, frozen=True, kw_only=True):
     """The PodGroup (or Workload) that the pod names does not exist."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -87,8 +83,7 @@ class PodGroupMissing(Cause):
     known: tuple[str, ...] = ()
 
 
-@value
-class PodGroupRefused(Cause):
+class PodGroupRefused(Cause, frozen=True, kw_only=True):
     """kube-scheduler tries no pod of ``group``: ``text`` is its message."""
 
     page: ClassVar[ReasonPage] = ReasonPage(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from dractl.explain.causes.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage, value
+from dractl.explain.causes.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from dractl.scheduler.rejection import NodeLabel, Unmet
 
 
-@value
-class PinnedNode(OfClaim):
+class PinnedNode(OfClaim, frozen=True, kw_only=True):
     """The claim is already allocated elsewhere: on the nodes ``places``, or in ``pools``. ``users`` are its pods."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -33,8 +32,7 @@ class PinnedNode(OfClaim):
     users: tuple[str, ...] = ()
 
 
-@value
-class NodeFilter(Cause):
+class NodeFilter(Cause, frozen=True, kw_only=True):
     """A filter of the scheduler refuses the node. ``texts`` are the plugin's own words; ``unmet`` is what the pod
     wants, ``labels`` what the nodes have instead. ``pods`` (``namespace/name``) stand in the way;
     ``final``: to end pods would not help. ``users`` use most of ``resource``. ``nearest`` is the label (``key=value``)
@@ -66,15 +64,13 @@ class NodeFilter(Cause):
     tolerates: tuple[str, ...] = ()
 
 
-@value
-class NoNodes(Cause):
+class NoNodes(Cause, frozen=True, kw_only=True):
     """The input has no node."""
 
     page: ClassVar[ReasonPage] = NodeFilter.page
 
 
-@value
-class Unchecked(Cause):
+class Unchecked(Cause, frozen=True, kw_only=True):
     """The scheduler refuses the pod for something that is not checked here; ``quotes`` are its own words, ``fitting``
     is the number of nodes that fit otherwise. ``volumes`` are the pod's PersistentVolumeClaims with their phase."""
 
@@ -87,8 +83,7 @@ class Unchecked(Cause):
     volumes: tuple[tuple[str, str], ...] = ()
 
 
-@value
-class OtherScheduler(Cause):
+class OtherScheduler(Cause, frozen=True, kw_only=True):
     """``spec.schedulerName`` names another scheduler."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -106,8 +101,7 @@ class OtherScheduler(Cause):
     schedulers: tuple[str, ...] = ()
 
 
-@value
-class PlacedByHand(OfClaim):
+class PlacedByHand(OfClaim, frozen=True, kw_only=True):
     """``spec.nodeName`` was set without the scheduler having allocated the claim. ``exists``: there is such a node."""
 
     page: ClassVar[ReasonPage] = OtherScheduler.page
@@ -115,8 +109,7 @@ class PlacedByHand(OfClaim):
     exists: bool = True
 
 
-@value
-class NotPrepared(Cause):
+class NotPrepared(Cause, frozen=True, kw_only=True):
     """The pod is on its node, and the kubelet cannot prepare its devices: ``event`` is what it says. ``faults`` are
     what the driver would find in the configuration of a claim: pod claim, path, and why. ``drivers`` are those of its
     devices. ``vanished``: they were prepared, and the container runtime no longer knows them."""
@@ -152,8 +145,7 @@ class NotPrepared(Cause):
         return not silent and ("rpc error" in self.event or "failed for claim" in self.event)
 
 
-@value
-class TimeoutRisk(OfClaim):
+class TimeoutRisk(OfClaim, frozen=True, kw_only=True):
     """The scheduler gives up before it has an answer. ``because`` is what cannot be satisfied."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -170,8 +162,7 @@ class TimeoutRisk(OfClaim):
     because: Cause | None = None
 
 
-@value
-class SchedulerError(OfClaim):
+class SchedulerError(OfClaim, frozen=True, kw_only=True):
     """The allocator fails with an error that has no code of its own; ``upstream`` is its sentence."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -191,8 +182,7 @@ class SchedulerError(OfClaim):
     devices: tuple[str, ...] = ()
 
 
-@value
-class UpstreamBug(OfClaim):
+class UpstreamBug(OfClaim, frozen=True, kw_only=True):
     """A known bug of the release stops the pod. ``effect`` is what goes wrong; ``fits_without``: on ``nodes`` it would
     fit if the release did not have the bug."""
 
@@ -216,8 +206,7 @@ class UpstreamBug(OfClaim):
     devices: tuple[str, ...] = ()
 
 
-@value
-class ExtendedResourceUnmapped(Cause):
+class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
     """Nothing provides the extended resource. ``nearest`` is a similar one (of ``device_class``, if set); else
     ``device_class`` has devices of the vendor and does not provide it. ``gate_off``: DRAExtendedResource is off."""
 
@@ -238,8 +227,7 @@ class ExtendedResourceUnmapped(Cause):
     gate_off: bool = False
 
 
-@value
-class WouldFitNow(Cause):
+class WouldFitNow(Cause, frozen=True, kw_only=True):
     """The pod fits now, and the scheduler has not tried again since ``since`` (RFC 3339). ``leaving`` are the pods that
     it preempts on the node, and waits for."""
 
@@ -259,8 +247,7 @@ class WouldFitNow(Cause):
     leaving: tuple[str, ...] = ()
 
 
-@value
-class Mixed(Cause):
+class Mixed(Cause, frozen=True, kw_only=True):
     """Nodes have different causes, and none holds on most of them. ``codes`` are theirs; ``nearest_node`` and
     ``nearest_cause`` are those of the node that is nearest to fitting."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from dractl.explain.causes.base import HIDDEN, NOTHING, SEE_SLICES, Cause, OfRequest, ReasonPage, value
+from dractl.explain.causes.base import HIDDEN, NOTHING, SEE_SLICES, Cause, OfRequest, ReasonPage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from dractl.scheduler.rejection import NodeLabel
 
 
-@value
-class NoSlicesForDriver(OfRequest):
+class NoSlicesForDriver(OfRequest, frozen=True, kw_only=True):
     """The driver publishes nothing. ``known`` are the drivers that publish something; ``none_known``: there is no
     ResourceSlice at all, in the cluster (``listed``) or in the input, which may lack those of the cluster."""
 
@@ -34,8 +33,7 @@ class NoSlicesForDriver(OfRequest):
     listed: bool = False
 
 
-@value
-class NoSlicesOnNode(OfRequest):
+class NoSlicesOnNode(OfRequest, frozen=True, kw_only=True):
     """The driver publishes no device on the node."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -51,8 +49,7 @@ class NoSlicesOnNode(OfRequest):
     driver: str | None = None
 
 
-@value
-class SliceNodeMismatch(OfRequest):
+class SliceNodeMismatch(OfRequest, frozen=True, kw_only=True):
     """The slice is for nodes that match ``selectors`` (one, as text), or its ``devices`` are for other nodes."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -73,8 +70,7 @@ class SliceNodeMismatch(OfRequest):
     devices: tuple[str, ...] = ()
 
 
-@value
-class OfPool(OfRequest):
+class OfPool(OfRequest, frozen=True, kw_only=True):
     """A pool (``driver/name``) whose devices the scheduler does not use. ``have`` of ``want`` slices of ``generation``
     exist. With ``all_mode`` it stops a request for all devices, whichever driver's devices that wants.
     ``upstream`` is the scheduler's sentence, where that is all that is known."""
@@ -88,8 +84,7 @@ class OfPool(OfRequest):
     upstream: str = ""
 
 
-@value
-class PublishedTwice(Cause):
+class PublishedTwice(Cause, frozen=True, kw_only=True):
     """The pool has more slices than each of them says. ``slices`` are their names with the time of their creation, the
     oldest first; ``both`` are devices that several of them have."""
 
@@ -112,8 +107,7 @@ class PublishedTwice(Cause):
     both: tuple[str, ...] = ()
 
 
-@value
-class PoolIncomplete(OfPool):
+class PoolIncomplete(OfPool, frozen=True, kw_only=True):
     """Slices of the pool are missing."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -128,8 +122,7 @@ class PoolIncomplete(OfPool):
     )
 
 
-@value
-class PoolObsolete(OfPool):
+class PoolObsolete(OfPool, frozen=True, kw_only=True):
     """A newer generation of the pool exists."""
 
     page: ClassVar[ReasonPage] = ReasonPage(
@@ -142,8 +135,7 @@ class PoolObsolete(OfPool):
     )
 
 
-@value
-class PoolInvalid(OfPool):
+class PoolInvalid(OfPool, frozen=True, kw_only=True):
     """The pool contradicts itself; ``fault`` says how, in the scheduler's words."""
 
     page: ClassVar[ReasonPage] = ReasonPage(

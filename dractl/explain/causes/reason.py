@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.explain.answer import Reason
-from dractl.records import record_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from dractl.model.names import RequestRef
 
 _MOST = 8  # kinds of devices whose evaluation is shown
-_KEYS = frozenset(field.name for field in record_fields(Reason))
+_KEYS = frozenset(Reason.__struct_fields__)
 
 
 def reason_of(
@@ -23,10 +22,10 @@ def reason_of(
     """A cause as JSON shows it. ``called`` names a request among several; ``pod_claim`` is what the pod calls the claim
     of the first."""
     facts: dict[str, Any] = {}
-    for field in record_fields(cause):
-        name = cause.shown.get(field.name, field.name)
-        value = getattr(cause, field.name)
-        if name in _KEYS and field.name != "request" and value is not None:
+    for field in cause.__struct_fields__:
+        name = cause.shown.get(field, field)
+        value = getattr(cause, field)
+        if name in _KEYS and field != "request" and value is not None:
             facts[name] = value[:_MOST] if name == "evaluated" else value
     if cause.about:
         first = cause.about[0]

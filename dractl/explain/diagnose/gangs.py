@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dractl.cluster.state import key_of, text_at
 from dractl.explain.causes import GangHeldBack, GangIncomplete, GangTooSmall, PodGroupMissing, PodGroupRefused
 from dractl.model.nearest import nearest
-from dractl.records import record, replace
 
 if TYPE_CHECKING:
     from dractl.capacity.gangs import Waiting
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
     from dractl.explain.causes import Cause
 
 
-@record
-class Group:
+class Group(Struct, frozen=True):
     """What keeps the group that kube-scheduler places a pod with: its own cause, then those of the pod at which it
     stops, whose case is ``case``. No causes: nothing does, but for what ``notes`` say."""
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dractl.allocation import IMPLICIT_PREFIX, Allocated, Fatal, NodeError, is_extended
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice
@@ -26,7 +29,6 @@ from dractl.explain.diagnose.together import together, too_many
 from dractl.explain.funnel import funnel, whole
 from dractl.explain.passing_taints import passing
 from dractl.model.nearest import nearest
-from dractl.records import record, replace
 from dractl.scheduler.binding import failure
 from dractl.scheduler.extended import provided
 from dractl.scheduler.rejection import LabelUnmet, NodeLabel, Untolerated
@@ -47,8 +49,7 @@ if TYPE_CHECKING:
 _MOST = 2  # pods that a cause names
 
 
-@record
-class NodeFindings:
+class NodeFindings(Struct, frozen=True):
     """Findings on a node; the nodes in ``like`` have the same."""
 
     name: str

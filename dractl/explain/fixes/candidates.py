@@ -5,13 +5,14 @@ from __future__ import annotations
 from enum import Enum, IntEnum, auto
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from msgspec import Struct
+
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS
 from dractl.explain.causes import Mixed
 from dractl.explain.fixes.edits import put
 from dractl.objects import Claim, Constraint, Request
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -93,8 +94,7 @@ class Topic(Enum):
     WAIT = auto()
 
 
-@record
-class Slot:
+class Slot(Struct, frozen=True):
     """What fixes compete for: of one slot only the first that is verified is shown. ``of`` tells slots of one topic
     apart."""
 
@@ -119,8 +119,7 @@ _TOUCHES = {
 }
 
 
-@record
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A change that may help, with an imperative for its title.
 
     ``changes`` are what a person applies; empty where nobody can: it is up to a driver, or to time. ``tried`` is what
@@ -178,8 +177,7 @@ def own_first(parts: Iterable[Candidate]) -> list[Candidate]:
     return sorted(parts, key=lambda c: (max(map(touches, c.changes), default=SETTING), -c.preference))
 
 
-@record
-class Company:
+class Company(Struct, frozen=True):
     """The group of a pod that kube-scheduler places with others: ``state`` is the cluster as it is, ``question`` is
     about the pod, and ``starts`` says whether the group would start in another cluster."""
 
@@ -188,8 +186,7 @@ class Company:
     starts: Callable[[ClusterState, Features], bool]
 
 
-@record
-class Problem:
+class Problem(Struct, frozen=True):
     """What makers of fixes are given: a case that does not fit, and its causes, what matters most first. ``owners`` are
     the workloads of the cluster. Where a pod waits for its ``group``, the case is that of the pod at which the group
     stops, in the cluster with those of the group that fit."""
@@ -288,8 +285,7 @@ class Problem:
 Part = TypeVar("Part", Request, Constraint)
 
 
-@record
-class Written(Generic[Part]):
+class Written(Struct, Generic[Part], frozen=True):
     """A request or constraint as people wrote it, in the object ``target``; and patches of it."""
 
     target: str

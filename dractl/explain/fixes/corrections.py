@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dractl.cel import reading
 from dractl.cel.tokens import tokenize
 from dractl.explain import selectors
 from dractl.explain.fixes.candidates import Preference
 from dractl.model.nearest import nearest
 from dractl.patterns import pattern
-from dractl.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,8 +31,7 @@ _MOST = 3  # values that are tried
 _SHORT = 3  # letters and digits of a value that is too short to be the beginning of another
 
 
-@record
-class Edit:
+class Edit(Struct, frozen=True):
     """Another text for a condition, with an imperative for its title. ``corrects``: it is what was meant, as far as the
     devices' own values can tell."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.cel import reading
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import text_at
@@ -13,7 +15,6 @@ from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.corrections import Edit, corrections, renamed
 from dractl.explain.fixes.registry import fix_once_for
 from dractl.objects import items, selectors_of
-from dractl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

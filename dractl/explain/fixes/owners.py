@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.cluster.changes import Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
@@ -23,7 +25,6 @@ from dractl.cluster.workloads import (
     workload_target,
 )
 from dractl.explain.fixes.edits import moved, parts
-from dractl.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -37,8 +38,7 @@ _TEMPLATE = "/spec/template"
 _POD_TEMPLATE = ("spec", "template")
 
 
-@record
-class Ending:
+class Ending(Struct, frozen=True):
     """How pods end for good: the changes, the pods that end by them, and their cost."""
 
     title: str

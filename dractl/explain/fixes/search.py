@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.allocation import Allocated
 from dractl.cluster.changes import Delete, Patch, PatchError, apply, parse_target, pointer
 from dractl.cluster.state import GROUPS
@@ -18,7 +20,6 @@ from dractl.explain.fixes.registry import candidates as candidates_for
 from dractl.explain.fixes.steps import by_hand, steps
 from dractl.explain.fixes.tolerations import evicted_by, evicting
 from dractl.model import Target
-from dractl.records import record
 from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ _REASONS = 4  # of what else keeps a pod
 _PAIRED = 8  # changes that are tried two at a time
 
 
-@record
-class Found:
+class Found(Struct, frozen=True):
     """Fixes, and notes about changes that are not enough; ``next`` are the next steps after such a change, where there
     is no fix."""
 

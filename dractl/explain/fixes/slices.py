@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice
 from dractl.cel import reading
 from dractl.cluster.changes import Create, Delete, Patch, pointer
@@ -23,7 +25,6 @@ from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.registry import fix_for
 from dractl.objects import newest, slice_of
-from dractl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

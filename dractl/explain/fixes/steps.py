@@ -12,12 +12,14 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dractl.cluster.changes import Create, Delete, Patch, PatchError, parse_target, patched
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS, workload_target
 from dractl.explain.fixes.tolerations import taint_name
-from dractl.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,8 +36,7 @@ _RESTARTED = ("Deployment", "StatefulSet", "DaemonSet")
 _NAMED = 5  # pods that are deleted by name; more of them by a restart of their workload
 
 
-@record
-class Step:
+class Step(Struct, frozen=True):
     """One shell command. ``stdin`` is the text that it reads; ``destroys``: it deletes something, if only to create it
     again."""
 

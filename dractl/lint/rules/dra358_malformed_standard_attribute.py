@@ -50,12 +50,11 @@ k8s.io/dynamic-resource-allocation/deviceattribute pci_linux.go and attribute.go
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint.advice import Advice
 from dractl.lint.standard import STANDARD_DOMAIN
 from dractl.objects import mapping
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -57,13 +57,12 @@ kubernetes/kubernetes pkg/quota/v1/evaluator/core/resource_claims.go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint.advice import Advice
 from dractl.lint.inventory import parsed
 from dractl.lint.references import namespace_of, referenced
 from dractl.objects import items, mapping, number, text
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -65,10 +65,9 @@ k8s.io/dynamic-resource-allocation/structured isSelectable
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dractl.lint.advice import Advice
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
